@@ -140,41 +140,74 @@ function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | un
       <h3 id="accounts">Accounts</h3>
       <Table
         label="Accounts and their pace"
-        columns={["Account", "Type", "Pace", "In use", "Dialing", "Breaker", "Pause or resume"]}
+        columns={[
+          "Account",
+          "Type",
+          "Pace",
+          "In use",
+          "Dialing",
+          "Live calls",
+          "Breaker",
+          "Pause or resume",
+        ]}
       >
-        {plan.accounts.map(({ account, name, type, pace, dialing, taken_until, why }) => {
-          const isPaused = pauses?.pauses.some((one) => one.account === account) === true;
-          return (
-            <tr key={name}>
-              <th scope="row">
-                <a href={addressOf("calls", { provider: account })}>{account}</a>
-                {name === account ? null : <span class="hint"> {name}</span>}
-              </th>
-              <td>{type}</td>
-              <td>{pace}</td>
-              <td>
-                {taken_until === null ? (
-                  why === null ? (
-                    "free"
-                  ) : (
-                    standsBy[why]
-                  )
-                ) : (
-                  <>
-                    fully, free <Age at={taken_until} />
-                  </>
-                )}
-              </td>
-              <td>{countText(dialing)}</td>
-              <td>{isOpen(name) ? <b class="problem">open</b> : "closed"}</td>
-              <td>
-                <PauseButton what={{ account }} isPaused={isPaused} />
-              </td>
-            </tr>
-          );
-        })}
+        {plan.accounts.map(
+          ({ account, name, type, pace, dialing, taken_until, live_calls, why }) => {
+            const isPaused = pauses?.pauses.some((one) => one.account === account) === true;
+            return (
+              <tr key={name}>
+                <th scope="row">
+                  <a href={addressOf("calls", { provider: account })}>{account}</a>
+                  {name === account ? null : <span class="hint"> {name}</span>}
+                </th>
+                <td>{type}</td>
+                <td>{pace}</td>
+                <td>
+                  <InUse takenUntil={taken_until} why={why} />
+                </td>
+                <td>{countText(dialing)}</td>
+                <td>
+                  <LiveCalls live={live_calls} />
+                </td>
+                <td>{isOpen(name) ? <b class="problem">open</b> : "closed"}</td>
+                <td>
+                  <PauseButton what={{ account }} isPaused={isPaused} />
+                </td>
+              </tr>
+            );
+          },
+        )}
       </Table>
     </section>
+  );
+}
+
+function InUse({
+  takenUntil,
+  why,
+}: {
+  takenUntil: string | null;
+  why: PlanInWords["accounts"][number]["why"];
+}) {
+  if (takenUntil === null) return <>{why === null ? "free" : standsBy[why]}</>;
+  return (
+    <>
+      fully, free <Age at={takenUntil} />
+    </>
+  );
+}
+
+function LiveCalls({ live }: { live: PlanInWords["accounts"][number]["live_calls"] }) {
+  if (live === null) return <>no limit</>;
+  return (
+    <>
+      {countText(live.now)} of {countText(live.limit)}
+      {live.oldest_at === null ? null : (
+        <>
+          , oldest <Age at={live.oldest_at} />
+        </>
+      )}
+    </>
   );
 }
 

@@ -35,7 +35,9 @@ function failuresText(failures: NonNullable<BreakerView["failures"]>): string {
   if ("unreachable" in failures) {
     return `${failures.unreachable} requests unanswered, ${failures.in_row} in a row`;
   }
-  return Object.entries(failures.refusals)
+  const refusals = Object.entries(failures.refusals)
     .map(([code, count]) => `${count} refusals with ${code} in a row`)
     .join(", ");
+  const countries = Object.entries(failures.countries).map(([name, count]) => `${name} (${count})`);
+  return countries.length === 0 ? refusals : `${refusals}, of numbers of ${countries.join(", ")}`;
 }

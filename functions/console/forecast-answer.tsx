@@ -26,6 +26,7 @@ const outcomeNames: Record<Outcome, string> = {
 };
 const limitNames: Record<NonNullable<AccountForecast["limit"]>, string> = {
   pace: "its pace",
+  live_calls: "its live calls",
   hours: "calling hours",
   caps: "calls to one number",
 };
@@ -144,7 +145,7 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
           {rules.map(({ limit, rule, calls, seconds_max }) => (
             <tr key={`${limit} ${rule}`}>
               <th scope="row">
-                {limit === "pace" ? "pace of " : ""}
+                {limit === "pace" ? "pace of " : limit === "live_calls" ? "live calls of " : ""}
                 {rule}
               </th>
               <td>{countText(calls)} calls</td>

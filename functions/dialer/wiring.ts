@@ -17,6 +17,7 @@ export function createDialerMemory(): DialerMemory {
     backlogsUsedAt: new Map(),
     roundTripsMs: [],
     countedNumbers: new Map(),
+    agentsNotedAt: new Map(),
     breakersChanged: 0,
     answers: new Map(),
     heartbeatReadAt: -Infinity,

@@ -6,7 +6,7 @@
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
+import { mayBeCalled } from "../../shared/dial-plan/dial-plan.ts";
 import { findTimeoutSeconds, findAccountType } from "../../shared/dial-plan/routes.ts";
 import { callbackAddress, readPublicUrl } from "../../shared/settings/callback-url.ts";
 import { readHashKey } from "../../shared/settings/settings.ts";
@@ -31,8 +31,8 @@ npm run providers -- callback ACCOUNT [--plan FILE]
 
   Prints the address at which a provider tells of the ends of all calls of an account (docs/results.md).
 
-Environment of check: the account's secrets, such as VAPI_API_KEY (docs/providers.md); of callback: PUBLIC_URL and
-HASH_KEY of the deployment.
+Environment of check: the account's secrets, such as VAPI_API_KEY (docs/providers.md), and, to send the address for
+callbacks too where the plan has results, PUBLIC_URL and HASH_KEY of the deployment; of callback: these two.
 Exit code: 0 placed and found; 1 wrong usage, nothing was sent; 2 not placed, or not found.`;
 
 const options = {
@@ -113,6 +113,7 @@ async function check(
     throw new Failure("The dial plan's destinations do not permit calls to that number.");
   }
   const provider = providerOf(route, surroundings);
+  const callbacks = plan.results && readCallbackSettings(surroundings);
   const shown = maskedNumber(phoneNumber);
   surroundings.print(
     `This phones ${shown} through ${account} (${route.type}), along the route of ${agentId}.`,
@@ -124,9 +125,23 @@ async function check(
     if (!isWanted) throw new Failure("Nothing was sent.");
   }
   const timeoutSeconds = findTimeoutSeconds(route, plan);
-  const wanted = { agentId, route, phoneNumber, timeoutSeconds };
+  const wanted = { agentId, route, phoneNumber, timeoutSeconds, callbacks };
   const isGood = await checkAccount(provider, wanted, surroundings);
   return isGood ? 0 : 2;
+}
+
+/** Returns the settings by which the dialer makes the addresses for callbacks, where the deployment's are there. */
+function readCallbackSettings({ environment, print }: Surroundings) {
+  const { PUBLIC_URL, HASH_KEY } = environment;
+  if (!PUBLIC_URL || !HASH_KEY) {
+    print("The request carries no address for callbacks: PUBLIC_URL and HASH_KEY are not set.");
+    return undefined;
+  }
+  try {
+    return { publicUrl: readPublicUrl(environment) ?? "", hashKey: readHashKey(environment) };
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : "wrong settings", { cause: error });
+  }
 }
 
 /** Asks on the terminal; anything but y or yes is a no. */

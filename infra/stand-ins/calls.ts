@@ -110,13 +110,16 @@ function differenceOf(kind: BesideKind, call: StandInCall): Partial<StandInCall>
 const ofOneCall = new Set([
   "Attributes",
   "ClientToken",
+  "CustomField",
   "Twiml",
   "Url",
+  "answer_url",
   "client_state",
   "command_id",
   "conversation_initiation_client_data",
   "customer",
   "metadata",
+  "ncco",
   "participant_attributes",
   "room_name",
 ]);

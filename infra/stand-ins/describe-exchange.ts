@@ -5,6 +5,7 @@ const contextFields = new Set([
   "Attributes",
   "context",
   "dynamic_variables",
+  "headers",
   "request_data",
   "retell_llm_dynamic_variables",
   "templateContext",
@@ -61,6 +62,8 @@ function masked(value: unknown, name: string, visible: ReadonlySet<string>): unk
   if (typeof value !== "string") return value;
   if (contextFields.has(name)) return "…";
   if (/^\+\d{7,15}$/.test(value)) return maskedNumber(value);
+  // Some providers write numbers without the plus.
+  if (/^\d{7,15}$/.test(value) && !visible.has(value)) return maskedNumber(`+${value}`);
   return ourId.test(value) || visible.has(value) ? value : "…";
 }
 

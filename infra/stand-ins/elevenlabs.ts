@@ -77,7 +77,7 @@ const errorOf = (status: number, code: string, message: string) => ({
 function dial({ calls }: Memory) {
   return endpoint({
     method: "POST",
-    path: /^\/v1\/convai\/(?<through>twilio|sip-trunk)\/outbound-call$/,
+    path: /^\/v1\/convai\/(?<through>exotel|twilio|sip-trunk)\/outbound-call$/,
     purpose: "call",
     body: callSchema,
     perform({ body, path }) {
@@ -85,7 +85,7 @@ function dial({ calls }: Memory) {
       const number = body.to_number;
       const call = calls.place({ id: hexId("conv_"), number, ourId, request: body });
       const carrier =
-        path["through"] === "twilio" ? { callSid: hexId("CA") } : { sip_call_id: hexId("SCL_") };
+        path["through"] === "sip-trunk" ? { sip_call_id: hexId("SCL_") } : { callSid: hexId("CA") };
       const message = "Call initiated successfully";
       return {
         status: 200,

@@ -189,7 +189,13 @@ function calleeOf({ id, request }: StandInCall) {
 const claimsSchema = z.object({
   iss: z.string(),
   exp: z.number(),
-  video: z.optional(z.object({ roomAdmin: z.optional(z.boolean()), room: z.optional(z.string()) })),
+  video: z.optional(
+    z.object({
+      roomAdmin: z.optional(z.boolean()),
+      roomCreate: z.optional(z.boolean()),
+      room: z.optional(z.string()),
+    }),
+  ),
   sip: z.optional(z.object({ call: z.optional(z.boolean()) })),
 });
 
@@ -208,6 +214,8 @@ async function tokenProblem(
   if (claims.iss !== secrets["API_KEY"]) return "the token is another key's";
   if (purpose === "call") return claims.sip?.call === true ? undefined : "sip.call is missing";
   if (claims.video?.roomAdmin !== true) return "video.roomAdmin is missing";
+  // Where rooms are not created by themselves, the dispatch creates one with this grant alone.
+  if (purpose === "dispatch" && claims.video.roomCreate !== true) return "roomCreate is missing";
   const isOfRoom = body.includes(`"room":${JSON.stringify(claims.video.room ?? "")}`);
   return isOfRoom ? undefined : "the token is for another room";
 }

@@ -73,9 +73,9 @@ const dialSchema = z.strictObject({
     "transcription",
     "transcription_config",
     "webhook_retries_policies",
-    "webhook_urls",
-    "webhook_urls_method",
   ),
+  webhook_urls: z.optional(z.record(z.string(), z.array(z.url()))),
+  webhook_urls_method: z.optional(z.enum(["POST", "GET"])),
 });
 
 const pageFields = {

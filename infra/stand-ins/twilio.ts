@@ -87,40 +87,61 @@ const listSchema = z.strictObject({
 export const twilio: StandInType = {
   name: "twilio",
   secrets: { ACCOUNT_SID: `AC${"0".repeat(32)}`, AUTH_TOKEN: "stand-in-token" },
-  create(memory) {
-    const { secrets } = memory;
-    return {
-      credentialProblem({ headers, path }) {
-        const basic = Buffer.from((headers.authorization ?? "").replace("Basic ", ""), "base64");
-        const [user = "", password] = basic.toString().split(":");
-        if (user !== secrets["ACCOUNT_SID"] && !/^SK\w+$/.test(user)) return "the user is unknown";
-        if (password !== secrets["AUTH_TOKEN"]) return "the password is wrong";
-        return path.includes(`/Accounts/${secrets["ACCOUNT_SID"]}/`)
-          ? undefined
-          : "the path names another account";
-      },
-      refuse({ fault, text: message, field }) {
-        if (fault === "credentials") return errorOf(401, 20003, "Authenticate");
-        if (fault === "address") return errorOf(404, 20404, "The requested resource was not found");
-        return errorOf(400, field[0] === "To" ? 21211 : 21400, message);
-      },
-      endpoints: [dial(memory), listCalls(memory), readCall(memory)],
-    };
-  },
+  create: (memory) =>
+    createApi(memory, {
+      root: "",
+      createId: () => hexId("CA"),
+      account: memory.secrets["ACCOUNT_SID"] ?? "",
+      password: memory.secrets["AUTH_TOKEN"] ?? "",
+      users: /^SK\w+$/,
+    }),
 };
 
-const account = "/2010-04-01/Accounts/(?<account>[^/]+)";
+/** Differences between Twilio and a provider that has its API. */
+interface Variant {
+  /** Path before the API's version. */
+  root: string;
+  createId(): string;
+  account: string;
+  password: string;
+  /** Other users than the account that may sign in. */
+  users?: RegExp;
+}
+type Api = Memory & Variant;
+
+/** Creates the API of Twilio, or of a provider that has it. */
+export function createApi(memory: Memory, variant: Variant): ReturnType<StandInType["create"]> {
+  const api = { ...memory, ...variant };
+  const { account, password, users } = variant;
+  return {
+    credentialProblem({ headers, path }) {
+      const basic = Buffer.from((headers.authorization ?? "").replace("Basic ", ""), "base64");
+      const [user = "", given] = basic.toString().split(":");
+      if (user !== account && users?.test(user) !== true) return "the user is unknown";
+      if (given !== password) return "the password is wrong";
+      return path.includes(`/Accounts/${account}/`) ? undefined : "the path names another account";
+    },
+    refuse({ fault, text: message, field }) {
+      if (fault === "credentials") return errorOf(401, 20003, "Authenticate");
+      if (fault === "address") return errorOf(404, 20404, "The requested resource was not found");
+      return errorOf(400, field[0] === "To" ? 21211 : 21400, message);
+    },
+    endpoints: [dial(api), listCalls(api), readCall(api)],
+  };
+}
+
+const accountPath = "/2010-04-01/Accounts/(?<account>[^/]+)";
 
 const errorOf = (status: number, code: number, message: string) => {
   const more_info = `https://www.twilio.com/docs/errors/${code}`;
   return { status, body: { code, message, more_info, status } };
 };
 
-function dial(memory: Memory) {
-  const { calls, secrets } = memory;
+function dial(api: Api) {
+  const { calls, root } = api;
   return endpoint({
     method: "POST",
-    path: new RegExp(`^${account}/Calls\\.json$`),
+    path: new RegExp(`^${root}${accountPath}/Calls\\.json$`),
     purpose: "call",
     content: "form",
     body: callSchema,
@@ -128,18 +149,18 @@ function dial(memory: Memory) {
       const ourId =
         /name="call_id" value="(\w+)"/.exec(body.Twiml ?? "")?.[1] ??
         /[?&]call_id=(\w+)/.exec(body.Url ?? "")?.[1];
-      const call = calls.place({ id: hexId("CA"), number: body.To, ourId, request: body });
-      const queued = progressOf({ ...call, status: "queued" }, memory);
-      return { status: 201, body: rowOf(call, queued, secrets) };
+      const call = calls.place({ id: api.createId(), number: body.To, ourId, request: body });
+      const queued = progressOf({ ...call, status: "queued" }, api);
+      return { status: 201, body: rowOf(call, queued, api) };
     },
   });
 }
 
-function listCalls(memory: Memory) {
-  const { calls, now, secrets } = memory;
+function listCalls(api: Api) {
+  const { calls, now, root } = api;
   return endpoint({
     method: "GET",
-    path: new RegExp(`^${account}/Calls\\.json$`),
+    path: new RegExp(`^${root}${accountPath}/Calls\\.json$`),
     purpose: "look_up",
     query: listSchema,
     perform({ query, path }) {
@@ -150,9 +171,9 @@ function listCalls(memory: Memory) {
       const found = calls
         .listed()
         .filter(isOfTime)
-        .map((call) => rowOf(call, progressOf(call, memory), secrets))
+        .map((call) => rowOf(call, progressOf(call, api), api))
         .filter((row) => isAskedFor(row, query));
-      const address = `/2010-04-01/Accounts/${path["account"]}/Calls.json`;
+      const address = `${root}/2010-04-01/Accounts/${path["account"]}/Calls.json`;
       const pageUri = (number: number) => {
         const given = Object.entries(query).map(([name, value]) => [name, String(value)]);
         const parameters = { ...Object.fromEntries(given), Page: String(number) };
@@ -172,17 +193,17 @@ function listCalls(memory: Memory) {
   });
 }
 
-function readCall(memory: Memory) {
-  const { calls, secrets } = memory;
+function readCall(api: Api) {
+  const { calls, root } = api;
   return endpoint({
     method: "GET",
-    path: new RegExp(`^${account}/Calls/(?<sid>CA\\w+)\\.json$`),
+    path: new RegExp(`^${root}${accountPath}/Calls/(?<sid>[\\w-]+)\\.json$`),
     purpose: "look_up",
     perform({ path }) {
       const call = calls.find(path["sid"] ?? "");
       return call === undefined
         ? errorOf(404, 20404, "The requested resource was not found")
-        : { status: 200, body: rowOf(call, progressOf(call, memory), secrets) };
+        : { status: 200, body: rowOf(call, progressOf(call, api), api) };
     },
   });
 }
@@ -198,7 +219,7 @@ const ends = {
 function rowOf(
   call: StandInCall,
   { state, fate, answeredAt, endedAt, seconds }: Progress,
-  secrets: Record<string, string>,
+  { account }: Api,
 ) {
   const isQueued = state === "queued";
   const timeOf = (ms: number) => new Date(ms).toUTCString().replace("GMT", "+0000");
@@ -207,7 +228,7 @@ function rowOf(
   const from = call.request["From"];
   return {
     sid: call.id,
-    account_sid: secrets["ACCOUNT_SID"] ?? "",
+    account_sid: account,
     parent_call_sid: call.parentId ?? null,
     to: call.number,
     from: typeof from === "string" ? from : "+12025550100",

@@ -99,7 +99,7 @@ async function take(
         key,
         { expression: `${renewal} ADD #arrival :step`, names: { "#arrival": arrivalName } },
         {
-          expression: `#arrival BETWEEN :earliest AND :latest AND ${isCurrent}`,
+          expression: `#arrival BETWEEN :earliest AND :latest AND (${isCurrent})`,
           values: {
             ...values,
             ":step": number(stepUs),

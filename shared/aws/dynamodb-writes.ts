@@ -1,8 +1,13 @@
 import { allEnded, type DynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
 
-/** An item without `expiresAt` never expires. An expired one counts as absent, though DynamoDB may delete it days later. */
-export const isCurrent = "(attribute_not_exists(#expiresAt) OR #expiresAt > :now)";
-export const isAbsent = "(attribute_not_exists(#pk) OR #expiresAt <= :now)";
+/**
+ * Conditions on items that may expire. One without `expiresAt` never does; an expired one counts as absent, though DynamoDB
+ * may delete it days later. AND binds closer than OR.
+ */
+export const isAbsent = "attribute_not_exists(#pk) OR #expiresAt <= :now";
+export const isCurrent = "attribute_not_exists(#expiresAt) OR #expiresAt > :now";
+const isSeen =
+  "#version = :seen AND attribute_not_exists(#expiresAt) OR #version = :seen AND #expiresAt > :now";
 
 /** @param now milliseconds since the epoch */
 export function isExpired(item: Item, now: number): boolean {
@@ -45,7 +50,7 @@ async function writeOne(
     seen === null
       ? { expression: isAbsent, values }
       : {
-          expression: `#version = :seen AND ${isCurrent}`,
+          expression: isSeen,
           values: { ...values, ":seen": text(seen) },
         };
   if (await items.put(item, condition)) return true;

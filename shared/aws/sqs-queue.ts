@@ -4,8 +4,7 @@ import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from "@aw
 import { withTimeLimit } from "../lib/time-limit.ts";
 import * as z from "../lib/zod.ts";
 import type { CallQueue, Delivered } from "../ports/queue.ts";
-import { toJson } from "../ports/request-message.ts";
-import type { Message } from "../ports/call-messages.ts";
+import { toJson, type Message } from "../ports/call-messages.ts";
 
 /**
  * Maximum size of a body that is sent directly. SQS takes 1 MiB, but hands Lambda ten messages in one payload

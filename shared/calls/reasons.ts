@@ -19,6 +19,7 @@ export const reasons = {
   expired: "The call was not dialed within the plan's expireAfterHours.",
   found: "The provider's records show that the call was placed.",
   hours: "The calling hours of the rule after the colon are closed.",
+  live_calls: "As many calls of the account as its liveCalls allow ring or are under way.",
   max_calls:
     "The number has been called as often as the plan's maxCalls allow; of an EXPIRED call: that kept it waiting last.",
   no_capacity:

@@ -2,13 +2,17 @@ const types = [
   "amazon-connect",
   "bland",
   "elevenlabs",
+  "exotel",
   "livekit",
+  "plivo",
   "retell",
+  "signalwire",
   "simulator",
   "telnyx",
   "twilio",
   "ultravox",
   "vapi",
+  "vonage",
   "webhook",
 ] as const;
 /** Kinds of dialing provider, as dial plans and rows name them. */

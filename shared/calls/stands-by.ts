@@ -1,5 +1,12 @@
 /** Names of the reasons why calls that are due stand still. The dispatcher notes one with each account. */
-export const standsByNames = ["paused", "breaker_open", "pace", "in_flight", "slow"] as const;
+export const standsByNames = [
+  "paused",
+  "breaker_open",
+  "pace",
+  "live_calls",
+  "in_flight",
+  "slow",
+] as const;
 export type StandsBy = (typeof standsByNames)[number];
 
 /** A sentence for each, which the API's description, the console and the command line share. */
@@ -7,6 +14,7 @@ export const standsBy: Readonly<Record<StandsBy, string>> = {
   paused: "An operator has paused them.",
   breaker_open: "The circuit breaker is open: one call at a time probes it.",
   pace: "They wait for their turn in the account's pace.",
+  live_calls: "As many calls as the account may have at once ring or are under way.",
   in_flight: "As many of their calls are in flight as the account has taken at once so far.",
   slow: "They are answered slowly, or were never answered yet: few of them go at once.",
 };

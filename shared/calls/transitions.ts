@@ -7,9 +7,10 @@ import {
   type HistoryEntry,
   resultsBacklogOf,
   watchBacklog,
+  createFirstRow,
+  type NewCall,
 } from "./call-row.ts";
 import { type CallAction, type CallState, states } from "./states.ts";
-import { createFirstRow, type NewCall } from "./first-row.ts";
 
 /**
  * Conditions under which a row may change. Each function takes the row as read and returns the row to write,

@@ -1,8 +1,7 @@
 import { withTimeLimit } from "../lib/time-limit.ts";
 import * as z from "../lib/zod.ts";
 import type { CallQueue, Delivered } from "../ports/queue.ts";
-import { toJson } from "../ports/request-message.ts";
-import type { Message as CallMessage } from "../ports/call-messages.ts";
+import { toJson, type Message as CallMessage } from "../ports/call-messages.ts";
 
 /**
  * Maximum size of a body that is sent directly. Queues take 128 kB per message, including some hundred bytes

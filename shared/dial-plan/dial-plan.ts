@@ -1,7 +1,8 @@
-import type { Call } from "../calls/call-request.ts";
+import type { Call, CallRequest } from "../calls/call-request.ts";
 import { type HoursPreset, presets } from "../telephony/hours-presets.ts";
 import { type DialPlan, planWithRoutesSchema } from "./plan-schema.ts";
 import { hourMs } from "../lib/units.ts";
+import { countryOf } from "../telephony/phone-number.ts";
 
 /**
  * Parses the plan in force: `override` (the variable DIAL_PLAN, JSON) if it is set, otherwise `bundled`.
@@ -70,4 +71,18 @@ export function findHours(
 /** Returns the time at which an undialed call expires, in milliseconds since the epoch. */
 export function expiryOf({ acceptedAt }: Pick<Call, "acceptedAt">, plan: DialPlan): number {
   return Math.round(acceptedAt + plan.expireAfterHours * hourMs);
+}
+
+/** True if the plan permits calls to this number. */
+export function mayBeCalled(
+  { phone_number }: Pick<CallRequest, "phone_number">,
+  { destinations: { allow, deny } }: DialPlan,
+): boolean {
+  // No number begins with the letters of a country.
+  if (deny.some((place) => phone_number.startsWith(place))) return false;
+  const all = allow.includes("*");
+  if (all && deny.every((place) => place.startsWith("+"))) return true;
+  const country = countryOf(phone_number);
+  if (country === undefined) return all;
+  return (all || allow.includes(country)) && !deny.includes(country);
 }

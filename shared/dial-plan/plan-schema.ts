@@ -27,14 +27,23 @@ export const accountSchema = z
         z.overwrite((url) => url.replace(/\/+$/, "")),
       ),
     ),
-    /** Maximum time for the provider's answer; after 90 s the function of the dialer still has time to record it. */
-    timeoutSeconds: z._default(z.int().check(z.minimum(1), z.maximum(90)), 30),
+    /**
+     * Maximum time for the provider's answer; after 90 s the function of the dialer still has time to record it. The
+     * default is that of the account's type.
+     */
+    timeoutSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(90))),
     /** Maximum requests under way at once in one delivery of the queue. Absent: as many as the platform allows. */
     concurrency: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
     /** Maximum rate that the carrier accepts; a fraction if it is below one. */
     callsPerSecond: z.optional(z.number().check(z.minimum(0.02), z.maximum(1000))),
     /** Calls that may go at once after a pause. */
     burst: z._default(z.int().check(z.minimum(1), z.maximum(1000)), 1),
+    /** Maximum calls that ring or are under way at once. */
+    liveCalls: z.optional(z.int().check(z.minimum(1), z.maximum(500))),
+    /** Maximum duration of a call. It is sent to providers that take one; a live call counts no longer. */
+    maxCallMinutes: z.optional(z.int().check(z.minimum(1), z.maximum(240))),
+    /** Duration of a call by which forecasts count until some have ended. */
+    meanCallSeconds: z._default(z.int().check(z.minimum(1), z.maximum(14_400)), 120),
     /** Maximum rate of requests for the results of calls. */
     pollsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 2),
   })
@@ -201,6 +210,13 @@ const dialPlanSchema = z
         addIssue({ code: "custom", path: ["events", name], message });
       }
     }),
+    z.superRefine(({ providers, results }, { addIssue }) => {
+      for (const [name, { liveCalls }] of Object.entries(providers)) {
+        if (liveCalls === undefined || results !== undefined) continue;
+        const message = "needs results in the plan, which tell when a call has ended";
+        addIssue({ code: "custom", path: ["providers", name, "liveCalls"], message });
+      }
+    }),
     z.superRefine(({ agents, providers, callingHours, countries, regions }, { addIssue }) => {
       const refuse = (path: string[], message: string) =>
         addIssue({ code: "custom", path, message });
@@ -255,7 +271,8 @@ export const planWithRoutesSchema = z.pipe(
         const path = ["agents", name, "provider"];
         issues.push({ code: "custom", path, message, input: undefined });
       } else {
-        const parsed = parseRoute(fields, { type, baseUrl: account?.baseUrl });
+        const { baseUrl, timeoutSeconds } = account ?? {};
+        const parsed = parseRoute(fields, { type, baseUrl, timeoutSeconds });
         if ("route" in parsed) agents[name] = parsed.route;
         else {
           for (const issue of parsed.issues) {

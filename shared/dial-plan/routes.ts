@@ -1,5 +1,6 @@
 import { type Route } from "../calls/route.ts";
-import { defaultCallsPerSecond } from "../providers/routes.ts";
+import type * as z from "../lib/zod.ts";
+import { defaultCallsPerSecond, defaultTimeoutSeconds } from "../providers/routes.ts";
 import { type Pace, toPace } from "../telephony/rate.ts";
 import { accountSchema, type DialPlan } from "./plan-schema.ts";
 
@@ -17,26 +18,25 @@ let last: { agents: DialPlan["agents"]; agentId: string; route: Route | undefine
 
 const defaultAccount = accountSchema.parse({});
 
-/**
- * Returns the settings of the account that a route dials through. Without a `pace` the account takes calls
- * without a rate limit.
- */
-export function accountOf(
-  route: Route,
-  { providers }: DialPlan,
-): { timeoutSeconds: number; concurrency?: number; pollsPerSecond: number; pace?: Pace } {
+/** The settings of an account, as a dial plan has them. Without a `pace` it takes calls without a rate limit. */
+type AccountSettings = Omit<
+  z.infer<typeof accountSchema>,
+  "type" | "baseUrl" | "timeoutSeconds" | "callsPerSecond" | "burst"
+> & { timeoutSeconds: number; pace?: Pace };
+
+/** Returns the settings of the account that a route dials through. */
+export function accountOf(route: Route, { providers }: DialPlan): AccountSettings {
   const {
-    timeoutSeconds,
-    concurrency,
+    type: _type,
+    baseUrl: _baseUrl,
+    timeoutSeconds = defaultTimeoutSeconds(route),
     callsPerSecond = defaultCallsPerSecond(route),
     burst,
-    pollsPerSecond,
+    ...account
   } = providers[route.provider] ?? defaultAccount;
-  const limited = concurrency === undefined ? {} : { concurrency };
-  const account = { timeoutSeconds, pollsPerSecond, ...limited };
   return callsPerSecond === undefined
-    ? account
-    : { ...account, pace: toPace(callsPerSecond, burst) };
+    ? { ...account, timeoutSeconds }
+    : { ...account, timeoutSeconds, pace: toPace(callsPerSecond, burst) };
 }
 
 /** Returns the type of an account by its name in routes; undefined if the plan knows no such account. */
@@ -51,5 +51,5 @@ export function findAccountType(
 
 /** Returns the time limit for an answer of the route's provider, in seconds. */
 export function findTimeoutSeconds(route: Route, { providers }: DialPlan): number {
-  return (providers[route.provider] ?? defaultAccount).timeoutSeconds;
+  return providers[route.provider]?.timeoutSeconds ?? defaultTimeoutSeconds(route);
 }

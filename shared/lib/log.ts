@@ -26,6 +26,8 @@ export interface LogFields {
   due_at?: string;
   /** Name of the circuit breaker of an account, a route, an agent or a receiver of events. */
   breaker?: string;
+  /** Countries of the numbers whose calls were refused (ISO 3166-1), parted by spaces. */
+  countries?: string;
   /** Name of a zone, in an event that concerns the zone and no call. */
   time_zone?: string;
   message_kind?: string;

@@ -26,6 +26,35 @@ export function refusalsOf(of: BacklogOf): string {
   return `${backlogBreakerOf(of)} refusals`;
 }
 
+/** Names the count of an agent's alarms: all its backlogs wait for the same reason, and one alarm tells it. */
+export function agentAlarmsOf({ agentId }: Pick<BacklogOf, "agentId">): string {
+  return `agent:${agentId} alarms`;
+}
+
+/** Names the note of the last time at which a call of an agent was placed, which lives for an hour. */
+export function agentSeenOf({ agentId }: Pick<BacklogOf, "agentId">): string {
+  return `agent:${agentId} seen`;
+}
+
+/** Begin of the counters of refused countries, which stand beside those of codes. */
+const inCountry = "in ";
+
+/** Names the counters of a refusal: its code, and its number's country (ISO 3166-1) if it has one. */
+export function refusalCountersOf(code: string, country: string | undefined): string[] {
+  return country === undefined ? [code] : [code, `${inCountry}${country}`];
+}
+
+/** Parts the counters of a backlog's refusals into those by code and those by country. */
+export function readRefusals(counters: Record<string, number>) {
+  const refusals: Record<string, number> = {};
+  const countries: Record<string, number> = {};
+  for (const [name, count] of Object.entries(counters)) {
+    if (name.startsWith(inCountry)) countries[name.slice(inCountry.length)] = count;
+    else refusals[name] = count;
+  }
+  return { refusals, countries };
+}
+
 /** Names the breakers that a call must pass: its account's first. */
 export function breakerNamesOf(of: BacklogOf, route: Route): string[] {
   return [accountBreakerOf(accountNameOf(route)), backlogBreakerOf(of)];

@@ -1,7 +1,6 @@
 import type { Call } from "../calls/call-request.ts";
 import type { Decided } from "../calls/transitions.ts";
-import { mayBeCalled } from "../dial-plan/destinations.ts";
-import { expiryOf } from "../dial-plan/dial-plan.ts";
+import { mayBeCalled, expiryOf } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { accountOf, findRoute } from "../dial-plan/routes.ts";
 import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";

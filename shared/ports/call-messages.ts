@@ -1,7 +1,7 @@
+import * as z from "../lib/zod.ts";
 import { type Call, storedCallRequestSchema } from "../calls/call-request.ts";
 import { toCallId, indexOf } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/transitions.ts";
-import * as z from "../lib/zod.ts";
 
 /** Maximum calls of a message that are dialed by its delivery. */
 export const messageCallsMax = 25;
@@ -87,4 +87,33 @@ export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage 
     ...(ancestors === undefined ? {} : { ancestors }),
     calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
   };
+}
+
+/** A message that is JSON already. */
+export class MessageText {
+  readonly json: string;
+  constructor(json: string) {
+    this.json = json;
+  }
+}
+
+/** Returns the JSON of a message. */
+export function toJson(message: unknown): string {
+  return message instanceof MessageText ? message.json : JSON.stringify(message);
+}
+
+/**
+ * Composes the message of an accepted request around the text of its body, which has passed the schema as it is. To
+ * write a batch as JSON once more was a quarter of accepting it.
+ *
+ * @param body.text the body: a call, or an array of them
+ */
+export function createRequestMessage(
+  request: Pick<CallsMessage, "requestId" | "client" | "acceptedAt">,
+  { text, isBatch }: { text: string; isBatch: boolean },
+): MessageText {
+  const { requestId, client, acceptedAt } = request;
+  // Written out, as an object for it would cost as much as the rest. Only a client's name has to be escaped.
+  const head = `{"kind":"request","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
+  return new MessageText([head, ',"requests":', isBatch ? text : `[${text}]`, "}"].join(""));
 }

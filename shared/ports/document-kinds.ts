@@ -40,6 +40,15 @@ const kinds = {
   }),
   /** Key: account. The theoretical arrival time of its next request, in microseconds. */
   pace: z.looseObject({ arrivalUs: z.number() }),
+  /** Key: part and account. Calls of an account with `liveCalls` that are being dialed or under way. See live-calls.ts. */
+  "live-calls": z.looseObject({
+    entries: z.array(
+      /** `endsAt`: from then on it counts no more, whatever is known of the call. */
+      z.looseObject({ call: z.string(), claim: z.string(), at: time, endsAt: time }),
+    ),
+    /** Mean duration of the calls that have left, those of late more than others, in milliseconds. Null: none has. */
+    meanMs: z.nullable(z.number()),
+  }),
   /** Key: account. How it takes calls, as dispatchers and dialers have seen it. */
   account: z.looseObject({
     /** True while its due rows exceed its allowance: fresh calls then wait for their turn among them. */

@@ -10,7 +10,14 @@ export const deliverCallsMax = 100;
  */
 export const eventMessageSchema = z.discriminatedUnion("kind", [
   /** An account is asked for the results of its placed calls that are due for it. `sentAt`: by the sweep of then. */
-  z.strictObject({ kind: z.literal("poll"), account: z.string(), sentAt: z.number() }),
+  z.strictObject({
+    kind: z.literal("poll"),
+    /** Its name in the dial plan's `providers`. */
+    account: z.string(),
+    sentAt: z.number(),
+    /** The account by its own name, all of whose live calls are asked for: it has as many as it may have. */
+    live: z.optional(z.string()),
+  }),
   /** Events of these calls and requests are to be told. `sentAt`: it was sent then, or delayed until then. */
   z.strictObject({
     kind: z.literal("deliver"),

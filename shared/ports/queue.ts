@@ -1,5 +1,4 @@
-import type { MessageText } from "./request-message.ts";
-import type { Message } from "./call-messages.ts";
+import type { MessageText, Message } from "./call-messages.ts";
 
 /** Maximum delay of a message. A call that waits longer is a row of the ledger, not a message. */
 export const delaySecondsMax = 120;

@@ -182,13 +182,13 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
 /**
  * Outcomes by the names of errors, those of the call's own reference and the common ones
  * (https://docs.aws.amazon.com/connect/latest/APIReference/CommonErrors.html), without `Exception`. Of
+ * `DestinationNotAllowed` may be of the country, so it counts for the backlog's breaker. Of
  * `OutboundContactNotPermitted` the reference says only that the contact is not permitted: a person decides.
  * `RequestAborted` is a 400 too, and leaves open what was done before.
  */
 const refusedBy = /* @__PURE__ */ createTable<Refusal>(
   [{ kind: "not_placed" }, "LimitExceeded Throttling TooManyRequests"],
-  [{ kind: "rejected", blamesNumber: true }, "DestinationNotAllowed"],
-  [{ kind: "rejected" }, "InvalidParameter InvalidRequest"],
+  [{ kind: "rejected" }, "DestinationNotAllowed InvalidParameter InvalidRequest"],
   [{ kind: "forbidden" }, "OutboundContactNotPermitted"],
   [{ kind: "route_refused" }, "ResourceNotFound UnknownOperation"],
   [{ kind: "unknown" }, "InternalService RequestAborted"],
@@ -203,18 +203,19 @@ const refusedBy = /* @__PURE__ */ createTable<Refusal>(
 /**
  * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). Who
  * hung up does not tell that anybody had answered: `ConnectedToSystemTimestamp`, the time of the callee's
- * answer, does.
+ * answer, does. `TELECOM_UNANSWERED`: "cannot deliver the call at this time".
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "live"],
-  ["no_answer", "TELECOM_UNANSWERED TELECOM_TIMEOUT TELECOM_ORIGINATOR_CANCEL"],
+  ["no_answer", "TELECOM_TIMEOUT TELECOM_ORIGINATOR_CANCEL"],
   ["busy", "TELECOM_BUSY"],
   ["invalid", "TELECOM_NUMBER_INVALID"],
   ["blocked", "TELECOM_POTENTIAL_BLOCKING"],
   [
     "failed",
     "TELECOM_PROBLEM OUTBOUND_DESTINATION_ENDPOINT_ERROR OUTBOUND_RESOURCE_ERROR " +
-      "OUTBOUND_ATTEMPT_FAILED EXPIRED",
+      "OUTBOUND_ATTEMPT_FAILED OUTBOUND_PREVIEW_DISCARDED TELECOM_UNANSWERED " +
+      "CUSTOMER_NEVER_ARRIVED EXPIRED",
   ],
   [
     "unknown",

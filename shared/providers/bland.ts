@@ -62,7 +62,7 @@ export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetc
     headers: { authorization: secret(provider, "API_KEY") ?? "" },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {
       const { pathway, task, from } = route;
       const json = {
         phone_number: request.phone_number,
@@ -70,6 +70,7 @@ export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetc
         ...(from === undefined ? {} : { from }),
         request_data: request.context ?? {},
         metadata: { call_id: id, attempt: String(attempt) },
+        ...(maxCallMinutes === undefined ? {} : { max_duration: maxCallMinutes }),
       };
       const { url, headers } = apiOf(route);
       const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });

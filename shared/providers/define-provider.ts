@@ -30,6 +30,14 @@ interface RouteFacts<Own extends Route> {
    * calls above their rate, past all calling hours: a new account gets one per second.
    */
   callsPerSecond?: number;
+  /** True if its lists have calls that have ended alone, so that a look-up finds none before. */
+  listsEnded?: boolean;
+  /** Default of an account's `timeoutSeconds`. Absent: that of all accounts. */
+  timeoutSeconds?: number;
+  /** Describes why a route's own times do not fit into its account's `timeoutSeconds`, or undefined. */
+  timeProblem?(route: Own, timeoutSeconds: number): string | undefined;
+  /** True if an agent may be late (`isAbsent`), so that a placed call is noted for its agent. */
+  hasLateAgents?: boolean;
   /**
    * Names of the headers that sign a callback. Present if its body tells the result itself, and is verified by the
    * dialer. Absent: a callback is a hint, and the provider's record is read.

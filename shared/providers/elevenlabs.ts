@@ -1,5 +1,5 @@
 /**
- * ElevenLabs: `POST /v1/convai/twilio/outbound-call` or `/v1/convai/sip-trunk/outbound-call`
+ * ElevenLabs: `POST /v1/convai/twilio/outbound-call`, `…/sip-trunk/outbound-call` or `…/exotel/outbound-call`
  * (https://elevenlabs.io/docs/eleven-agents/api-reference/twilio/outbound-call), with `xi-api-key` and the
  * account's secret `ELEVENLABS_API_KEY`.
  *
@@ -11,7 +11,7 @@
  * 200 with `success: true`: placed. `success: false` has no published meaning. Its message may end in the SIP
  * status of the callee's side, which is read as LiveKit's is: 486 has rung. Otherwise such a call is unknown
  * and looked up. Errors have their code in `detail.code` or, older ones, `detail.status`; `quota_exceeded`
- * comes as a 401.
+ * comes as a 401. A 404, and a field of the route that is not valid, are the agent's refusal.
  *
  * `sip-trunk` answers once the phone has been answered or has rung out, so the phone may ring for
  * `timeoutSeconds` less 5 s, by `telephony_call_config.ringing_timeout_secs`, which is 60 by default.
@@ -23,6 +23,7 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
+import { callIdIn, exception, outcomeOfText, sipWordIn } from "./elevenlabs-answers.ts";
 import { ask, toOutcome, postJson } from "./provider-http.ts";
 import {
   createListReader,
@@ -34,8 +35,7 @@ import {
   resultOf,
   createWords,
 } from "./provider-records.ts";
-import type { DialOutcome, FoundCall, NotPlaced, ReadResult } from "./provider.ts";
-import { toSipOutcome } from "./sip-status.ts";
+import type { FoundCall, NotPlaced, ReadResult } from "./provider.ts";
 
 /** Routes of ElevenLabs, as a dial plan has them. */
 export const elevenlabsRoutes = defineRoute(
@@ -49,7 +49,7 @@ export const elevenlabsRoutes = defineRoute(
       /** Id of the calling phone number. */
       from: idText,
       /** Connection of that number. */
-      through: z.enum(["twilio", "sip-trunk"]),
+      through: z.enum(["exotel", "twilio", "sip-trunk"]),
     }),
   {
     callsPerSecond: 1,
@@ -126,46 +126,6 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
 /** Time that the phone may ring so that the answer still comes within the time limit, in seconds. */
 function ringSecondsOf(timeoutSeconds: number): number {
   return Math.max(1, timeoutSeconds - 5);
-}
-
-const id = () => z.nullish(idText);
-const createdSchema = () =>
-  z.object({ success: z.literal(true), conversation_id: id(), callSid: id(), sip_call_id: id() });
-
-function callIdIn(body: unknown): string | undefined {
-  const { conversation_id, callSid, sip_call_id } =
-    z.built(createdSchema).safeParse(body).data ?? {};
-  return conversation_id ?? callSid ?? sip_call_id ?? undefined;
-}
-
-const failedSchema = () =>
-  z.object({
-    success: z.literal(false),
-    message: z.catch(z.string(), ""),
-    conversation_id: z.catch(id(), undefined),
-  });
-
-function exception(status: number, body: unknown): DialOutcome | undefined {
-  const failed = status === 200 ? z.built(failedSchema).safeParse(body).data : undefined;
-  if (failed === undefined) return undefined;
-  const outcome = outcomeOfText(failed.message);
-  if (outcome?.kind !== "placed") return outcome ?? { kind: "unknown", code: "success_false" };
-  return { kind: "placed", providerCallId: failed.conversation_id ?? undefined };
-}
-
-/** Reads the SIP status in a text of ElevenLabs. A phone that nobody answered in time has rung. */
-function outcomeOfText(text: string): DialOutcome | undefined {
-  const word = sipWordIn(text);
-  if (word === "sip_request_timed_out") return { kind: "placed" };
-  return word === undefined ? undefined : toSipOutcome(word.slice("sip_".length));
-}
-
-/** Reads the SIP status in a text of ElevenLabs, as in `INVITE failed: sip status: 486: Busy here (SIP 486)`. */
-function sipWordIn(text: string): string | undefined {
-  const status = /\bINVITE failed: sip status:? (\d{3})\b/i.exec(text)?.[1];
-  if (status !== undefined) return `sip_${status}`;
-  // LiveKit's words for a phone that nobody answered in time (livekit/sip, errors.go).
-  return /\bsip request timed out\b/i.test(text) ? "sip_request_timed_out" : undefined;
 }
 
 const listSchema = () =>

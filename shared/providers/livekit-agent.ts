@@ -4,11 +4,19 @@ import { idText } from "./define-provider.ts";
 import { ask } from "./provider-http.ts";
 import type { DialOutcome } from "./provider.ts";
 
-/** Waits before each look for the agent, in milliseconds. A worker that is there takes a job within some ms. */
+/**
+ * Waits before each look for the agent, in milliseconds; the last one repeats. A worker that is there takes a job
+ * within some ms, and one that must start first within 10 to 20 s.
+ */
 const agentWaitsMs = [0, 250, 500, 750, 1000, 1500];
 
-/** Maximum time for the look at the agent. */
-const agentSecondsMax = 5;
+/** Parts `timeoutSeconds` among dispatch, the agent's arrival and the call, in whole milliseconds. */
+export function splitTime(timeoutSeconds: number, agentWaitSeconds: number) {
+  const all = timeoutSeconds * 1000;
+  const agent = Math.min(agentWaitSeconds * 1000, Math.round((all * 2) / 3));
+  const dispatch = Math.round((all - agent) / 3);
+  return { dispatch: dispatch / 1000, agent: agent / 1000, call: (all - agent - dispatch) / 1000 };
+}
 
 export const roomSchema = () =>
   z.object({
@@ -70,7 +78,7 @@ export async function findAgentAbsence(
   { baseUrl, headers, timeoutSeconds }: RoomApi,
   send: Send,
 ): Promise<DialOutcome | undefined> {
-  const endsAt = performance.now() + Math.min(timeoutSeconds, agentSecondsMax) * 1000;
+  const endsAt = performance.now() + timeoutSeconds * 1000;
   const list = (method: string) =>
     ask(send, `${baseUrl}/twirp/livekit.${method}`, {
       headers,
@@ -78,7 +86,8 @@ export async function findAgentAbsence(
       timeoutSeconds: Math.max(endsAt - performance.now(), 1) / 1000,
     });
   let isSeen = false;
-  for (const waitMs of agentWaitsMs) {
+  for (let looks = 0; ; looks++) {
+    const waitMs = agentWaitsMs[Math.min(looks, agentWaitsMs.length - 1)] ?? 0;
     if (performance.now() + waitMs >= endsAt) break;
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     try {
@@ -94,6 +103,6 @@ export async function findAgentAbsence(
     }
   }
   return isSeen
-    ? { kind: "route_refused", code: "agent_absent" }
+    ? { kind: "route_refused", code: "agent_absent", isAbsent: true }
     : { kind: "not_placed", code: "agent_unseen" };
 }

@@ -6,17 +6,22 @@ import { createWords, resultOf } from "./provider-records.ts";
 import type { SignedCallback, ToldResult } from "./provider.ts";
 
 /**
- * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto). A callee who was never connected has one of
- * the `USER_` reasons, so that one who left was on the phone. The others tell nothing of an answer.
+ * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto), and SIP statuses of the callee's side. A callee
+ * who was never connected has one of the `USER_` reasons, so that one who left was on the phone. `USER_REJECTED` also
+ * stands for a busy phone, a number that does not exist and a trunk that refuses us (livekit/sip, errors.go), so it
+ * tells nothing. The others tell nothing of an answer.
  */
 const words = /* @__PURE__ */ createWords(
   ["completed", "CLIENT_INITIATED"],
-  ["no_answer", "USER_UNAVAILABLE"],
-  ["declined", "USER_REJECTED"],
-  ["failed", "SIP_TRUNK_FAILURE"],
+  ["no_answer", "USER_UNAVAILABLE sip_408 sip_480 sip_487"],
+  ["busy", "sip_486 sip_600"],
+  ["declined", "sip_603"],
+  ["invalid", "sip_404 sip_410 sip_484 sip_604"],
+  ["blocked", "sip_403 sip_607 sip_608"],
+  ["failed", "SIP_TRUNK_FAILURE sip_401 sip_402 sip_407"],
   [
     "unknown",
-    "UNKNOWN_REASON DUPLICATE_IDENTITY SERVER_SHUTDOWN PARTICIPANT_REMOVED ROOM_DELETED STATE_MISMATCH " +
+    "USER_REJECTED UNKNOWN_REASON DUPLICATE_IDENTITY SERVER_SHUTDOWN PARTICIPANT_REMOVED ROOM_DELETED STATE_MISMATCH " +
       "JOIN_FAILURE MIGRATION SIGNAL_CLOSE ROOM_CLOSED CONNECTION_TIMEOUT MEDIA_FAILURE AGENT_ERROR",
   ],
 );
@@ -66,9 +71,14 @@ export async function readLiveKitCallback(
     const [, id, attempt] = roomPattern.exec(room?.name ?? "") ?? [];
     const isEnd = event === "participant_left" && participant?.identity === identity;
     if (!isEnd || id === undefined) return { kind: "other" };
+    const { disconnectReason, attributes } = participant;
+    const isAnswered = attributes?.["sip.callStatus"] === "active";
+    // Users have seen this attribute; LiveKit's reference has none for the status.
+    const sip = `sip_${attributes?.["sip.callStatusCode"] ?? ""}`;
+    const saysMore = !isAnswered && disconnectReason !== "CLIENT_INITIATED" && words.has(sip);
     const result = resultOf(words, {
-      word: participant.disconnectReason,
-      isAnswered: participant.attributes?.["sip.callStatus"] === "active",
+      word: saysMore ? sip : disconnectReason,
+      isAnswered,
       endedAt: (createdAt ?? Number.NaN) * 1000,
     });
     return { kind: "told", result, call: { id, attempt: Number(attempt) } };

@@ -20,8 +20,10 @@
  *
  * Seconds may lie between the first request and the third, so orders, hours and expiry are looked at again before it.
  *
- * The dispatch may take a quarter of `timeoutSeconds`, the agent a quarter and at most 5 s, the call half. 200
- * with `sip_call_id`: placed. An agent dispatched for a call that was then not placed waits in an empty room,
+ * An agent on a small plan has shut down and joins after 10 to 20 s, so it is waited for `agentWaitSeconds`, at
+ * most two thirds of `timeoutSeconds`. Of the rest the dispatch may take a third, the call two thirds. The token
+ * of the dispatch grants `roomCreate`: servers that create no rooms by themselves create it then
+ * (livekit/livekit d12367500). 200 with `sip_call_id`: placed. An agent dispatched for a call that was then not placed waits in an empty room,
  * and should leave if nobody joins. LiveKit accepts 64,000 bytes of metadata, more than a context can fill.
  *
  * `X-Livekit-Request-Id` names the request to LiveKit, which drops a second one of the same name
@@ -39,7 +41,7 @@ import type { Call } from "../calls/call-request.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
-import { findAgentAbsence, roomSchema } from "./livekit-agent.ts";
+import { findAgentAbsence, roomSchema, splitTime } from "./livekit-agent.ts";
 import { type Answer, ask, toOutcome, postJson, createTable } from "./provider-http.ts";
 import { readLiveKitCallback } from "./livekit-callback.ts";
 import type { DialOutcome, FoundCall, ProviderOptions } from "./provider.ts";
@@ -57,9 +59,19 @@ export const livekitRoutes = defineRoute(
       agent: idText,
       /** Id of the outbound SIP trunk. */
       trunk: idText,
+      /** Longest time for which the agent is waited for: a part of the account's `timeoutSeconds`. */
+      agentWaitSeconds: z._default(z.int().check(z.minimum(5), z.maximum(60)), 20),
     }),
   {
     callsPerSecond: 1,
+    timeoutSeconds: 45,
+    timeProblem({ agentWaitSeconds }, timeoutSeconds) {
+      const secondsMax = Math.floor((timeoutSeconds * 2) / 3);
+      return agentWaitSeconds > secondsMax
+        ? `agentWaitSeconds (${agentWaitSeconds}) must be at most two thirds of timeoutSeconds: ${secondsMax}`
+        : undefined;
+    },
+    hasLateAgents: true,
     callbackHeaders: ["authorization"],
     secrets: ["API_KEY", "API_SECRET"],
   },
@@ -75,17 +87,16 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
     authorization: `Bearer ${await signToken(grants, keysOf(provider), now())}`,
   });
   return {
-    async dial({ call, attempt, timeoutSeconds, ring }, route) {
+    async dial({ call, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {
       const { provider, baseUrl, trunk } = route;
       const { id, request } = call;
       const room = roomOf(id, attempt);
-      const admin = await headersFor(provider, { video: { roomAdmin: true, room } });
-      const dispatch = { room, route, headers: admin, timeoutSeconds: timeoutSeconds / 4 };
-      const absent = await bringAgent(call, dispatch, { fetch, now });
+      const seconds = splitTime(timeoutSeconds, route.agentWaitSeconds);
+      const absent = await bringAgent(call, { room, route, headersFor, seconds }, { fetch, now });
       if (absent !== undefined) return absent;
       const sip = await headersFor(provider, { sip: { call: true } });
       const answer = await postJson(
-        ring(fetch, timeoutSeconds / 2),
+        ring(fetch, seconds.call),
         `${baseUrl}/twirp/livekit.SIP/CreateSIPParticipant`,
         {
           headers: { ...sip, [requestIdHeader]: `${room}-call` },
@@ -96,8 +107,11 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
             participant_identity: calleeIdentity,
             participant_attributes: { call_id: id },
             hide_phone_number: true,
+            ...(maxCallMinutes === undefined
+              ? {}
+              : { max_call_duration: `${maxCallMinutes * 60}s` }),
           },
-          timeoutSeconds: timeoutSeconds / 2,
+          timeoutSeconds: seconds.call,
         },
       );
       return toOutcome(answer, { callIdIn, exception }, now());
@@ -141,29 +155,34 @@ function signToken(
     .sign(apiSecret);
 }
 
-/** Where an agent is dispatched to, and the time that each of the two requests for it may take. */
+/** Where an agent is dispatched to, and the time that its dispatch and its arrival may take. */
 interface Dispatch {
   room: string;
   route: LiveKitRoute;
-  headers: Record<string, string>;
-  timeoutSeconds: number;
+  /** Returns the headers of a request that needs these grants. */
+  headersFor(account: string, grants: Record<string, object>): Promise<Record<string, string>>;
+  seconds: { dispatch: number; agent: number };
 }
 
 /** Dispatches the agent to the room and waits for it. Returns the outcome if none came, undefined if one did. */
 async function bringAgent(
   call: Call,
-  { room, route: { baseUrl, agent }, headers, timeoutSeconds }: Dispatch,
+  { room, route, headersFor, seconds }: Dispatch,
   { fetch, now }: Pick<ProviderOptions, "fetch" | "now">,
 ): Promise<DialOutcome | undefined> {
+  const { provider, baseUrl, agent } = route;
+  const creating = { video: { roomAdmin: true, roomCreate: true, room } };
   const url = `${baseUrl}/twirp/livekit.AgentDispatchService/CreateDispatch`;
   const dispatched = await postJson(fetch, url, {
-    headers: { ...headers, [requestIdHeader]: `${room}-dispatch` },
+    headers: { ...(await headersFor(provider, creating)), [requestIdHeader]: `${room}-dispatch` },
     json: { agent_name: agent, room, metadata: metadataOf(call) },
-    timeoutSeconds,
+    timeoutSeconds: seconds.dispatch,
   });
   const refused =
     "kind" in dispatched ? notDispatched(dispatched) : refusalOfDispatch(dispatched, now());
-  return refused ?? (await findAgentAbsence(room, { baseUrl, headers, timeoutSeconds }, fetch));
+  if (refused !== undefined) return refused;
+  const headers = await headersFor(provider, { video: { roomAdmin: true, room } });
+  return findAgentAbsence(room, { baseUrl, headers, timeoutSeconds: seconds.agent }, fetch);
 }
 
 /** Returns what the agent is told of its call. */
@@ -233,9 +252,15 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
     return outcome.kind === "placed" || status <= 404 ? outcome : { ...outcome, kind: "unknown" };
   }
   if (/\bsip status\b/i.test(error.msg)) return { kind: "unknown", code: "sip" };
+  // The trunk's numbers are looked at before anything is sent to the carrier (livekit/protocol, rpc/sip.go).
+  if (error.code === "failed_precondition" && status === 412 && noNumbers.test(error.msg)) {
+    return { kind: "route_refused", code: "livekit_no_numbers" };
+  }
   const kind = refusals.get(`${error.code}:${status}`) ?? "unknown";
   return { kind, code: `livekit_${error.code}` };
 }
+
+const noNumbers = /^no numbers on outbound trunk\b/i;
 
 /**
  * Twirp's codes by which a request is refused before it acts, each with its HTTP status (twitchtv/twirp,

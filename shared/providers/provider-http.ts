@@ -43,7 +43,7 @@ export async function post(
       method: "POST",
       ...request,
       redirect: "manual",
-      signal: AbortSignal.timeout(timeoutSeconds * 1000),
+      signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // whole ms, as it throws otherwise
     });
     const text = await readAtMost(response, answerBytesMax).catch(() => undefined);
     return { status: response.status, headers: response.headers, text };
@@ -148,7 +148,8 @@ export function toOutcome(
   const body = jsonIn(answer.text);
   const meant = exception?.(answer.status, body);
   if (meant?.kind === "not_placed") {
-    return { ...meant, retryAfterSeconds: retryAfterSeconds(answer.headers, now) };
+    const asked = retryAfterSeconds(answer.headers, now);
+    return { ...meant, ...(asked === undefined ? {} : { retryAfterSeconds: asked }) };
   }
   if (meant !== undefined) return meant;
   if (answer.status < 200 || answer.status > 299) return toStatusOutcome(answer, now);

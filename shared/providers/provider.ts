@@ -20,6 +20,8 @@ interface DialRequest {
   callbackUrl?: string | undefined;
   /** True if a callback is to tell that the call was answered, where the provider can do so beside its end. */
   tellsAnswer?: boolean | undefined;
+  /** Maximum duration of the call, for providers that take one: the account's `maxCallMinutes`. */
+  maxCallMinutes?: number | undefined;
 }
 
 /** Result of one request to place a call. */
@@ -46,8 +48,11 @@ export type DialOutcome =
     }
   /** The provider refuses the account (401, 402): nothing was placed, and no other call would be. */
   | { kind: "account_refused"; code: string }
-  /** The provider refuses a part of the route, such as the caller id: no other call along it would be placed. */
-  | { kind: "route_refused"; code: string }
+  /**
+   * The provider refuses a part of the route, such as the caller id: no other call along it would be placed.
+   * `isAbsent`: the agent did not come. If it came within the last hour, it is late, and a later try may succeed.
+   */
+  | { kind: "route_refused"; code: string; isAbsent?: boolean }
   /** A refusal that does not say whether it concerns the call or the account, such as a 403. A person decides. */
   | { kind: "forbidden"; code: string }
   /** The call may have been placed. It is never sent again, except to an idempotent provider. */

@@ -2,15 +2,19 @@ import { amazonConnect } from "./amazon-connect.ts";
 import { bland } from "./bland.ts";
 import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
 import { elevenlabs } from "./elevenlabs.ts";
+import { exotel } from "./exotel.ts";
 import type { Route } from "../calls/route.ts";
 import { type ProviderRoute, findRole, secretName } from "./routes.ts";
 import { livekit } from "./livekit.ts";
+import { plivo } from "./plivo.ts";
 import { retell } from "./retell.ts";
+import { signalwire } from "./signalwire.ts";
 import { simulator } from "./simulator.ts";
 import { telnyx } from "./telnyx.ts";
 import { twilio } from "./twilio.ts";
 import { ultravox } from "./ultravox.ts";
 import { vapi } from "./vapi.ts";
+import { vonage } from "./vonage.ts";
 import { webhook } from "./webhook.ts";
 
 /** The adapters of all types. The dialer alone imports them. */
@@ -20,13 +24,17 @@ const adapters: {
   "amazon-connect": amazonConnect,
   bland,
   elevenlabs,
+  exotel,
   livekit,
+  plivo,
   retell,
+  signalwire,
   simulator,
   telnyx,
   twilio,
   ultravox,
   vapi,
+  vonage,
   webhook,
 };
 

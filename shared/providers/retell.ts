@@ -9,9 +9,10 @@
  * ```
  *
  * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status
- * decides. A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`. The result is read by
+ * decides, but for a 422 by which an agent or a calling number does not exist. A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`. The result is read by
  * `GET /v2/get-call/{call_id}`.
  */
+import { minuteMs } from "../lib/units.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
@@ -25,7 +26,7 @@ import {
   resultOf,
   createWords,
 } from "./provider-records.ts";
-import type { FoundCall, ReadResult } from "./provider.ts";
+import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
 
 /** Routes of Retell, as a dial plan has them. */
 export const retellRoutes = defineRoute(
@@ -45,27 +46,37 @@ export const retellRoutes = defineRoute(
 );
 export type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 
+/** Maximum duration of a call that Retell takes (retell-sdk, AgentOverride). */
+const callMinutesMax = 120;
+
 export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fetch, now }) => {
   const apiOf = ({ provider, baseUrl = "https://api.retellai.com" }: RetellRoute) => ({
     url: baseUrl,
     headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, callbackUrl }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {
+      const { callbackUrl, maxCallMinutes } = more;
+      const override = {
+        ...(route.callbacks === true && callbackUrl !== undefined
+          ? { webhook_url: callbackUrl }
+          : {}),
+        ...(maxCallMinutes === undefined
+          ? {}
+          : { max_call_duration_ms: Math.min(maxCallMinutes, callMinutesMax) * minuteMs }),
+      };
       const json = {
         from_number: route.from,
         to_number: request.phone_number,
         ...(route.agent === undefined ? {} : { override_agent_id: route.agent }),
         retell_llm_dynamic_variables: request.context ?? {},
         metadata: { call_id: id, attempt: String(attempt) },
-        ...(route.callbacks === true && callbackUrl !== undefined
-          ? { agent_override: { agent: { webhook_url: callbackUrl } } }
-          : {}),
+        ...(Object.keys(override).length === 0 ? {} : { agent_override: { agent: override } }),
       };
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/v2/create-phone-call`;
       const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
-      return toOutcome(answer, { callIdIn }, now());
+      return toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
@@ -106,6 +117,16 @@ const createdSchema = () => z.object({ call_id: idText });
 
 function callIdIn(body: unknown): string | undefined {
   return z.built(createdSchema).safeParse(body).data?.call_id;
+}
+
+const refusedSchema = () => z.object({ message: z.string() });
+
+/** Returns the agent's refusal: the request names a calling number and an agent, and no other asset of the account. */
+function exception(status: number, body: unknown): DialOutcome | undefined {
+  const message = z.built(refusedSchema).safeParse(body).data?.message ?? "";
+  return status === 422 && /cannot find requested asset/i.test(message)
+    ? { kind: "route_refused", code: "http_422" }
+    : undefined;
 }
 
 /** The reference requires no field of a list, so an empty one may come without `items`. */
@@ -164,8 +185,10 @@ const words = /* @__PURE__ */ createWords(
 function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult {
   const { call_status, disconnection_reason, start_timestamp, duration_ms } = call;
   const isLive = call_status === "registered" || call_status === "ongoing";
-  const hasEnded = call_status === "ended" || (duration_ms ?? 0) > 0;
-  return resultOf(words, {
+  const hasLength = (duration_ms ?? 0) > 0;
+  const isUnpaid = disconnection_reason === "no_valid_payment" && !hasLength;
+  const hasEnded = !isUnpaid && (call_status === "ended" || hasLength);
+  const result = resultOf(words, {
     word: isLive ? call_status : disconnection_reason,
     human: call.call_analysis?.in_voicemail === true ? false : null,
     isAnswered: hasEnded,
@@ -173,6 +196,8 @@ function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult 
     endedAt: call.end_timestamp,
     seconds: duration_ms == null ? null : duration_ms / 1000,
   });
+  // A call without payment that has no length was never placed.
+  return isUnpaid && !isLive ? { ...result, status: "failed" } : result;
 }
 
 const record: RecordType<z.infer<ReturnType<typeof callSchema>>> = {

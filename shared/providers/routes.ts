@@ -5,13 +5,17 @@ import type { AwsRole } from "./provider.ts";
 import { amazonConnectRoutes } from "./amazon-connect.ts";
 import { blandRoutes } from "./bland.ts";
 import { elevenlabsRoutes } from "./elevenlabs.ts";
+import { exotelRoutes } from "./exotel.ts";
 import { livekitRoutes } from "./livekit.ts";
+import { plivoRoutes } from "./plivo.ts";
 import { retellRoutes } from "./retell.ts";
+import { signalwireRoutes } from "./signalwire.ts";
 import { simulatorRoutes } from "./simulator.ts";
 import { telnyxRoutes } from "./telnyx.ts";
 import { twilioRoutes } from "./twilio.ts";
 import { ultravoxRoutes } from "./ultravox.ts";
 import { vapiRoutes } from "./vapi.ts";
+import { vonageRoutes } from "./vonage.ts";
 import { webhookRoutes } from "./webhook.ts";
 import type { ProviderType } from "./define-provider.ts";
 
@@ -23,13 +27,17 @@ const known = [
   amazonConnectRoutes,
   blandRoutes,
   elevenlabsRoutes,
+  exotelRoutes,
   livekitRoutes,
+  plivoRoutes,
   retellRoutes,
+  signalwireRoutes,
   simulatorRoutes,
   telnyxRoutes,
   twilioRoutes,
   ultravoxRoutes,
   vapiRoutes,
+  vonageRoutes,
   webhookRoutes,
 ] as const;
 
@@ -42,15 +50,23 @@ const typesByName = new Map<string, ProviderType<Route>>(types.map((type) => [ty
 /** Parses a route of a dial plan whose account is of this type. Paths of issues begin at the route. */
 export function parseRoute(
   fields: Record<string, unknown>,
-  account: { type: string; baseUrl?: string | undefined },
+  account: {
+    type: string;
+    baseUrl?: string | undefined;
+    timeoutSeconds?: number | undefined;
+  },
 ): { route: Route } | { issues: z.core.$ZodIssue[] } {
-  const { type, baseUrl } = account;
+  const { type, baseUrl, timeoutSeconds = defaultTimeoutSeconds(account) } = account;
   const { data, error } = typeOf({ type }).routeSchema.safeParse({
     ...fields,
     type,
     ...(baseUrl === undefined ? {} : { baseUrl }),
   });
-  return data === undefined ? { issues: error?.issues ?? [] } : { route: data };
+  if (data === undefined) return { issues: error?.issues ?? [] };
+  const message = typeOf({ type }).timeProblem?.(data, timeoutSeconds);
+  return message === undefined
+    ? { route: data }
+    : { issues: [{ code: "custom", path: [], message, input: undefined }] };
 }
 
 /**
@@ -82,9 +98,27 @@ export function contextProblem(request: CallRequest, route: Route): string | und
   return typeOf(route).contextProblem?.(request, route);
 }
 
+/** Default of `timeoutSeconds` for types that name none. */
+const timeoutSecondsDefault = 30;
+
+/** Returns the default time limit for an answer of a route's provider, in seconds. */
+export function defaultTimeoutSeconds(route: { type: string }): number {
+  return typeOf(route).timeoutSeconds ?? timeoutSecondsDefault;
+}
+
+/** True if a route's agent may come late, so that its absence need not be the route's fault. */
+export function hasLateAgents(route: Route): boolean {
+  return typeOf(route).hasLateAgents === true;
+}
+
 /** Returns the default calls per second of a route's account; undefined: no rate limit. */
 export function defaultCallsPerSecond(route: Route): number | undefined {
   return typeOf(route).callsPerSecond;
+}
+
+/** True if a look-up along this route finds a call only once it has ended. */
+export function listsEndedCalls(route: Route): boolean {
+  return typeOf(route).listsEnded === true;
 }
 
 /** Returns the headers that sign the callbacks of a type of account. Undefined: its callbacks are hints. */

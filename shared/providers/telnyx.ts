@@ -20,9 +20,9 @@
  * follows. The called number appears in no URL.
  *
  * Errors are `errors[].code` (https://developers.telnyx.com/development/api-fundamentals/api-errors). 10010 is
- * the code of every refusal. A D-code, in `telnyx_error.error_code` or at the end of `detail`, names its
- * subject. An error whose `source.pointer` is `from`, `connection_id` or the assistant's id is of the route, as
- * is a 404.
+ * the code of every refusal. A D-code, in `telnyx_error.error_code` or anywhere in `detail`, names its subject,
+ * under 400, 403, 404 and 422. Without one, an error whose `source.pointer` is `from`, `connection_id` or the
+ * assistant's id is of the route, as is a 404 by which something does not exist.
  */
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
@@ -63,7 +63,8 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
     headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, callbackUrl }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {
+      const { callbackUrl, maxCallMinutes } = more;
       const { connection, from, agent } = route;
       const { phone_number, agent_id, context = {} } = request;
       const state = agent === undefined ? { call_id: id, agent_id, context } : { call_id: id };
@@ -75,9 +76,10 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
         client_state: Buffer.from(JSON.stringify(state)).toString("base64"),
         ...(agent === undefined ? {} : { assistant: { id: agent, dynamic_variables: context } }),
         ...optionsOf(route),
+        ...(maxCallMinutes === undefined ? {} : { time_limit_secs: maxCallMinutes * 60 }),
         // All other events go to the connection's own webhook on.
         ...(route.callbacks === true && callbackUrl !== undefined
-          ? { webhook_urls: { "call.hangup": callbackUrl }, webhook_urls_method: "POST" }
+          ? { webhook_urls: { "call.hangup": [callbackUrl] }, webhook_urls_method: "POST" }
           : {}),
       };
       const { url, headers } = apiOf(route);
@@ -162,16 +164,19 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   if (channelCodes.has(first.code) || (status === 403 && isAbout(/channels? limit exceeded/i))) {
     return { kind: "not_placed", code: "concurrency_limit", isFull: true };
   }
+  const details = errors.flatMap(
+    ({ detail }) => detail?.match(/(?<![\w-])D\d{1,2}(?![\w-])/g) ?? [],
+  );
+  const dCode = [telnyx_error?.error_code ?? "", ...details].find((one) => dCodes.has(one)) ?? "";
+  const refusal = dCodes.get(dCode);
+  if (refusal !== undefined) return { ...refusal, code: `telnyx_${dCode.toLowerCase()}` };
   if (accountCodes.has(first.code)) return { kind: "account_refused", code };
-  if (status === 403) {
-    const inDetail = /\b(D\d{1,2})\W*$/.exec(first.detail ?? "")?.[1];
-    const dCode = [telnyx_error?.error_code, inDetail].find((one) => dCodes.has(one ?? "")) ?? "";
-    const refusal = dCodes.get(dCode);
-    return refusal && { ...refusal, code: `telnyx_${dCode.toLowerCase()}` };
-  }
+  if (status === 403) return undefined;
   const pointsAt = (field: RegExp) =>
     errors.some(({ source }) => field.test(source?.pointer ?? ""));
-  const ofRoute = status === 404 || pointsAt(/(^|\/)(from|connection_id|assistant|assistant\/id)$/);
+  const ofRoute =
+    (status === 404 && missingCodes.has(first.code)) ||
+    pointsAt(/(^|\/)(from|connection_id|assistant|assistant\/id)$/);
   return { kind: ofRoute ? "route_refused" : "rejected", code };
 }
 
@@ -179,17 +184,25 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
 const accountCodes = new Set(["10009", "10039", "20012", "20013", "20016", "20100"]);
 /** Codes by which all channels of the account, the connection or the profile are in use. */
 const channelCodes = new Set(["90041", "90042", "90043"]);
+/** Codes by which a 404 says that the connection or the assistant does not exist. */
+const missingCodes = new Set(["10005", "10006", "10013", "10017"]);
 
 /**
- * Subject that each D-code refuses, by Telnyx's runbook of SIP response codes: nothing yet, the number, the
- * route, the account. By D1 to D3 too many calls are under way at once.
+ * Subject that each D-code refuses (https://support.telnyx.com/en/articles/4409457-telnyx-sip-response-codes):
+ * nothing yet, the number, the destination or the call, the route, the account. By D1 to D3 too many calls are under
+ * way at once. D9 (the same number within 60 s) and D39 (a day's spending) limit international calls alone, so they
+ * delay that call alone. D12 and D13 refuse a country. D11 and D40 name the number but advise to ask the support, so
+ * they count for the backlog's breaker, too.
  */
 const dCodes = /* @__PURE__ */ createTable<Refusal>(
   [{ kind: "not_placed", isFull: true }, "D1 D2 D3"],
   [{ kind: "not_placed" }, "D10 D22"],
-  [{ kind: "rejected", blamesNumber: true }, "D11 D12 D13 D14 D24 D37 D41 D50 D53 D58 D59 D60"],
+  [{ kind: "not_placed", blamesNumber: true, retryAfterSeconds: 60 }, "D9"],
+  [{ kind: "not_placed", blamesNumber: true, retryAfterSeconds: 900 }, "D39"],
+  [{ kind: "rejected", blamesNumber: true }, "D14 D24 D37 D41 D50 D53 D58 D59"],
+  [{ kind: "rejected" }, "D11 D12 D13 D40"],
   [{ kind: "route_refused" }, "D7 D15 D16 D35 D36 D38 D44 D46 D49 D51 D54 D63 D64"],
-  [{ kind: "account_refused" }, "D9 D17 D19 D25 D26 D27 D28 D29 D39"],
+  [{ kind: "account_refused" }, "D17 D19 D25 D26 D27 D28 D29 D60"],
 );
 
 type List = (

@@ -80,12 +80,14 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
     headers: { "x-api-key": secret(provider, "API_KEY") ?? "" },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, callbackUrl }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {
+      const { callbackUrl, maxCallMinutes } = more;
       const password = secret(route.provider, "SIP_PASSWORD");
       const json = {
         templateContext: request.context ?? {},
         metadata: { call_id: id, attempt: String(attempt) },
         ...(callbackUrl === undefined ? {} : { callbacks: { ended: { url: callbackUrl } } }),
+        ...(maxCallMinutes === undefined ? {} : { maxDuration: `${maxCallMinutes * 60}s` }),
         medium: { [route.through]: { outgoing: legOf(request.phone_number, route, password) } },
       };
       const { url, headers } = apiOf(route);

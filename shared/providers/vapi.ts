@@ -11,7 +11,7 @@
  * 201 with the call's `id`: placed. With `subscriptionLimits.concurrencyBlocked` all lines were busy: the page
  * about it (https://docs.vapi.ai/calls/call-concurrency) says that such a call waits for a free one and also
  * that it does not connect, so it is unknown and looked up. A 400 whose message is an array concerns the
- * fields of this call. A text concerns a limit, the number or the account, and goes to review if it is not a
+ * fields of this call, or of the agent: `assistantId`, `phoneNumberId`. A text concerns these, a limit, the number or the account, and goes to review if it is not a
  * known one.
  *
  * A look-up lists the calls of that phone number and period page by page by time, as the list has no filter
@@ -29,10 +29,16 @@ import {
   optionalText,
   createRecordReader,
   type RecordType,
-  resultOf,
-  createWords,
 } from "./provider-records.ts";
-import type { DialOutcome, FoundCall, NotPlaced, ReadResult } from "./provider.ts";
+import type { DialOutcome, FoundCall } from "./provider.ts";
+import {
+  later,
+  notStarted,
+  notStartedFor,
+  ofAccount,
+  ofRoute,
+  resultOfCall,
+} from "./vapi-reasons.ts";
 
 /** Routes of Vapi, as a dial plan has them. */
 export const vapiRoutes = defineRoute(
@@ -56,13 +62,16 @@ export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch,
     headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {
       const json = {
         assistantId: route.agent,
         phoneNumberId: route.from,
         name: nameOf(attempt),
         customer: { number: request.phone_number, externalId: id },
-        assistantOverrides: { variableValues: request.context ?? {} },
+        assistantOverrides: {
+          variableValues: request.context ?? {},
+          ...(maxCallMinutes === undefined ? {} : { maxDurationSeconds: maxCallMinutes * 60 }),
+        },
       };
       const { url, headers } = apiOf(route);
       const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
@@ -124,7 +133,7 @@ function callIdIn(body: unknown): string | undefined {
 const blockedSchema = () =>
   z.object({ subscriptionLimits: z.object({ concurrencyBlocked: z.literal(true) }) });
 
-const refusedSchema = () => z.object({ message: z.string() });
+const refusedSchema = () => z.object({ message: z.union([z.string(), z.array(z.string())]) });
 
 function exception(status: number, body: unknown): DialOutcome | undefined {
   if (status < 300 && z.built(blockedSchema).safeParse(body).success) {
@@ -132,6 +141,12 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   }
   const message = z.built(refusedSchema).safeParse(body).data?.message;
   if (status !== 400 || message === undefined) return undefined;
+  if (Array.isArray(message)) {
+    const isOurs = message.some((one) => /^(assistantId|phoneNumberId)\b/.test(one));
+    return isOurs ? ofRoute("http_400") : undefined;
+  }
+  if (/^couldn't get assistant\b/i.test(message)) return ofRoute("assistant_not_found");
+  if (/^couldn't get phone number\b/i.test(message)) return ofRoute("phone_number_not_found");
   if (/concurrency limit/i.test(message)) return later("concurrency_limit");
   if (/daily outbound call limit/i.test(message)) return ofRoute("number_daily_limit");
   if (/wallet|credits|subscription|frozen|payment/i.test(message)) {
@@ -177,97 +192,6 @@ function outcomeOfCall(call: VapiCall): FoundCall | undefined {
   if (!isInDoubt(call)) return { by: "id", providerCallId: call.id };
   const notPlaced = notStartedFor(call.endedReason ?? "");
   return call.status === "ended" && notPlaced !== undefined ? { by: "id", notPlaced } : undefined;
-}
-
-/** Beginnings of reasons. */
-const start = "call.start.error-";
-const version = "call.start.assistant-version-";
-const inProgress = "call.in-progress.error-";
-const sip = "call.in-progress.error-providerfault-outbound-sip-";
-
-const later = (code: string): NotPlaced => ({ kind: "not_placed", code });
-const ofAccount = (code: string): NotPlaced => ({ kind: "account_refused", code });
-const ofRoute = (code: string): NotPlaced => ({ kind: "route_refused", code });
-
-/**
- * Reasons for which a call has ended before anybody was phoned, and what they are about (VapiAI/server-sdk,
- * CallEndedReason). `call.start.error-get-transport` is not among them: it is what the carrier answered to
- * Vapi's own request for the call, whatever that was. Nor are those that do not tell whose fault it was.
- */
-const notStarted = /* @__PURE__ */ (() =>
-  new Map<string, NotPlaced>([
-    [`${start}subscription-concurrency-limit-reached`, later("concurrency_limit")],
-    [`${start}vapifault-database-error`, later("vapi_fault")],
-    [`${start}vapifault-get-org`, later("vapi_fault")],
-    [`${start}vapifault-get-subscription`, later("vapi_fault")],
-    [`${start}subscription-frozen`, ofAccount("account_limit")],
-    [`${start}subscription-insufficient-credits`, ofAccount("account_limit")],
-    [`${start}subscription-upgrade-failed`, ofAccount("account_limit")],
-    [`${start}subscription-wallet-does-not-exist`, ofAccount("account_limit")],
-    [`${start}vapi-number-outbound-daily-limit`, ofRoute("number_daily_limit")],
-    [`${start}get-phone-number`, ofRoute("phone_number_not_found")],
-    [`${start}get-assistant`, ofRoute("assistant_not_found")],
-    ["assistant-not-found", ofRoute("assistant_not_found")],
-    ["call-start-error-neither-assistant-nor-server-set", ofRoute("assistant_not_found")],
-    [`${start}vapi-number-international`, { kind: "rejected", code: "number_international" }],
-  ]))();
-
-/** Returns what a reason proves of a call that nobody was phoned for, or undefined. */
-function notStartedFor(reason: string): NotPlaced | undefined {
-  return reason.startsWith(version) ? ofRoute("assistant_version") : notStarted.get(reason);
-}
-
-/**
- * Values of `status`, and of `endedReason` (https://docs.vapi.ai/calls/call-ended-reason). The page counts SIP
- * 408 and 480 among the calls that rang and were not answered. Hundreds of reasons blame a model, a voice or a
- * transcriber: they are known by their beginnings alone, which is all that a result repeats of them.
- */
-const words = /* @__PURE__ */ (() =>
-  createWords(
-    ["live", "scheduled queued ringing in-progress forwarding"],
-    [
-      "completed",
-      "customer-ended-call assistant-ended-call assistant-ended-call-after-message-spoken " +
-        "assistant-ended-call-with-hangup-task assistant-said-end-call-phrase " +
-        "assistant-forwarded-call exceeded-max-duration silence-timed-out " +
-        "customer-ended-call-before-warm-transfer customer-ended-call-after-warm-transfer-attempt " +
-        "customer-ended-call-during-transfer",
-    ],
-    ["voicemail", "voicemail"],
-    [
-      "no_answer",
-      `customer-did-not-answer ${sip}408-request-timeout ${sip}480-temporarily-unavailable`,
-    ],
-    ["busy", "customer-busy"],
-    ["invalid", "twilio-reported-customer-misdialed"],
-    ["blocked", `vonage-rejected ${sip}403-forbidden ${start}fraud-check-failed`],
-    [
-      "failed",
-      `${[...notStarted.keys()].join(" ")} ${version} ${start}get-transport ${start}get-customer ` +
-        `${start}get-resources-validation twilio-failed-to-connect-call ` +
-        `vonage-failed-to-connect-call ${inProgress}sip-outbound-call-failed-to-connect ` +
-        `${inProgress}vapifault-transport-never-connected ` +
-        `${inProgress}providerfault-transport-never-connected ` +
-        `${sip}407-proxy-authentication-required ${sip}503-service-unavailable`,
-    ],
-    [
-      "unknown",
-      "manually-canceled call-deleted worker-shutdown assistant-join-timed-out vonage-disconnected " +
-        "vonage-completed call.in-progress.twilio-completed-call call.in-progress.sip-completed-call " +
-        `phone-call-provider-closed-websocket ${inProgress} pipeline-`,
-    ],
-  ))();
-
-/** Beginnings that stand for all reasons that have them. A word of the table comes before them. */
-const families = [version, inProgress, "pipeline-"];
-
-/** `startedAt` is taken for the time of the answer where the reason does not say that there was none. */
-function resultOfCall({ status, endedReason, startedAt, endedAt }: VapiCall): ReadResult {
-  if (status !== "ended") return resultOf(words, { word: status });
-  const reason = endedReason ?? "";
-  const family = families.find((beginning) => reason.startsWith(beginning));
-  const word = words.has(reason) ? reason : (family ?? reason);
-  return resultOf(words, { word, answeredAt: startedAt, endedAt });
 }
 
 /** Returns what a call repeats of our own. Its name may have been changed to anything. */

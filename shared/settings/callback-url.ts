@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
-import { httpsUrl } from "../lib/https-url.ts";
+import type { Route } from "../calls/route.ts";
+import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 import { hmacUnder } from "../lib/hmac.ts";
 
 /** Subject of a callback address: one placed call of an account, or the whole account. */
@@ -22,6 +23,21 @@ export function callbackAddress(
   { hashKey, ...subject }: CallbackSubject & { hashKey: string },
 ): string {
   return [publicUrl, "callbacks", ...partsOf(subject), codesUnder(hashKey)(subject)].join("/");
+}
+
+/**
+ * Returns the address that the request for a call carries along a route. Undefined where its provider cannot reach
+ * PUBLIC_URL.
+ */
+export function callbackAddressAlong(
+  route: Route,
+  call: { id: string; claim: string },
+  { publicUrl, hashKey }: { publicUrl: string; hashKey: string },
+): string | undefined {
+  const target = "url" in route ? route.url : "baseUrl" in route ? route.baseUrl : undefined;
+  // A real provider cannot reach this machine, and may refuse a call that names it.
+  if (isLoopback(publicUrl) && !isLoopback(target ?? "")) return undefined;
+  return callbackAddress(publicUrl, { account: route.provider, call, hashKey });
 }
 
 /** Creates the check whether `code` is the last part of a subject's address. It takes as long for any wrong code. */

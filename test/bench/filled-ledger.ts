@@ -1,6 +1,5 @@
 /** Ledgers with any number of rows, for the bench of their growth. */
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { backlogOf } from "../../shared/calls/call-row.ts";
+import { type CallRow, backlogOf } from "../../shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { rowIn } from "../support/rows.ts";

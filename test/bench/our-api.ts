@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { createApp } from "../../functions/api/app.ts";
 import type { Log } from "../../shared/lib/log.ts";
 import type { CallQueue } from "../../shared/ports/queue.ts";
-import { toJson } from "../../shared/ports/request-message.ts";
+import { toJson, type Message } from "../../shared/ports/call-messages.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
 import { createTestApi } from "../support/api.ts";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 

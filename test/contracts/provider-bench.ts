@@ -69,8 +69,8 @@ export interface ResultsUnderTest {
   asks(providerCallId: string): ExpectedRequest[];
   /** Answers to them for a call of ours whose record has these fields. */
   answers(record: object, placed: PlacedCall): unknown[];
-  /** Records with a word that no table has: of a call that was answered, and of one that does not show it. */
-  unmapped(word: string): { answered: object; unanswered: object };
+  /** Records with a word that no table has: of a call that was answered, if one can show it, and of one that does not. */
+  unmapped(word: string): { answered?: object; unanswered: object };
   /** Our own fields that a record repeats. */
   tells: ("id" | "attempt")[];
   list?: {

@@ -5,6 +5,7 @@ import { ultravox } from "../../infra/stand-ins/ultravox.ts";
 import type { ResultStatus } from "../../shared/calls/call-result.ts";
 import { toCallId } from "../../shared/calls/ids.ts";
 import { createToken } from "../../shared/settings/tokens.ts";
+import { startLines } from "./live-calls.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   makeStateDirectory,
@@ -48,6 +49,7 @@ export function describeResults(platform: PlatformUnderTest): void {
   describe(`${platform.script} with results`, () => {
     let standIns: StandIn[];
     let receiver: Awaited<ReturnType<typeof startReceiver>>;
+    let tenLines: Awaited<ReturnType<typeof startLines>>;
     let service: RunningService;
     let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
     /** Calls whose signature the webhook has verified. */
@@ -68,6 +70,7 @@ export function describeResults(platform: PlatformUnderTest): void {
           .then((status) => early.push(status))
           .finally(answer);
       });
+      tenLines = await startLines();
       const [ofTwilio, ofUltravox] = standIns;
       const pace = { callsPerSecond: 20 };
       service = await startService(
@@ -77,6 +80,7 @@ export function describeResults(platform: PlatformUnderTest): void {
           ...environmentOf("twilio", twilio.secrets),
           ...environmentOf("ultravox", ultravox.secrets),
           WEBHOOK_SECRET: sharedSecret,
+          LINES_SECRET: sharedSecret,
           DIAL_PLAN: JSON.stringify({
             agents: {
               of_twilio: {
@@ -86,10 +90,12 @@ export function describeResults(platform: PlatformUnderTest): void {
               },
               of_ultravox: { provider: "ultravox", ...routeFields["ultravox"] },
               of_webhook: { provider: "webhook", url: `${receiver.url}/dial` },
+              of_lines: tenLines.agent,
             },
             providers: {
               twilio: { baseUrl: ofTwilio?.url, ...pace },
               ultravox: { baseUrl: ofUltravox?.url, ...pace },
+              lines: tenLines.account,
             },
             callingHours: { default: "always" },
             destinations: { allow: ["US"] },
@@ -101,7 +107,7 @@ export function describeResults(platform: PlatformUnderTest): void {
     });
     afterAll(async () => {
       await service.end("SIGTERM");
-      await Promise.all([...standIns, receiver].map((one) => one.close()));
+      await Promise.all([...standIns, receiver, tenLines].map((one) => one.close()));
       await directory.remove();
     });
 
@@ -190,6 +196,10 @@ export function describeResults(platform: PlatformUnderTest): void {
           expect([event, ofCall.length]).toEqual([event, 2 * count]);
         }
       }
+    });
+
+    it("never has more live calls than the plan allows, and all are placed", async () => {
+      await tenLines.check({ address: service.address, token });
     });
   });
 }

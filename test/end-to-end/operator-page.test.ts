@@ -179,7 +179,7 @@ describe("the operator's page", () => {
   it("shows what opened a circuit breaker, and closes it", async () => {
     const paused = page.getByRole("region", { name: "Paused" });
     const text =
-      /of the calls of crm to the agent agent_2 is open since .* http_404, 20 refusals with http_404 in a row/;
+      /of the calls of crm to the agent agent_2 is open since .* http_404, 20 refusals with http_404 in a row, of numbers of US \(20\)/;
     await paused.getByText(text).waitFor();
     await button('Resume backlog:["crm","agent_2"]').click();
     await hasSaid(/^Resumed: backlog:\["crm","agent_2"\]/);

@@ -11,8 +11,12 @@ import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { findRoute } from "../../shared/dial-plan/routes.ts";
 import { accountNameOf, type Route } from "../../shared/calls/route.ts";
 import { rowIn } from "../support/rows.ts";
-import type { MessageText } from "../../shared/ports/request-message.ts";
-import { type CallsMessage, toCalls, type Message } from "../../shared/ports/call-messages.ts";
+import {
+  type MessageText,
+  type CallsMessage,
+  toCalls,
+  type Message,
+} from "../../shared/ports/call-messages.ts";
 import { readDialerSettings } from "../../shared/settings/settings.ts";
 import { OutsideError } from "./outside.ts";
 import { environment } from "./plan.ts";

@@ -31,17 +31,17 @@ export const breakerMutants: readonly Mutant[] = [
     ],
     [
       "one answer that names the agent opens its backlog's breaker",
-      'await openBreaker(backlog, { cause: "agent_refused", code: outcome.code, sentAt }, deps);',
-      "",
+      '{ cause: "agent_refused", code: outcome.code, sentAt, alarms: agentAlarmsOf(call) },',
+      '{ cause: "full", code: outcome.code, sentAt, alarms: agentAlarmsOf(call) },',
     ],
     [
       "twenty equal refusals open the backlog's breaker",
-      "return (all[code] ?? 0) >= refusalsInRowMax;",
-      "return false;",
+      "if (inRow < refusalsInRowMax) return;",
+      "if (inRow >= 0) return;",
     ],
     [
       "a different refusal starts a new row",
-      "if (known !== undefined && Object.keys(known.value).some((one) => one !== code)) {",
+      "if (known !== undefined && knownCodes.some((other) => other !== code)) {",
       'if (known === undefined && code === "") {',
     ],
     [
@@ -49,7 +49,11 @@ export const breakerMutants: readonly Mutant[] = [
       'if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;',
       "",
     ],
-    ["one number counts once for a backlog", "if (counted.has(call.numberHash)) return false;", ""],
+    [
+      "one number counts once for a backlog",
+      "if (counted.has(call.numberHash)) return { inRow: 0, countries: [] };",
+      "",
+    ],
     [
       "one 429 opens the backlog's breaker",
       '} else if (await openBreaker(backlog, { cause: "busy", code, sentAt, waitMs }, deps)) {',

@@ -83,7 +83,7 @@ export const lastLookMutants = [
       ],
       [
         "the request of LiveKit by which the phone rings goes through the last look",
-        "ring(fetch, timeoutSeconds / 2),",
+        "ring(fetch, seconds.call),",
         "fetch,",
       ],
     ],

@@ -177,8 +177,8 @@ export const resultMutants = [
     ],
     [
       "a callback changes nothing where no record tells results",
-      "if (deps.settings.providerOf(open.route).readResult !== undefined) await pollOne(open, deps);",
-      "await pollOne(open, deps);",
+      "if (deps.settings.providerOf(open.route).readResult !== undefined) {",
+      "{",
     ],
   ]),
   ...callbackMutants,

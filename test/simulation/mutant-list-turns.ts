@@ -84,8 +84,8 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "what is in flight counts towards an account's allowance",
-        'return { count: Math.max(0, Math.min(most - inFlight, room)), most, why: "in_flight" };',
-        'return { count: Math.max(0, Math.min(most, room)), most, why: "in_flight" };',
+        "const free = most - inFlight;",
+        "const free = most;",
       ],
       [
         "behind an account's open breaker one call is dispatched",

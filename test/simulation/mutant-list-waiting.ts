@@ -87,24 +87,27 @@ export const waitingMutants: readonly Mutant[] = [
       'if (states[state].purge === "alarm" && state !== "NEEDS_REVIEW") {',
     ],
   ]),
-  ...mutantsOf(rules, [
+  ...mutantsOf(
+    [...unit("pace"), ...rules],
     [
-      "a permitAt of the pace that has passed is void",
-      "const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);",
-      "const isValid = late >= 0;",
+      [
+        "a permitAt of the pace that has passed is void",
+        "const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);",
+        "const isValid = late >= 0;",
+      ],
+      [
+        "a request does not leave before its permitAt",
+        "const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);",
+        "const isValid = late >= -5_000 && late <= slow;",
+        ["(_, index) => permitTimes[index]", "(_, index) => (permitTimes[index] ?? 0) - 4_000"],
+      ],
+      [
+        "permits that are asked for together are as many",
+        "return paces.map((_, index) => permitTimes[index]);",
+        "return paces.map(() => permitTimes[0]);",
+      ],
     ],
-    [
-      "a request does not leave before its permitAt",
-      "const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);",
-      "const isValid = late >= -5_000 && late <= slow;",
-      ["resolve(permitTimes[index])", "resolve((permitTimes[index] ?? 0) - 4_000)"],
-    ],
-    [
-      "permits that are asked for together are as many",
-      "takePermits(key, pace, { ...window, count: all.length })",
-      "takePermits(key, pace, { ...window, count: 1 }).then(([one]) => all.map(() => one ?? 0))",
-    ],
-  ]),
+  ),
   ...mutantsOf(rules, [
     [
       "a row is written once dispatchers will look at its backlog",

@@ -1,3 +1,4 @@
+import { answerMutants } from "./mutant-list-answers.ts";
 import { breakerMutants } from "./mutant-list-breakers.ts";
 import { claimMutants } from "./mutant-list-claims.ts";
 import { dispatchMutants } from "./mutant-list-dispatch.ts";
@@ -9,6 +10,7 @@ import { lastLookMutants } from "./mutant-list-last-look.ts";
 import { portMutants } from "./mutant-list-ports.ts";
 import { turnMutants } from "./mutant-list-turns.ts";
 import { waitingMutants } from "./mutant-list-waiting.ts";
+import { liveCallMutants } from "./mutant-list-live-calls.ts";
 import { mutantsOf, type Mutant } from "./mutant.ts";
 
 const rules = ["claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
@@ -236,8 +238,8 @@ const ofDialing = [
       ],
       [
         "a number's cap is kept",
-        "(count.isCounted ? undefined : checkCap(claim, count.freeAt, deps));",
-        "undefined;",
+        "(count.isCounted ? undefined : checkCap(claim, count.freeAt, deps)) ??",
+        "undefined ??",
       ],
       [
         "a claim whose write was lost is read back by its version",
@@ -369,7 +371,9 @@ export const mutants: readonly Mutant[] = [
   ...waitingMutants,
   ...dispatchMutants,
   ...turnMutants,
+  ...liveCallMutants,
   ...breakerMutants,
+  ...answerMutants,
   ...resultMutants,
   ...eventMutants,
 ];

@@ -55,7 +55,13 @@ function planJson(traits: PlanTraits, isOld: boolean) {
     command: { provider: "telnyx", connection: "c", from },
     listed: { provider: "twilio", from, stream: "wss://audio.example/stream" },
     known: { provider: "vapi", agent: "assistant", from: "number-id" },
-    office: { provider: "livekit", agent: "caller", trunk: "ST_1", callingHours: "office" },
+    office: {
+      provider: "livekit",
+      agent: "caller",
+      trunk: "ST_1",
+      agentWaitSeconds: 5,
+      callingHours: "office",
+    },
   };
   const { [newAgent]: _, ...agentsBefore } = agents;
   return {

@@ -1,3 +1,4 @@
+import { splitTime } from "../../shared/providers/livekit-agent.ts";
 import type { DialingProvider, DialOutcome, FoundCall } from "../../shared/providers/provider.ts";
 import { accountNameOf, type Route } from "../../shared/calls/route.ts";
 import { createRecords, isTelling, lifeFrom, listLagMs } from "./lives.ts";
@@ -62,6 +63,9 @@ export function createSimulatedProvider(
     return "placed";
   };
 
+  /** Seconds for which LiveKit's agent is waited for in the simulation's plan. */
+  const agentWaitSeconds = 5;
+
   /** Dials in steps, at each of which the process may stand still: earlier requests, the connection, the request. */
   async function dial(
     request: Parameters<DialingProvider<Route>["dial"]>[0],
@@ -72,9 +76,10 @@ export function createSimulatedProvider(
     const isLater = route.type === "livekit";
     if (isLater) {
       world.mayStop("an agent is dispatched");
-      await world.wait(world.between(5, (timeoutSeconds * 1000) / 4), "an agent is dispatched");
+      const longestMs = (timeoutSeconds - splitTime(timeoutSeconds, agentWaitSeconds).call) * 1000;
+      await world.wait(world.between(5, longestMs), "an agent is dispatched");
     }
-    const ringSeconds = isLater ? timeoutSeconds / 2 : timeoutSeconds;
+    const ringSeconds = isLater ? splitTime(timeoutSeconds, agentWaitSeconds).call : timeoutSeconds;
     let outcome: Promise<DialOutcome> | undefined;
     const send: Send = async (_url, { mayLeave }) => {
       world.mayStop("a connection");

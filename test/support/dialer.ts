@@ -18,8 +18,7 @@ import { createMemoryLedger } from "./memory-ledger.ts";
 import type { Log, LogFields } from "../../shared/lib/log.ts";
 import { type Send, Withheld } from "../../shared/lib/http-client.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { toJson } from "../../shared/ports/request-message.ts";
-import { type Message, messageSchema } from "../../shared/ports/call-messages.ts";
+import { toJson, type Message, messageSchema } from "../../shared/ports/call-messages.ts";
 import type {
   DialOutcome,
   FoundCall,

@@ -41,9 +41,13 @@ const callbackAccounts = {
   vapi: {},
   retell: {},
   elevenlabs: {},
+  signalwire: { baseUrl: "https://example.signalwire.com" },
   livekit: {},
   ultravox: {},
   bland: {},
+  exotel: {},
+  plivo: {},
+  vonage: {},
 };
 
 /** Receivers of events in the tests of the API, whose clients send no calls in the other suites. */

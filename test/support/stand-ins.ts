@@ -15,12 +15,16 @@ export const routeFields: Record<string, object> = {
   },
   bland: { pathway: "a0f0d4ed-f5f5-4f16-b3f9-22166594d7a7", from: "+12025550100" },
   elevenlabs: { agent: "agent_9", from: "phnum_1", through: "twilio" },
+  exotel: { from: "08047091234", flow: "926" },
   livekit: { agent: "caller", trunk: "ST_9" },
+  plivo: { from: "+12025550100", answerUrl: "https://voice.example.com/answer" },
   retell: { agent: "agent_9", from: "+12025550100" },
   telnyx: { connection: "1494404757140276705", from: "+12025550100" },
+  signalwire: { from: "+12025550100", stream: "wss://example.com/audio" },
   twilio: { from: "+12025550100", stream: "wss://example.com/audio" },
   ultravox: { agent: "agent_9", through: "twilio", from: "+12025550100" },
   vapi: { agent: "asst_9", from: "phone_1" },
+  vonage: { from: "+12025550100", stream: "wss://example.com/audio" },
   webhook: {},
 };
 

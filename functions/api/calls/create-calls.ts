@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { withCalls } from "../../../shared/calls/ids.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
-import { createRequestMessage } from "../../../shared/ports/request-message.ts";
+import { createRequestMessage } from "../../../shared/ports/call-messages.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import { readCaller } from "../http/authenticate.ts";

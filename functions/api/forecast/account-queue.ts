@@ -2,6 +2,8 @@ import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { findServedAt } from "../../../shared/policy/dispatcher.ts";
 import { comparePositions } from "../../../shared/ports/ledger.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+import { liveCallsIn, meanMsIn } from "../../../shared/policy/live-calls.ts";
+import type { Route } from "../../../shared/calls/route.ts";
 import type { DecisionInputs } from "../../../shared/policy/decide.ts";
 import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyServed, createTurns } from "../../../shared/policy/turns.ts";
@@ -12,10 +14,14 @@ export interface AccountQueue {
   add(item: Queued): void;
   /** Time at which the next call is served, in milliseconds since the epoch; undefined: none waits. */
   nextAt(): number | undefined;
+  /** The limit for which the call that was taken last waited, if it waited for its account. */
+  limit(): "pace" | "live_calls";
   /** Removes the call that is served at `nextAt()`, and uses its turn and its permit. */
   take(): Queued | undefined;
   /** Gives turn and permit of the call that was taken last back: a dispatcher hands out no call that is closed. */
   release(): void;
+  /** Notes that the call that was taken last is dialed: it is live from then on. */
+  dial(): void;
 }
 
 const unpaced: Pace = { intervalUs: 0, burst: 1 };
@@ -33,6 +39,8 @@ export function createAccountQueue(
 ): AccountQueue {
   const pace = (items[0] && accountOf(items[0].route, plan).pace) ?? unpaced;
   const { kind, key } = paceKeyOf(account);
+  const live =
+    items[0] && createLine(account, { route: items[0].route, from }, { plan, documents });
   const turn = findServedAt(account, documents);
   const turns = createTurns<Queued>(turn);
   const atOnce = items.filter(({ isAtOnce }) => isAtOnce);
@@ -41,16 +49,23 @@ export function createAccountQueue(
   let taken = 0;
   /** Number of calls that are due. */
   let due = atOnce.length;
-  let served = { at: from, arrivalUs: documents.get(kind, key)?.value.arrivalUs ?? 0 };
+  let served = {
+    at: from,
+    limit: "pace" as "pace" | "live_calls",
+    arrivalUs: documents.get(kind, key)?.value.arrivalUs ?? 0,
+  };
   let before = { arrivalUs: served.arrivalUs, turn: copyServed(turn) };
 
   const nextServed = (): typeof served | undefined => {
     const dueAt = due > 0 ? served.at : later[taken]?.dueAt;
     if (dueAt === undefined) return undefined;
-    const notBefore = Math.max(served.at, dueAt);
+    const freeAt = live?.freeAt() ?? 0;
+    const notBefore = Math.max(served.at, dueAt, freeAt);
     const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
+    const at = toPermitTime(baseUs, pace, { index: 0, notBefore });
     return {
-      at: toPermitTime(baseUs, pace, { index: 0, notBefore }),
+      at,
+      limit: freeAt === at ? "live_calls" : "pace",
       arrivalUs: baseUs + pace.intervalUs,
     };
   };
@@ -59,6 +74,7 @@ export function createAccountQueue(
       later.splice(positionIn(later, taken, item), 0, item);
     },
     nextAt: () => nextServed()?.at,
+    limit: () => served.limit,
     take() {
       before = { arrivalUs: served.arrivalUs, turn: copyServed(turn) };
       served = nextServed() ?? served;
@@ -76,6 +92,26 @@ export function createAccountQueue(
       served.arrivalUs = before.arrivalUs;
       Object.assign(turn, before.turn);
     },
+    dial: () => live?.begin(served.at),
+  };
+}
+
+/** The live calls of an account with `liveCalls`, each of which is taken to last as long as the mean. */
+function createLine(
+  account: string,
+  { route, from }: { route: Route; from: number },
+  { plan, documents }: Pick<DecisionInputs, "plan" | "documents">,
+) {
+  const { liveCalls: limit, meanCallSeconds } = accountOf(route, plan);
+  if (limit === undefined) return undefined;
+  const meanMs = meanMsIn(documents, { account, limit }) ?? meanCallSeconds * 1000;
+  const ends = liveCallsIn(documents, { account, limit, now: from })
+    .map(({ at }) => Math.max(from, at + meanMs))
+    .toSorted((one, other) => one - other);
+  return {
+    /** Time at which the next call may begin. */
+    freeAt: () => ends[ends.length - limit] ?? 0,
+    begin: (at: number) => void ends.push(at + meanMs),
   };
 }
 

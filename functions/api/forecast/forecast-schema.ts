@@ -21,7 +21,7 @@ const outcomeSchema = z
 export type Outcome = z.infer<typeof outcomeSchema>;
 
 /** The kinds of limits that let a call wait. */
-const limitSchema = z.enum(["pace", "hours", "caps"]);
+const limitSchema = z.enum(["pace", "live_calls", "hours", "caps"]);
 export type Limit = z.infer<typeof limitSchema>;
 
 /** The body of a forecast. */

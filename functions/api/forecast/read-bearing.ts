@@ -1,6 +1,6 @@
 import type { CallRequest } from "../../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
@@ -13,6 +13,7 @@ import {
 import { restoreKey } from "../../../shared/policy/restore.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
+import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
 import type { RouteDeps } from "../http/context.ts";
@@ -117,6 +118,7 @@ function keysOfBacklogs(backlogs: Iterable<BacklogOf>, { plan }: PlanWithSchedul
       ...breakerNamesOf(of, route).map((key) => ({ kind: "breaker", key }) as const),
       paceKeyOf(account),
       { kind: "account", key: account },
+      ...liveKeysOf(account, accountOf(route, plan).liveCalls ?? 0),
     ];
   });
 }

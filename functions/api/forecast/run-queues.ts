@@ -41,7 +41,11 @@ export function runQueues(
     if (next === undefined || item === undefined) return ended;
     known.now = next.at;
     if (known.now > item.dueAt)
-      addDelay(item, { limit: "pace", rule: item.account, ms: known.now - item.dueAt });
+      addDelay(item, {
+        limit: next.queue.limit(),
+        rule: item.account,
+        ms: known.now - item.dueAt,
+      });
     const closed = decisions > decisionsMax ? notForecast : stepByClock(item, known);
     if (closed !== undefined) next.queue.release();
     const step = closed ?? stepUnderCaps(item, known, called);
@@ -53,7 +57,9 @@ export function runQueues(
       next.queue.add(item);
     } else item.end = step;
     if (isEnded(item)) ended.push(item);
-    if (step.kind === "dialed" && item.hasNumber) noteCall(item, known, called);
+    if (step.kind !== "dialed") continue;
+    next.queue.dial();
+    if (item.hasNumber) noteCall(item, known, called);
   }
 }
 
@@ -135,7 +141,7 @@ const hoursPrefix = "hours:";
 /** Returns the reason that a row has while such a delay lasts. */
 export function reasonOf({ limit, rule }: Omit<Delay, "ms">): string {
   if (limit === "hours") return `${hoursPrefix}${rule}`;
-  return limit === "caps" ? "max_calls" : "pace";
+  return limit === "caps" ? "max_calls" : limit;
 }
 
 /** Returns the longest delay of a call; undefined if there is none. */

@@ -1,7 +1,6 @@
 import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { breakerCauses } from "../../../shared/ports/document-kinds.ts";
-import { refusalsOf } from "../../../shared/policy/breakers.ts";
+import { type ValueOf, breakerCauses } from "../../../shared/ports/document-kinds.ts";
+import { refusalsOf, readRefusals } from "../../../shared/policy/breakers.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 
@@ -29,7 +28,12 @@ export const breakerViewSchema = z.strictObject({
     .nullable(
       z.union([
         z.strictObject({ unreachable: z.int(), in_row: z.int() }),
-        z.strictObject({ refusals: z.record(z.string(), z.int()) }),
+        z.strictObject({
+          refusals: z.record(z.string(), z.int()),
+          countries: z
+            .record(z.string(), z.int())
+            .check(z.describe("Those refusals by the countries of their numbers")),
+        }),
       ]),
     )
     .check(
@@ -85,5 +89,5 @@ function failuresView({ unreachable = 0, inRow = 0 }: ValueOf<"failures"> = {}) 
 }
 
 function refusalsView(counters: ValueOf<"failures"> = {}) {
-  return Object.keys(counters).length === 0 ? null : { refusals: counters };
+  return Object.keys(counters).length === 0 ? null : readRefusals(counters);
 }

@@ -1,3 +1,4 @@
+import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {
@@ -43,6 +44,15 @@ const accountSchema = z.strictObject({
     .check(
       z.describe("Calls that might be dispatched at the last look; null before the first one"),
     ),
+  live_calls: z
+    .nullable(
+      z.strictObject({
+        now: z.int(),
+        limit: z.int(),
+        oldest_at: z.nullable(time).check(z.describe("When the oldest of them was claimed")),
+      }),
+    )
+    .check(z.describe("Calls that ring or are under way; null without `liveCalls` in the plan")),
   why,
 });
 const planSchema = z
@@ -79,7 +89,13 @@ const showPlan = declareRoute({
     const accounts = accountsIn(plan);
     const names = accounts.map(({ name }) => name);
     const [read, dialing] = await Promise.all([
-      documents.read([dispatcherKey, ...names.map((key) => ({ kind: "pace", key }) as const)]),
+      documents.read([
+        dispatcherKey,
+        ...names.map((key) => ({ kind: "pace", key }) as const),
+        ...accounts.flatMap(({ name, route }) =>
+          liveKeysOf(name, accountOf(route, plan).liveCalls ?? 0),
+        ),
+      ]),
       dialingNow(ledger),
     ]);
     return {
@@ -128,7 +144,7 @@ function toAccountView(
   { name, route }: { name: string; route: Route },
   { plan, read, dialing, now }: AccountFacts,
 ): AccountInUse {
-  const { timeoutSeconds, pace } = accountOf(route, plan);
+  const { timeoutSeconds, pace, liveCalls } = accountOf(route, plan);
   const { allowance = null } = findDispatched(name, read) ?? {};
   const burst = pace?.burst ?? 1;
   const untilUs =
@@ -143,8 +159,18 @@ function toAccountView(
     taken_until:
       pace === undefined || untilUs / 1000 <= now ? null : toIsoTime(Math.round(untilUs / 1000)),
     allowance,
+    live_calls: liveCalls === undefined ? null : toLiveView(name, { limit: liveCalls, read, now }),
     why: findStillReason(name, read),
   };
+}
+
+function toLiveView(
+  account: string,
+  { limit, read, now }: { limit: number; read: DocumentsRead; now: number },
+): AccountInUse["live_calls"] {
+  const live = liveCallsIn(read, { account, limit, now });
+  const oldest = live.toSorted((one, other) => one.at - other.at)[0];
+  return { now: live.length, limit, oldest_at: oldest === undefined ? null : toIsoTime(oldest.at) };
 }
 
 /** Counts the requests under way by account. */

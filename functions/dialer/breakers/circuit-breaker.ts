@@ -10,7 +10,7 @@ import type { BreakerCause, ValueOf } from "../../../shared/ports/document-kinds
 import { ConflictError } from "../../../shared/lib/retry.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs, hourMs } from "../../../shared/lib/units.ts";
 
 /** Time after which an open breaker that nobody probes expires. */
 const breakerLifeMs = 7 * dayMs;
@@ -61,14 +61,18 @@ export interface Opening {
   sentAt: number;
   /** Time before its first probe, instead of the cause's own. */
   waitMs?: number | undefined;
+  /** Countries of the refused calls' numbers, by which an operator sees what the account is to be permitted. */
+  countries?: string[];
   /** The backlogs that have failed, of an account's breaker. */
   blamed?: string[];
+  /** Counter of alarms of the same trouble, such as an agent's: only the first one within an hour is an alarm. */
+  alarms?: string;
 }
 
 /** Opens a breaker. One that is open for the same cause stays as it is, but for the provider's own wait. */
 export async function openBreaker(
   key: string,
-  { cause, code, sentAt, waitMs = 0, blamed = [] }: Opening,
+  { cause, code, sentAt, waitMs = 0, blamed = [], countries = [], alarms }: Opening,
   deps: BreakerDeps,
 ): Promise<boolean> {
   const { clock, log, memory } = deps;
@@ -103,11 +107,28 @@ export async function openBreaker(
   const isOpened = changed !== undefined && changed.before?.state !== "open";
   if (isOpened) {
     const isThrottled = cause === "busy" || cause === "full";
-    const fields = { breaker: key, code, due_at: new Date(firstProbeAt).toISOString() };
+    const fields = {
+      breaker: key,
+      code,
+      ...(countries.length === 0 ? {} : { countries: countries.toSorted().join(" ") }),
+      due_at: new Date(firstProbeAt).toISOString(),
+    };
     if (isThrottled) log("warning", "breaker.throttled", fields);
-    else log("alarm", "breaker.opened", fields);
+    else log((await isRepeated(alarms, deps)) ? "warning" : "alarm", "breaker.opened", fields);
   }
   return isOpened;
+}
+
+/** Counts an alarm. Resolves to true if there was one of the same trouble within the hour. */
+async function isRepeated(
+  key: string | undefined,
+  { documents, clock }: Pick<BreakerDeps, "documents" | "clock">,
+): Promise<boolean> {
+  if (key === undefined) return false;
+  const name = { kind: "failures", key } as const;
+  const counting = documents.add(name, { alarms: 1 }, clock.now() + hourMs);
+  const all = await counting.catch(() => undefined); // uncounted: it is an alarm
+  return (all?.["alarms"] ?? 0) > 1;
 }
 
 /**

@@ -2,18 +2,21 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { retryAfterMsMax } from "../../../shared/policy/breaker-causes.ts";
 import {
   accountBreakerOf,
-  type BacklogOf,
+  agentAlarmsOf,
   backlogBreakerOf,
   breakerNamesOf,
   refusalsOf,
   shortNameOf,
 } from "../../../shared/policy/breakers.ts";
-import type { DocumentsRead, StoredDocument } from "../../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../../shared/ports/documents.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { accountNameOf } from "../../../shared/calls/route.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { noteAgent, wasSeen } from "./agent-notes.ts";
 import { answerBreaker, changeBreaker, openBreaker } from "./circuit-breaker.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
+import { failuresLifeMs, resetCounters, writeFailures } from "./failure-counters.ts";
+import type { Judged, JudgedCall } from "./judged-call.ts";
+import { countRefusal, endRefusals } from "./refusal-runs.ts";
 
 /** Consecutive unanswered requests that open a backlog's breaker. */
 const unreachableInRowMax = 5;
@@ -23,23 +26,6 @@ const requestsCounted = 20;
 const accountInRowMax = 10;
 /** Consecutive equal refusals, each of a different number, that open a backlog's breaker. */
 const refusalsInRowMax = 20;
-const failuresLifeMs = hourMs;
-/** Maximum numbers per backlog that a process remembers as counted. */
-const countedNumbersMax = 1_000;
-
-/** The parts of a call that bear on its breakers. */
-interface JudgedCall extends BacklogOf {
-  route: Route;
-  numberHash: string;
-  /** Time of its request, in milliseconds since the epoch. */
-  sentAt: number;
-}
-
-/** A call with the breakers and failures that were read for it. */
-interface Judged {
-  call: JudgedCall;
-  read: DocumentsRead;
-}
 
 /**
  * Records a provider's answer: a backlog answers for itself first, then its account. Opens or closes breakers
@@ -57,24 +43,34 @@ export async function recordOutcome(
   const account = route.type === "webhook" ? backlog : accountBreakerOf(accountNameOf(route));
   switch (outcome.kind) {
     case "placed":
-      return recordAnswer(judged, { isPlaced: true }, deps);
+      await recordAnswer(judged, { isPlaced: true }, deps);
+      return noteAgent(call, deps);
     case "unknown":
       return recordTimeout(outcome.code, call, deps);
     case "account_refused":
       await openBreaker(account, { cause: "account_refused", code: outcome.code, sentAt }, deps);
       return;
     case "route_refused":
+      if (outcome.isAbsent === true && (await wasSeen(call, deps))) {
+        await countAnswered(backlog, read, deps);
+        await openBreaker(backlog, { cause: "busy", code: outcome.code, sentAt }, deps);
+        return;
+      }
       await recordAnswer(judged, { isPlaced: false }, deps);
-      await openBreaker(backlog, { cause: "agent_refused", code: outcome.code, sentAt }, deps);
+      await openBreaker(
+        backlog,
+        { cause: "agent_refused", code: outcome.code, sentAt, alarms: agentAlarmsOf(call) },
+        deps,
+      );
       return;
     case "rejected":
     case "forbidden": {
       await recordAnswer(judged, { isPlaced: false }, deps); // the provider got as far as judging the call
       if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;
       const { code } = outcome;
-      if (await isRefusedInRow(code, judged, deps)) {
-        await openBreaker(backlog, { cause: "calls_refused", code, sentAt }, deps);
-      }
+      const { inRow, countries } = await countRefusal(code, judged, deps);
+      if (inRow < refusalsInRowMax) return;
+      await openBreaker(backlog, { cause: "calls_refused", code, sentAt, countries }, deps);
       return;
     }
     case "not_placed": {
@@ -102,11 +98,14 @@ async function recordAnswer(
   const account = accountNameOf(route);
   for (const name of breakerNamesOf(call, route)) {
     const breaker = read.get("breaker", name);
-    if (breaker !== undefined) await answerBreaker(breaker, { isPlaced, sentAt }, deps);
+    if (breaker === undefined) continue;
+    await answerBreaker(breaker, { isPlaced, sentAt }, deps);
+    const { cause } = breaker.value;
+    if (isPlaced && cause === "agent_refused") await resetCounters(agentAlarmsOf(call), deps);
   }
   await resetFailures({ key: accountBreakerOf(account), sentAt }, read, deps);
   await countAnswered(backlogBreakerOf(call), read, deps);
-  if (isPlaced) await resetFailures({ key: refusalsOf(call), sentAt }, read, deps);
+  if (isPlaced) await endRefusals(refusalsOf(call), read, deps);
 }
 
 /** Counts an answered request where failures are counted: otherwise there is no run of failures to end. */
@@ -219,41 +218,4 @@ async function countForAccount(code: string, call: JudgedCall, deps: DialerDeps)
   if ((all["inRow"] ?? 0) < accountInRowMax || backlogs.length < 2) return;
   const blamed = backlogs.map((one) => one.slice("of ".length));
   await openBreaker(key, { cause: "unreachable", code, sentAt: call.sentAt, blamed }, deps);
-}
-
-/**
- * Counts one refusal of a backlog's call, each number once in this process. A different code starts a new run.
- *
- * @returns true if the backlog's breaker must be opened
- */
-async function isRefusedInRow(
-  code: string,
-  { call, read }: Judged,
-  deps: DialerDeps,
-): Promise<boolean> {
-  const { documents, clock, memory } = deps;
-  const key = refusalsOf(call);
-  const counted = memory.countedNumbers.get(key) ?? new Set<string>();
-  memory.countedNumbers.set(key, counted);
-  if (counted.has(call.numberHash)) return false;
-  if (counted.size >= countedNumbersMax) counted.clear();
-  counted.add(call.numberHash);
-  const known = read.get("failures", key);
-  if (known !== undefined && Object.keys(known.value).some((one) => one !== code)) {
-    await writeFailures(known, { [code]: 1 }, deps);
-    return false;
-  }
-  const expiresAt = clock.now() + failuresLifeMs;
-  const all = await documents.add({ kind: "failures", key }, { [code]: 1 }, expiresAt);
-  return (all[code] ?? 0) >= refusalsInRowMax;
-}
-
-/** Resets counters to `value`. Dropped on a conflict, as another process counts too. */
-export async function writeFailures(
-  failures: StoredDocument<"failures">,
-  value: Record<string, number>,
-  { documents, random }: Pick<DialerDeps, "documents" | "random">,
-): Promise<void> {
-  const next = { ...failures, value, version: random.version() };
-  await documents.write([{ next, seen: failures.version }]);
 }

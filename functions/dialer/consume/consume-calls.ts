@@ -11,7 +11,7 @@ import { dialCalls, type WantedCall } from "../dial/dial-calls.ts";
 import { settleOutcome } from "../record/settle.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
-import { watchHeartbeat } from "../runtime/watch-heartbeat.ts";
+import { watchHeartbeat } from "../runtime/epoch.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "./retry.ts";
 import { splitRequest } from "./split-request.ts";

@@ -12,7 +12,8 @@ import { deliverToReceiver } from "../events/deliver-events.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "./retry.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
-import { pollAccount } from "../results/poll-results.ts";
+import { pollLiveMs } from "../record/live-calls.ts";
+import { pollAccount, pollLive } from "../results/poll-results.ts";
 import { followCallback } from "../results/handle-callback.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
 
@@ -212,10 +213,15 @@ async function follow(
 
 /** Asks an account, once in a delivery. */
 async function followPoll(
-  { account, sentAt }: Extract<EventMessage, { kind: "poll" }>,
+  { account, sentAt, live }: Extract<EventMessage, { kind: "poll" }>,
   { known, deadline }: { known: Known; deadline: number },
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
+  if (live !== undefined) {
+    // The dispatcher has sent another one.
+    if (deps.clock.now() - sentAt <= pollLiveMs) await pollLive(live, deps, deadline);
+    return "ack";
+  }
   // The next sweep has sent another one.
   const isOld = deps.clock.now() - sentAt > deps.sweepSeconds * 1000;
   if (isOld || known.isAsked) return "ack";

@@ -11,17 +11,18 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { Permit } from "./permits.ts";
 
 /**
- * Runs the checks that do not depend on each other side by side under the claim: the number's cap, orders and
- * the do-not-call list, the redialed calls that this one replaces, and the permit.
+ * Runs the checks that do not depend on each other side by side under the claim: the number's cap, the account's live
+ * calls, orders and the do-not-call list, the redialed calls that this one replaces, and the permit.
  */
 export async function checkClaim(
   claim: Claim,
-  { deps, caps, documents, permits }: Delivery,
+  { deps, caps, live, documents, permits }: Delivery,
 ): Promise<Refusal | { permit: Permit }> {
   const { dial, row } = claim;
   const asked = permits.take(dial.route);
-  const [count, read, byAncestors, permit] = await Promise.all([
+  const [count, isLive, read, byAncestors, permit] = await Promise.all([
     caps.count(claim, dial.route, asked),
+    live.enter({ ...claim, route: row.route ?? dial.route }),
     documents(deps.clock.now()),
     checkAncestors(row, deps),
     asked,
@@ -30,7 +31,8 @@ export async function checkClaim(
     byAncestors ??
     checkControls(claim, read, deps) ??
     (permit === undefined ? toWaiting("pace", claim) : undefined) ??
-    (count.isCounted ? undefined : checkCap(claim, count.freeAt, deps));
+    (count.isCounted ? undefined : checkCap(claim, count.freeAt, deps)) ??
+    (isLive ? undefined : toWaiting("live_calls", claim));
   if (permit !== undefined && refused === undefined) return { permit };
   return { refused: refused ?? toWaiting("pace", claim), counted: count.isCounted };
 }

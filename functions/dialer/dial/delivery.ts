@@ -5,6 +5,7 @@ import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import type { Caps } from "../record/number-caps.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import type { LiveEntries } from "../record/live-calls.ts";
 import type { Permits } from "./permits.ts";
 import type { BatchWriter } from "../record/batch-writer.ts";
 import type { Semaphore, Slot } from "../runtime/fair-semaphore.ts";
@@ -32,6 +33,7 @@ export interface Delivery {
   connections: Semaphore;
   permits: Permits;
   caps: Caps;
+  live: LiveEntries;
   /** Returns the documents that bear on the calls, at most 5 s old at time `at`: now, or the time of a request. */
   documents(at: number): Promise<ControlDocuments>;
   writes: BatchWriter;

@@ -7,13 +7,18 @@ import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
+import { createLiveEntries } from "../record/live-calls.ts";
 import { createCaps } from "../record/number-caps.ts";
 import { decide, type Dial, type LookUp } from "../decide/decide-delivered.ts";
 import type { Delivery, Result } from "./delivery.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { mergeControlDocuments, readControlDocuments, toKnown } from "../decide/read-controls.ts";
-import { createFreshDocuments } from "../decide/refresh-controls.ts";
+import {
+  mergeControlDocuments,
+  readControlDocuments,
+  toKnown,
+  createFreshDocuments,
+} from "../decide/read-controls.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
 import { createPermits } from "./permits.ts";
 import { createBatchWriter } from "../record/batch-writer.ts";
@@ -195,6 +200,7 @@ async function dialAll(
     connections: createSemaphore({ ...placesFor, total: concurrency, limitOf }),
     permits: createPermits(deps),
     caps: createCaps(deps),
+    live: createLiveEntries(deps),
     documents: createFreshDocuments(calls, { read, askedAt, breakersChanged }, deps),
     writes: createBatchWriter(dials.length, deps),
     stopped: new Set(),

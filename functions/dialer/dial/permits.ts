@@ -1,9 +1,10 @@
+import DataLoader from "dataloader";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { leadMs, leadMsMax } from "../runtime/round-trips.ts";
+import { leadMs, leadMsMax } from "../runtime/time-limits.ts";
 
 /** Maximum wait of a claimed call for its permit: other calls may have taken permits since the claim. */
 const waitMsMax = 7_000;
@@ -28,38 +29,22 @@ export interface Permit {
 /** Takes permits for the calls of one delivery. Permits requested at the same time share one statement. */
 export function createPermits(deps: DialerDeps) {
   const { documents, clock, memory } = deps;
-  interface Asking {
-    resolve(permitAt: number | undefined): void;
-    reject(error: unknown): void;
-  }
-  const asking = new Map<string, Asking[]>();
+  const loaders = new Map<string, DataLoader<Pace, number | undefined>>();
   /** True once a permit of this delivery was void: the next ones are requested further ahead. */
   let isVoid = false;
 
-  async function takeFor(account: string, pace: Pace): Promise<void> {
-    await Promise.resolve();
-    const all = asking.get(account) ?? [];
-    asking.delete(account);
-    if (all.length === 0) return;
-    const askedAt = clock.now();
-    const lead = Math.min(leadMs(memory) * (isVoid ? 2 : 1), leadMsMax);
-    const window = { notBefore: askedAt + lead, notAfter: askedAt + waitMsMax };
-    try {
-      const key = paceKeyOf(account);
-      const permitTimes = await documents.takePermits(key, pace, { ...window, count: all.length });
-      for (const [index, { resolve }] of all.entries()) resolve(permitTimes[index]);
-    } catch (error) {
-      for (const { reject } of all) reject(error);
-    }
+  function createLoader(account: string) {
+    const takeAll = async (paces: readonly Pace[]): Promise<(number | undefined)[]> => {
+      const [pace] = paces;
+      if (pace === undefined) return [];
+      const now = clock.now();
+      const lead = Math.min(leadMs(memory) * (isVoid ? 2 : 1), leadMsMax);
+      const window = { notBefore: now + lead, notAfter: now + waitMsMax, count: paces.length };
+      const permitTimes = await documents.takePermits(paceKeyOf(account), pace, window);
+      return paces.map((_, index) => permitTimes[index]);
+    };
+    return new DataLoader(takeAll, { cache: false });
   }
-
-  const ask = (account: string, pace: Pace): Promise<number | undefined> => {
-    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
-    const others = asking.get(account);
-    asking.set(account, [...(others ?? []), { resolve, reject }]);
-    if (others === undefined) void takeFor(account, pace);
-    return promise;
-  };
 
   return {
     /**
@@ -69,7 +54,10 @@ export function createPermits(deps: DialerDeps) {
     async take(route: Route): Promise<Permit | undefined> {
       const pace = findPace(route, deps);
       if (pace === undefined) return { permitAt: clock.now() };
-      const permitAt = await ask(accountNameOf(route), pace);
+      const account = accountNameOf(route);
+      const loader = loaders.get(account) ?? createLoader(account);
+      loaders.set(account, loader);
+      const permitAt = await loader.load(pace);
       return permitAt === undefined ? undefined : { permitAt };
     },
     /** Returns true if a request may be sent under this permit now. */

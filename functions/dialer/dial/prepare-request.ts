@@ -3,7 +3,7 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
-import { leadMs } from "../runtime/round-trips.ts";
+import { leadMs } from "../runtime/time-limits.ts";
 import { checkControls } from "./check-claim.ts";
 import { type CallSlots, type Claim, type Delivery, type Refusal, toWaiting } from "./delivery.ts";
 import { checkClock } from "./last-look.ts";

@@ -1,11 +1,10 @@
 import type { Route } from "../../../shared/calls/route.ts";
 import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import { isLoopback } from "../../../shared/lib/https-url.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import type { DocumentsRead } from "../../../shared/ports/documents.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { callbackAddress } from "../../../shared/settings/callback-url.ts";
+import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
 import type { DialerDeps, DialerSettings } from "../runtime/context.ts";
 import { recordSlow, slowMs } from "./answer-times.ts";
 import type { Claim, Delivery, Refusal } from "./delivery.ts";
@@ -50,7 +49,7 @@ async function request(
   const { dial, row } = claim;
   // A resend repeats the first request to the route of the first request.
   const route = row.route ?? dial.route;
-  const { timeoutSeconds } = accountOf(route, settings.plan);
+  const { timeoutSeconds, maxCallMinutes } = accountOf(route, settings.plan);
   const attempt = row.attempt - (row.claims.length - 1);
   return settings
     .providerOf(route)
@@ -59,6 +58,7 @@ async function request(
         call: dial.call,
         attempt,
         timeoutSeconds,
+        maxCallMinutes,
         ring,
         callbackUrl: toCallbackUrl(claim, route, settings),
         tellsAnswer: findReceiver(row.client, settings.plan)?.types.includes("call.answered"),
@@ -78,10 +78,6 @@ function toCallbackUrl(
   { plan, publicUrl, hashKey }: DialerSettings,
 ): string | undefined {
   if (publicUrl === undefined || plan.results === undefined) return undefined;
-  const target = "url" in route ? route.url : "baseUrl" in route ? route.baseUrl : undefined;
-  // A real provider cannot reach this machine, and may refuse a call that names it.
-  if (isLoopback(publicUrl) && !isLoopback(target ?? "")) return undefined;
-  const { provider: account } = route;
   const call = { id: row.id, claim: row.claims[0] ?? version };
-  return callbackAddress(publicUrl, { account, call, hashKey });
+  return callbackAddressAlong(route, call, { publicUrl, hashKey });
 }

@@ -1,10 +1,13 @@
 import type { Settlement } from "../../../shared/calls/transitions.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
+import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
+import { leaveLive } from "../record/live-calls.ts";
 import { settleSurely, type Settling } from "../record/settle.ts";
 import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
 import { logDecision } from "../record/write-decisions.ts";
+import type { DialerDeps } from "../runtime/context.ts";
 import type { Claim, Delivery, Refusal, Result } from "./delivery.ts";
 import type { Sent } from "./send-request.ts";
 import { failAfterRequest } from "./stage-errors.ts";
@@ -17,7 +20,10 @@ export async function settleUnsent(
 ): Promise<Result> {
   const { deps, writes, caps } = delivery;
   const { row, version, dial } = claim;
-  if (counted) await caps.release(claim, dial.route);
+  await Promise.all([
+    counted ? caps.release(claim, dial.route) : undefined,
+    leaveUnplaced(claim, deps),
+  ]);
   const at = deps.clock.now();
   const settlement: Settlement = { id: row.id, claim: version, at, ...refused };
   // A resend stays UNKNOWN, and its next look-up or review is not delayed.
@@ -51,11 +57,20 @@ async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promis
   const mayRing = outcome.kind === "placed" || outcome.kind === "unknown";
   // The answer to a resend may be about the first request, so only a success is counted.
   const isCounted = !row.resent || outcome.kind === "placed";
-  const call = { client, agentId, numberHash, route: dial.route, sentAt };
+  const country = countryOf(dial.call.request.phone_number);
+  const call = { client, agentId, numberHash, country, route: dial.route, sentAt };
   await Promise.all([
     mayRing ? undefined : caps.release(claim, dial.route),
+    mayRing ? undefined : leaveUnplaced(claim, deps),
     isCounted ? recordOutcome(outcome, { call, read }, deps) : undefined,
   ]);
+}
+
+/** Removes a call that was not placed from the live ones. The first request of a resend may have placed it. */
+async function leaveUnplaced({ row, version, dial }: Claim, deps: DialerDeps): Promise<void> {
+  const route = row.route ?? dial.route;
+  if (row.resent) return;
+  await leaveLive([{ id: row.id, claim: version, route, isMeasured: false }], deps);
 }
 
 /** Logs a settlement, and wakes a dispatcher for a row that waits again. */

@@ -22,6 +22,8 @@ export interface AccountNotes {
   servedBefore(account: string): Served;
   /** Maximum in flight of an account whose dispatches arrive late. */
   lagMaxOf(account: string): number | undefined;
+  /** Calls that might be in flight at the last look at the account. */
+  mostOf(account: string): number;
   noteCompleted(account: string, seen: { completed: number; isLagging: boolean }): void;
   noteShare(account: string, share: AccountShare): void;
   /** Forgets why accounts stood still at the last look. Those in `paused` have paused backlogs. */
@@ -60,6 +62,7 @@ export function createAccountNotes(former: Readonly<Notes>): AccountNotes {
       return served.get(account) ?? { client, agents: new Map(Object.entries(agents)) };
     },
     lagMaxOf: (account) => lagMax.get(account),
+    mostOf: (account) => mostOf.get(account) ?? 0,
     noteCompleted(account, { completed, isLagging }) {
       change(account, { completed: [...entryOf(account).completed.slice(-1), completed] });
       const max = lagMaxAfter(lagMax.get(account), isLagging, mostOf.get(account) ?? 0);

@@ -5,7 +5,7 @@ import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/
 import type { Route } from "../../../shared/calls/route.ts";
 import { grantPermits, listPermitTimes, type Pace } from "../../../shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { knownRoundTripMs } from "../runtime/round-trips.ts";
+import { knownRoundTripMs } from "../runtime/time-limits.ts";
 import type { AccountNotes } from "./account-notes.ts";
 import type { DueRows } from "./due-rows.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -34,6 +34,8 @@ interface AccountNow {
   sent: number;
   /** Maximum of an account whose queue lags. */
   lagMax: number | undefined;
+  /** Live calls that it may have besides, where the plan limits them. */
+  linesFree: number;
 }
 
 /**
@@ -46,14 +48,20 @@ function allowAccount(
   { now, connections }: { now: number; connections: number },
 ): Allowance {
   const { breaker, pace, arrivalUs, completed, inFlight, sent, lagMax = Infinity } = account;
+  const { linesFree } = account;
   if (breaker?.value.state === "open") {
     // The backlog's own allowance decides which backlog may probe.
     return { count: inFlight === 0 ? 1 : 0, most: 1, why: "breaker_open" };
   }
-  const room = breaker?.value.state === "half_open" ? breaker.value.room - inFlight : Infinity;
+  if (linesFree <= 0) return { count: 0, most: inFlight, why: "live_calls" };
+  const opened = breaker?.value.state === "half_open" ? breaker.value.room - inFlight : Infinity;
+  const room = Math.min(opened, linesFree);
+  const byRoom = room === linesFree ? "live_calls" : undefined;
   if (pace === undefined) {
     const most = Math.min(Math.max(firstAllowance, 2 * sumOf(completed)), 2 * connections, lagMax);
-    return { count: Math.max(0, Math.min(most - inFlight, room)), most, why: "in_flight" };
+    const free = most - inFlight;
+    const why = room < free && byRoom ? byRoom : "in_flight";
+    return { count: Math.max(0, Math.min(free, room)), most, why };
   }
   const window = { notBefore: Math.ceil(now), notAfter: now + paceAheadMs };
   const { granted, baseUs } = grantPermits(arrivalUs, pace, { ...window, count: pacedMax });
@@ -61,7 +69,8 @@ function allowAccount(
   const permitTimes = all.slice(sent);
   const count = Math.max(0, Math.min(permitTimes.length, room, lagMax));
   const most = Math.min(all.length, lagMax);
-  return { count, most, why: "pace", permitTimes: permitTimes.slice(0, count) };
+  const why = room < permitTimes.length && byRoom ? byRoom : "pace";
+  return { count, most, why, permitTimes: permitTimes.slice(0, count) };
 }
 
 /** Maximum moments of a pace that are given out at once. */
@@ -113,7 +122,9 @@ export function createAllowances(
 
   return {
     ofAccount(account, route) {
-      const { pace, timeoutSeconds } = accountOf(route, plan);
+      const { pace, timeoutSeconds, liveCalls } = accountOf(route, plan);
+      const live = view.liveIn(account, liveCalls ?? 0);
+      const linesUsed = live.size + inFlight.countOthers(account, live);
       return allowAccount(
         {
           breaker: view.breakerOf(account),
@@ -123,6 +134,7 @@ export function createAllowances(
           inFlight: inFlight.countOf(account),
           sent: inFlight.sentOf(account) + withoutPermit(account, timeoutSeconds),
           lagMax: notes.lagMaxOf(account),
+          linesFree: (liveCalls ?? Infinity) - linesUsed,
         },
         { now: clock.now(), connections },
       );

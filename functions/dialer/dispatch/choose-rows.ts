@@ -16,10 +16,12 @@ export interface Chosen {
   closed: ReadonlyMap<string, string>;
   /** True for accounts of which rows had to be left. */
   busy: ReadonlyMap<string, boolean>;
+  /** Accounts of which rows had to be left as they have as many live calls as they may have. */
+  full: readonly string[];
 }
 
 /** Chosen where nothing may be dispatched. */
-export const nothing: Chosen = { rows: [], closed: new Map(), busy: new Map() };
+export const nothing: Chosen = { rows: [], closed: new Map(), busy: new Map(), full: [] };
 
 /**
  * Chooses the rows of some backlogs whose turn it is: as many as their accounts and they themselves are allowed. They count
@@ -61,7 +63,8 @@ export async function chooseRows(
   const result = accountShares(shares, mayBeDue(clock.now()));
   for (const [account, share] of result) notes.noteShare(account, share);
   const busy = new Map([...result].map(([account, { isBusy }]) => [account, isBusy]));
-  return { rows, closed, busy };
+  const full = [...result].flatMap(([account, { why }]) => (why === "live_calls" ? account : []));
+  return { rows, closed, busy, full };
 }
 
 /** Returns backlogs whose heads have to be read besides, those that were used last first. */

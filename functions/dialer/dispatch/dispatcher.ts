@@ -9,7 +9,7 @@ import { createLooks, type Looks } from "./looks.ts";
 /** Interval between looks, and the longest one where queries have to last. */
 const lookEveryMs = 2_000;
 const lookEveryMsMax = 5_000;
-/** Interval of the looks at accounts that have completed all that they were allowed. */
+/** Interval of the looks at accounts that have completed half of what they were allowed. */
 const quickLookMs = 250;
 /** Interval of beats while nothing is due. */
 const idleBeatMs = 5_000;
@@ -97,7 +97,7 @@ function lookMsFor(queriesLeft: number, msLeft: number): number {
   return Math.min(lookEveryMsMax, Math.max(lookEveryMs, msLeft / looksLeft));
 }
 
-/** Looks again at accounts that have completed all that they were allowed, until the next look. */
+/** Looks again at accounts that have completed half of what they were allowed, until the next look. */
 async function lookQuickly(
   looks: Looks,
   { until, queriesLeft }: { until: number; queriesLeft(): number },

@@ -52,6 +52,8 @@ export interface InFlight {
   dialingOf(account: string, lapseAt: number): number;
   /** All calls in flight. */
   countOf(account: string): number;
+  /** Calls in flight that are not among `known`. */
+  countOthers(account: string, known: ReadonlySet<string>): number;
   countIn(backlog: string): number;
   /** Returns what an account has completed since the last time, and whether its dispatches arrive late. */
   takeCompleted(account: string): { completed: number; isLagging: boolean };
@@ -123,6 +125,9 @@ export function createInFlight(): InFlight {
       [...dialing.byId.values()].filter((one) => one.account === account && one.dueAt > lapseAt)
         .length,
     countOf: (account) => sent.countOf(account) + dialing.countOf(account),
+    countOthers: (account, known) =>
+      [...sent.byId, ...dialing.byId].filter(([id, of]) => of.account === account && !known.has(id))
+        .length,
     countIn: (backlog) => sent.countIn(backlog) + dialing.countIn(backlog),
     takeCompleted: completions.take,
   };

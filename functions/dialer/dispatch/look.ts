@@ -1,6 +1,7 @@
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { knownRoundTripMs } from "../runtime/round-trips.ts";
+import { knownRoundTripMs } from "../runtime/time-limits.ts";
+import { pollLiveMs, sendPollsOfLive } from "../record/live-calls.ts";
 import { soonMs } from "../record/wake-dispatcher.ts";
 import { chooseRows, type Chosen, countBy, nothing } from "./choose-rows.ts";
 import { writeOff, writtenOffMax } from "./decide-rows.ts";
@@ -36,16 +37,19 @@ export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
 }
 
 /**
- * Chooses rows of accounts that have completed all that they were allowed. It reads what is in flight of them alone, and
+ * Chooses rows of accounts that have completed half of what they were allowed: their deliveries would stand idle if it
+ * waited for all. It reads what is in flight of them alone, and
  * goes by the documents of the last look.
  */
 export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chosen> {
-  const { view, inFlight, dueRows, quickAccounts } = looks;
+  const { view, inFlight, dueRows, notes, quickAccounts } = looks;
   const backlogs = view.allowed().filter(({ account }) => quickAccounts.has(account));
   const sent = backlogs.flatMap(({ key }) => (inFlight.countIn(key) > 0 ? key : []));
   if (sent.length > 0 && !(await dueRows.readInFlightOf(sent.slice(0, quickMax)))) return nothing;
   dueRows.forget(inFlight.forgetLeft(deps.clock.now()));
-  const done = backlogs.filter(({ account }) => inFlight.countOf(account) === 0);
+  const done = backlogs.filter(
+    ({ account }) => inFlight.countOf(account) <= notes.mostOf(account) / 2,
+  );
   noteCompleted(new Set(done.map(({ account }) => account)), looks);
   const chosen =
     done.length > 0 ? await chooseRows(done, { looks, decidesFirst: false }, deps) : nothing;
@@ -55,7 +59,7 @@ export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chose
 
 /** Dispatches the chosen rows, and writes off those that must not be dialed. */
 export async function send(
-  { rows, closed, busy }: Chosen,
+  { rows, closed, busy, full }: Chosen,
   looks: Looks,
   deps: DialerDeps,
 ): Promise<void> {
@@ -64,6 +68,7 @@ export async function send(
   const [messages] = await Promise.all([
     sendDispatches(rows, leadMs, deps),
     writeBusy(busy, looks, deps),
+    pollFull(full, looks, deps),
   ]);
   for (const ids of messages) inFlight.sendTogether(ids);
   const taken = new Set(messages.flat());
@@ -106,6 +111,7 @@ function quickAmong(
   return new Set(
     backlogs.flatMap((one) => {
       if (one.isSlow || one.accountBreaker !== undefined || view.hasPace(one)) return [];
+      if (view.hasLimit(one)) return []; // its live calls are those of the last look
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),
   );
@@ -116,6 +122,23 @@ function isBlocked({ breaker, accountBreaker }: Waiting, by: number): boolean {
   return [breaker, accountBreaker].some(
     (one) => one?.value.state === "open" && one.value.probeAt > by,
   );
+}
+
+/** Has the results of live calls asked for where calls wait for the end of others. */
+async function pollFull(
+  full: readonly string[],
+  { view, polledAt }: Looks,
+  deps: DialerDeps,
+): Promise<void> {
+  const now = deps.clock.now();
+  const due = new Set(full.filter((one) => now - (polledAt.get(one) ?? -Infinity) >= pollLiveMs));
+  if (due.size === 0) return;
+  for (const account of due) polledAt.set(account, now);
+  const routes = new Map([...view.all()].map(({ account, route }) => [account, route]));
+  const accounts = [...routes].flatMap(([account, route]) =>
+    due.has(account) ? { account, route } : [],
+  );
+  await sendPollsOfLive(accounts, deps);
 }
 
 /** Writes which accounts are busy, where it has changed. */

@@ -16,7 +16,9 @@ export interface Looks {
   allowances: Allowances;
   /** Number of rows at the heads of backlogs that could not be dialed, at the last look. */
   closedAhead: ReadonlyMap<string, number>;
-  /** Accounts that may complete all that they were allowed before the next look, and have rows left. */
+  /** Times at which live calls were polled last, of accounts that had as many as they may have. */
+  polledAt: Map<string, number>;
+  /** Accounts that may complete half of what they were allowed before the next look, and have rows left. */
   quickAccounts: ReadonlySet<string>;
 }
 
@@ -38,6 +40,7 @@ export function createLooks(
     dueRows,
     allowances,
     closedAhead: new Map(),
+    polledAt: new Map(),
     quickAccounts: new Set(),
   };
 }

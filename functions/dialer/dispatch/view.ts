@@ -9,6 +9,7 @@ import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { pauseKeysOf } from "../../../shared/policy/controls.ts";
 import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/restore.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readWithSuspension } from "../decide/read-controls.ts";
@@ -42,7 +43,11 @@ export interface View {
   accountDocument(account: string): StoredDocument<"account"> | undefined;
   /** The theoretical arrival time of an account's pace, see rate.ts. */
   arrivalUsOf(account: string): number;
+  /** The live calls of an account that may have `limit` at once, as read. */
+  liveIn(account: string, limit: number): ReadonlySet<string>;
   hasPace(one: Waiting): boolean;
+  /** True if the plan limits the account's live calls. */
+  hasLimit(one: Waiting): boolean;
   /** True while nothing may be dispatched: after a restore, or while a restore would not be noticed. */
   isSuspended(): boolean;
   /** True in the midst of a listing: there may be backlogs that were never read. */
@@ -85,7 +90,12 @@ export function createView(deps: DialerDeps): View {
     breakerOf: (account) => controls.breakers.get(accountBreakerOf(account)),
     accountDocument: (account) => controls.state.get("account", account),
     arrivalUsOf: (account) => controls.state.get("pace", account)?.value.arrivalUs ?? 0,
+    liveIn(account, limit) {
+      const of = { account, limit, now: deps.clock.now() };
+      return new Set(liveCallsIn(controls.state, of).map(({ call }) => call));
+    },
     hasPace: ({ route }) => accountOf(route, plan).pace !== undefined,
+    hasLimit: ({ route }) => accountOf(route, plan).liveCalls !== undefined,
     isSuspended() {
       const { state } = controls;
       const sweep = state.get(sweepKey.kind, sweepKey.key)?.value;
@@ -97,8 +107,15 @@ export function createView(deps: DialerDeps): View {
 
 async function readControls(deps: DialerDeps): Promise<Controls> {
   const { documents, settings } = deps;
-  const accounts = [...new Set(Object.values(settings.plan.agents).map(accountNameOf))];
-  const keys = accounts.flatMap((key) => [{ kind: "account", key } as const, paceKeyOf(key)]);
+  const { plan } = settings;
+  const accounts = new Map(
+    Object.values(plan.agents).map((route) => [accountNameOf(route), route]),
+  );
+  const keys = [...accounts].flatMap(([key, route]) => [
+    { kind: "account", key } as const,
+    paceKeyOf(key),
+    ...liveKeysOf(key, accountOf(route, plan).liveCalls ?? 0),
+  ]);
   const [state, breakers, pauses] = await Promise.all([
     readWithSuspension(keys, deps),
     documents.list("breaker", { limit: pageDocuments }),

@@ -7,7 +7,7 @@ import {
   createProbe,
   type Probe,
 } from "../breakers/circuit-breaker.ts";
-import { writeFailures } from "../breakers/record-outcome.ts";
+import { writeFailures } from "../breakers/failure-counters.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
 import { dayMs } from "../../../shared/lib/units.ts";

@@ -2,6 +2,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { recordLookupMiss, requireReview, type Write } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { breakerKeysOf } from "../../../shared/policy/breakers.ts";
+import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
@@ -180,7 +181,8 @@ async function settleNotPlaced(
     if (now - row.claimedAt > recordMsMax) return true;
     const read = await documents.read(breakerKeysOf(row, route));
     const sentAt = row.claimedAt;
-    const judged = { client, agentId, route, numberHash, sentAt };
+    const country = countryOf(call.request.phone_number);
+    const judged = { client, agentId, route, numberHash, country, sentAt };
     await recordOutcome(outcome, { call: judged, read }, deps);
   } catch (error) {
     log("warning", "breaker.update_failed", { call_id: call.id, error: errorForLog(error) });

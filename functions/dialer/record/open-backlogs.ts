@@ -1,5 +1,4 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -1,7 +1,6 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { backlogOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import { backlogOf, type CallRow, type NewCall } from "../../../shared/calls/call-row.ts";
 import { type CallState, states } from "../../../shared/calls/states.ts";
-import type { NewCall } from "../../../shared/calls/first-row.ts";
 import { type Decided, applyDecision } from "../../../shared/calls/transitions.ts";
 import { echoOf, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";

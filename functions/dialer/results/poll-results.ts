@@ -1,4 +1,8 @@
 import { type CallRow, resultsBacklogOf } from "../../../shared/calls/call-row.ts";
+import type { CallResult } from "../../../shared/calls/call-result.ts";
+import { accountNameOf } from "../../../shared/calls/route.ts";
+import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
+import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "../../../shared/calls/record-result.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
@@ -26,6 +30,13 @@ const failuresMax = 3;
 const afterPollsMs = 30_000;
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = minuteMs;
+
+/** Limits of one round of polls. */
+interface Polling {
+  endAt: number;
+  /** True if only the results of calls that have ended are written. */
+  endsOnly: boolean;
+}
 
 /** Age of a record up to which a callback does not have it read again: some calls bring several at once. */
 const freshMs = 10_000;
@@ -60,10 +71,37 @@ export async function pollAccount(
       .filter((row) => !hasRecords(row))
       .map((row) => ({ row, result: undefined }));
     await writeResults(withoutRecords, begunAt, deps);
-    const left = await pollLists(open.filter(hasRecords), endAt, deps);
-    await pollEach(left, endAt, deps);
+    const left = await pollLists(open.filter(hasRecords), { endAt, endsOnly: false }, deps);
+    await pollEach(left, { endAt, endsOnly: false }, deps);
     if (slots.length < callsMax) return;
   }
+}
+
+/**
+ * Polls for the results of the live calls of an account that has as many as it may have, so that the next ones may begin.
+ * Only ends are written: the calls' own polls go on.
+ *
+ * @param account the account's own name
+ * @throws as pollAccount does
+ */
+export async function pollLive(account: string, deps: DialerDeps, deadline: number): Promise<void> {
+  const { documents, ledger, clock, settings } = deps;
+  const { plan } = settings;
+  const route = Object.values(plan.agents).find((one) => accountNameOf(one) === account);
+  const limit = route && accountOf(route, plan).liveCalls;
+  if (limit === undefined) return;
+  const now = clock.now();
+  const endAt = Math.min(deadline - afterPollsMs, now + pollLiveMs * partOfSweep);
+  const read = await documents.read(liveKeysOf(account, limit));
+  const live = liveCallsIn(read, { account, limit, now });
+  const { rows } = await ledger.read(live.map(({ call }) => call));
+  const open = [...rows.values()]
+    .flatMap(openRowOf)
+    .filter(
+      (row) => !hasEnded(row.result) && settings.providerOf(row.route).readResult !== undefined,
+    );
+  const left = await pollLists(open, { endAt, endsOnly: true }, deps);
+  await pollEach(left, { endAt, endsOnly: true }, deps);
 }
 
 /**
@@ -78,7 +116,9 @@ export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
   // A call without a provider's id, such as one that an operator has marked placed, has no record to read.
   if (open?.providerCallId == null || hasEnded(row.result) || isFresh) return;
   // A provider without records is not polled.
-  if (deps.settings.providerOf(open.route).readResult !== undefined) await pollOne(open, deps);
+  if (deps.settings.providerOf(open.route).readResult !== undefined) {
+    await pollOne(open, { endsOnly: false }, deps);
+  }
 }
 
 /**
@@ -89,7 +129,7 @@ export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
  */
 async function pollLists(
   rows: readonly OpenRow[],
-  endAt: number,
+  { endAt, endsOnly }: Polling,
   deps: DialerDeps,
 ): Promise<readonly OpenRow[]> {
   const { clock, settings, log } = deps;
@@ -114,11 +154,8 @@ async function pollLists(
     );
     const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
     const known = left.filter((row) => resultIn(row) !== undefined);
-    await writeResults(
-      known.map((row) => ({ row, result: resultIn(row) })),
-      askedAt,
-      deps,
-    );
+    const found = known.map((row) => ({ row, result: resultIn(row) }));
+    await writeResults(endsOnly ? found.filter(isEnd) : found, askedAt, deps);
     left = left.filter((row) => resultIn(row) === undefined);
   }
   return left;
@@ -130,7 +167,11 @@ async function pollLists(
  *
  * @throws ProviderUnreachableError if several records fail in a row
  */
-async function pollEach(rows: readonly OpenRow[], endAt: number, deps: DialerDeps): Promise<void> {
+async function pollEach(
+  rows: readonly OpenRow[],
+  { endAt, endsOnly }: Polling,
+  deps: DialerDeps,
+): Promise<void> {
   const { clock, settings } = deps;
   let failures = 0;
   for (const row of rows) {
@@ -138,11 +179,11 @@ async function pollEach(rows: readonly OpenRow[], endAt: number, deps: DialerDep
     const startAt = clock.now();
     if (startAt >= endAt) return;
     try {
-      await pollOne(row, deps);
+      await pollOne(row, { endsOnly }, deps);
       failures = 0;
     } catch (error) {
       if (!(error instanceof ProviderUnreachableError)) throw error;
-      await postpone(row, deps);
+      if (!endsOnly) await postpone(row, deps);
       failures += 1;
       if (failures === failuresMax) throw error;
     }
@@ -155,7 +196,11 @@ async function pollEach(rows: readonly OpenRow[], endAt: number, deps: DialerDep
  *
  * @throws ProviderUnreachableError if the provider did not answer
  */
-async function pollOne(row: OpenRow, deps: DialerDeps): Promise<void> {
+async function pollOne(
+  row: OpenRow,
+  { endsOnly }: Pick<Polling, "endsOnly">,
+  deps: DialerDeps,
+): Promise<void> {
   const provider = deps.settings.providerOf(row.route);
   const { id, attempt, providerCallId } = row;
   const askedAt = deps.clock.now();
@@ -164,7 +209,12 @@ async function pollOne(row: OpenRow, deps: DialerDeps): Promise<void> {
       ? undefined
       : provider.readResult?.({ id, attempt, providerCallId }, row.route);
   const result = asking && (await readAnswer(asking, id, deps));
-  await writeResults([{ row, result }], askedAt, deps);
+  const found = { row, result };
+  if (!endsOnly || isEnd(found)) await writeResults([found], askedAt, deps);
+}
+
+function isEnd({ result }: { result: CallResult | undefined }): boolean {
+  return hasEnded(result);
 }
 
 /** @throws ProviderUnreachableError if the provider did not answer. A record that cannot be read counts as none. */

@@ -1,9 +1,10 @@
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { contradicted, recordResult } from "../../../shared/calls/record-result.ts";
+import { contradicted, hasEnded, recordResult } from "../../../shared/calls/record-result.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { leaveLive } from "../record/live-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { findNextPollAt, isPolledLast } from "../record/poll-times.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
@@ -57,6 +58,11 @@ export async function writeResults(
     log("info", "call.result", { call_id, client, agent_id, provider, result: status });
     if (next.result?.unmapped === true) log("warning", "result.unmapped", { call_id, provider });
   }
+  const ended = changed.filter((next) => next.backlog === null && hasEnded(next.result));
+  await leaveLive(
+    ended.flatMap(({ id, route }) => (route === null ? [] : { id, route, isMeasured: true })),
+    deps,
+  );
   return conflicts === 0;
 }
 

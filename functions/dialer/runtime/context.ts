@@ -81,6 +81,8 @@ export interface DialerMemory {
   roundTripsMs: number[];
   /** Numbers counted for a breaker, by agent, so that a process counts each number once. */
   countedNumbers: Map<string, Set<string>>;
+  /** Times at which this process noted that an agent takes calls, by the note's name. */
+  agentsNotedAt: Map<string, number>;
   /** Breakers opened or closed by this process. Documents read before the last increment may show them as before. */
   breakersChanged: number;
   /** Average times of answers in milliseconds, and what was written of them, by account and by backlog. */

@@ -10,6 +10,7 @@ import { expireClaims } from "./expire-claims.ts";
 import { recover } from "./recover-restore.ts";
 import { releaseLease, type SweepDocument, takeLease } from "./sweep-lease.ts";
 import { planSweep } from "./sweep-time.ts";
+import { sweepLiveCalls } from "./sweep-live-calls.ts";
 import { visitBacklogs } from "./visit-backlogs.ts";
 import { watchDispatcher } from "./watch-dispatcher.ts";
 
@@ -74,6 +75,8 @@ async function runPhases(
   // Rows that wait are the dispatcher's. A sweep sees that one runs, and ends those past their time.
   await run(() => watchDispatcher(deps), undefined);
   const visited = await run(() => visitBacklogs(last, time.calls, deps), {});
+
+  await run(() => sweepLiveCalls(deps), undefined);
 
   // Results and events of calls that were dialed. Events have time of their own, however long the phases above took.
   await run(() => sendPolls(deps), undefined);

@@ -114,15 +114,17 @@ function breakerRow<Row extends Pick<BreakerView, "failures">>(row: Row) {
   return { ...row, failures: failuresText(row.failures) };
 }
 
-/** Describes the failures of a breaker: `7 unanswered, 5 in a row`, or a backlog's refusals: `20 http_404`. */
+/** Describes the failures of a breaker: `7 unanswered, 5 in a row`, or a backlog's refusals: `20 http_404 of US`. */
 function failuresText(failures: BreakerView["failures"]): string {
   if (failures === null) return "";
   if ("unreachable" in failures) {
     return `${failures.unreachable} unanswered, ${failures.in_row} in a row`;
   }
-  return Object.entries(failures.refusals)
+  const refusals = Object.entries(failures.refusals)
     .map(([code, count]) => `${count} ${code}`)
     .join(", ");
+  const countries = Object.keys(failures.countries).join(" ");
+  return countries === "" ? refusals : `${refusals} of ${countries}`;
 }
 
 /** Reads the first backlogs, page after page, and the first answer, whose other fields apply to all pages. */

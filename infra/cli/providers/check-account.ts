@@ -8,7 +8,8 @@ import type {
 } from "../../../shared/providers/provider.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
 import { type Route } from "../../../shared/calls/route.ts";
-import { listSecrets } from "../../../shared/providers/routes.ts";
+import { listSecrets, listsEndedCalls } from "../../../shared/providers/routes.ts";
+import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
 import { Failure } from "../calls/failures.ts";
 import { hasRole, meaningOf } from "./meanings.ts";
 import { printedFetch } from "./printed-fetch.ts";
@@ -25,6 +26,8 @@ export interface Check {
   route: Route;
   phoneNumber: string;
   timeoutSeconds: number;
+  /** Settings that make the address for callbacks. Absent: the request carries none. */
+  callbacks?: { publicUrl: string; hashKey: string } | undefined;
 }
 
 /**
@@ -37,12 +40,14 @@ export async function checkAccount(
   check: Check,
   { now, print, pause }: Omit<Surroundings, "environment" | "fetch">,
 ): Promise<boolean> {
-  const { route, timeoutSeconds } = check;
+  const { route, timeoutSeconds, callbacks } = check;
   const call = callOf(check, now());
   print(`Calling, as ${call.id}:`);
   const startedAt = now();
+  const claim = { id: call.id, claim: "check" };
+  const callbackUrl = callbacks && callbackAddressAlong(route, claim, callbacks);
   const outcome = await provider.dial(
-    { call, attempt: 1, timeoutSeconds, ring: (own) => own },
+    { call, attempt: 1, timeoutSeconds, ring: (own) => own, callbackUrl },
     route,
   );
   print(`Outcome: ${nameOf(outcome)}`);
@@ -56,6 +61,9 @@ export async function checkAccount(
   if (provider.lookUp === undefined) {
     print("Look-up: this provider has no records to search.");
     return outcome.kind === "placed";
+  }
+  if (listsEndedCalls(route)) {
+    print("  Its records have calls that have ended: answer the phone and hang up.");
   }
   const sought = { call, attempt: 1, from: startedAt - clockMsMax };
   for (const seconds of lookUpPausesSeconds) {

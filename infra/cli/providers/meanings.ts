@@ -31,7 +31,7 @@ export function meaningOf(outcome: DialOutcome, route: Route): Meaning {
           }
         : {
             means: "The provider refuses this call for good.",
-            todo: `Compare the route (${fields}) with the provider's console, and look the code up in its list of errors.`,
+            todo: `Compare the route (${fields}) with the provider's console, look the code up in its list of errors, and check whether the account may call the number's country.`,
           };
     case "not_placed":
       return outcome.unreachable === true

@@ -87,7 +87,7 @@ export function describeCallbacks(
       },
     );
 
-    it.each(["twilio-eu", "telnyx", "vapi", "retell", "ultravox"])(
+    it.each(["twilio-eu", "telnyx", "vapi", "retell", "ultravox", "exotel", "plivo", "vonage"])(
       "of one call of %s are hints, whatever their body says",
       async (account) => {
         const body = `CallSid=CA1&other=${call.id.replace("00000", "00007")}`;

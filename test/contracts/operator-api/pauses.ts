@@ -58,7 +58,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
     };
     await putDocument("breaker", key, value);
     await putDocument("breaker", `${key}_closed`, { ...value, state: "closed" });
-    await putDocument("failures", `${key} refusals`, { http_404: 20 });
+    await putDocument("failures", `${key} refusals`, { http_404: 20, "in US": 20 });
     const { body } = await ask("/pauses");
     expect(body.breakers).toContainEqual({
       key,
@@ -68,7 +68,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
       agent_id: agent,
       cause: "unreachable",
       state: "open",
-      failures: { refusals: { http_404: 20 } },
+      failures: { refusals: { http_404: 20 }, countries: { US: 20 } },
       code: "http_404",
       opened_at: new Date(now).toISOString(),
       probe_at: new Date(now + 8000).toISOString(),

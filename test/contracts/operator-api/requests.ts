@@ -123,6 +123,7 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
       completed: [],
       sent: [],
       allowance: 25,
+      live_calls: null,
       why: "in_flight",
     };
     const beat = { holder: null, since: 0, beatAt: 0 };

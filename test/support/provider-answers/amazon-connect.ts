@@ -44,7 +44,7 @@ export const amazonConnectAnswers: AnswerFixture[] = [
   // The reference does not have it; users are answered it above two calls a second.
   error("dev.classmethod.jp, as users have seen it", 429, "TooManyRequestsException", "not_placed"),
   error(common, 400, "ThrottlingException", "not_placed"),
-  error(reference, 403, "DestinationNotAllowedException", "rejected", { blamesNumber: true }),
+  error(reference, 403, "DestinationNotAllowedException", "rejected"),
   error(reference, 403, "OutboundContactNotPermittedException", "forbidden"),
   error(reference, 400, "InvalidParameterException", "rejected"),
   error(reference, 400, "InvalidRequestException", "rejected"),

@@ -5,7 +5,7 @@ const error = (
   status: number,
   detail: unknown,
   says: string,
-  kind: "rejected" | "account_refused" | "not_placed",
+  kind: "rejected" | "account_refused" | "not_placed" | "route_refused",
 ): AnswerFixture => ({
   page: `elevenlabs.io/docs/eleven-api/resources/errors: ${says}`,
   says,
@@ -52,6 +52,13 @@ export const elevenlabsAnswers: AnswerFixture[] = [
     outcome: { kind: "placed", providerCallId: "SCL_1" },
   },
   {
+    page: "@elevenlabs/elevenlabs-js 2.73.0, ExotelOutboundCallResponse",
+    says: "`success: true` through Exotel, without a conversation yet",
+    status: 200,
+    body: { success: true, message: "ok", conversation_id: null, callSid: "a1b2c3d4e5f6a7b8" },
+    outcome: { kind: "placed", providerCallId: "a1b2c3d4e5f6a7b8" },
+  },
+  {
     page: `${sdk}, without success`,
     says: "`success: false`, another message",
     status: 200,
@@ -87,6 +94,31 @@ export const elevenlabsAnswers: AnswerFixture[] = [
     "fields that are not valid",
     "rejected",
   ),
+  ...["agent_id", "agent_phone_number_id"].map((name) =>
+    error(
+      422,
+      [{ loc: ["body", name], msg: "Field required", type: "missing" }],
+      `\`${name}\` that is not valid`,
+      "route_refused",
+    ),
+  ),
+  {
+    ...error(
+      400,
+      { status: "invalid_provider_config", message: "…" },
+      "`invalid_provider_config`",
+      "route_refused",
+    ),
+    page: "github.com/elevenlabs/elevenlabs-mcp/issues/40, as users have seen it",
+    outcome: { kind: "route_refused", code: "invalid_provider_config" },
+  },
+  error(
+    404,
+    { status: "not_found", message: "…" },
+    "an agent or a number that does not exist",
+    "route_refused",
+  ),
+  error(404, "Not Found", "another address", "route_refused"),
   error(
     429,
     { type: "rate_limit_error", code: "rate_limit_exceeded", message: "…" },

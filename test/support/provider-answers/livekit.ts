@@ -89,6 +89,13 @@ export const livekitAnswers: AnswerFixture[] = [
   error(409, "already_exists", unknown("livekit_already_exists")),
   error(409, "aborted", unknown("livekit_aborted")),
   error(408, "canceled", unknown("livekit_canceled")),
+  {
+    page: "livekit/protocol, rpc/sip.go",
+    says: "`failed_precondition`: no numbers on outbound trunk",
+    status: 412,
+    body: { code: "failed_precondition", msg: "no numbers on outbound trunk" },
+    outcome: { kind: "route_refused", code: "livekit_no_numbers" },
+  },
   error(412, "failed_precondition", unknown("livekit_failed_precondition")),
   error(500, "internal", unknown("livekit_internal")),
   error(501, "unimplemented", unknown("livekit_unimplemented")),

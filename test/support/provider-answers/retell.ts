@@ -5,7 +5,7 @@ const error = (
   status: number,
   message: string,
   says: string,
-  kind: "rejected" | "account_refused" | "forbidden" | "not_placed" | "unknown",
+  kind: "rejected" | "account_refused" | "route_refused" | "forbidden" | "not_placed" | "unknown",
 ): AnswerFixture => ({
   page: `docs.retellai.com/api-references: ${message}`,
   says,
@@ -35,7 +35,13 @@ export const retellAnswers: AnswerFixture[] = [
   error(401, "API key is missing or invalid.", "a wrong key", "account_refused"),
   error(402, "Trial has ended, please add payment method.", "trial ended", "account_refused"),
   error(403, "Forbidden", "forbidden", "forbidden"),
-  error(422, "Cannot find requested asset under given api key.", "an unknown asset", "rejected"),
+  error(
+    422,
+    "Cannot find requested asset under given api key.",
+    "an unknown agent or number",
+    "route_refused",
+  ),
+  error(422, "Invalid to_number.", "another text", "rejected"),
   error(429, "Account rate limited, please throttle your requests.", "rate limit", "not_placed"),
   error(500, "An unexpected server error occurred.", "an internal error", "unknown"),
 ];

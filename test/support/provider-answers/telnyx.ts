@@ -1,5 +1,4 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
-import { sought } from "../../contracts/provider-bench.ts";
+import { type AnswerFixture, type LookUpFixture, sought } from "../../contracts/provider-bench.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 
 const later = (code: string) => ({ kind: "not_placed", code }) as const;
@@ -23,19 +22,34 @@ const error = (status: number, one: TelnyxError, outcome: DialOutcome): AnswerFi
   outcome,
 });
 
-const runbook = "Telnyx's runbook of SIP response codes";
-/** Refusals whose subject is told by the D-code at the end of their detail. */
-const dCode = (number: number, what: string, outcome: DialOutcome): AnswerFixture => ({
-  page: `${runbook}: D${number}`,
+const article = "support.telnyx.com, Telnyx SIP Response Codes";
+/** A refusal whose subject is told by the D-code in its detail. */
+const dCode = (
+  number: number,
+  { status = 403, what, outcome }: { status?: number; what: string; outcome: DialOutcome },
+): AnswerFixture => ({
+  page: `${article}: D${number}`,
   says: `10010 with D${number}, ${what}`,
-  status: 403,
+  status,
   body: {
     errors: [{ code: "10010", title: "Authorization failed", detail: `${what} D${number}` }],
   },
   outcome,
 });
-const dCodesOf = (numbers: string, what: string, outcomeOf: (code: string) => DialOutcome) =>
-  numbers.split(" ").map((number) => dCode(Number(number), what, outcomeOf(`telnyx_d${number}`)));
+const dCodesOf = (
+  numbers: string,
+  what: string,
+  outcomeOf: (code: string) => DialOutcome,
+  status = 403,
+) =>
+  numbers
+    .split(" ")
+    .map((number) =>
+      dCode(Number(number), { status, what, outcome: outcomeOf(`telnyx_d${number}`) }),
+    );
+const ofNumber = (code: string) => ({ kind: "rejected", code, blamesNumber: true }) as const;
+const numberLater = (code: string, retryAfterSeconds: number) =>
+  ({ kind: "not_placed", code, blamesNumber: true, retryAfterSeconds }) as const;
 
 export const telnyxAnswers: AnswerFixture[] = [
   {
@@ -82,27 +96,69 @@ export const telnyxAnswers: AnswerFixture[] = [
   ),
   ...dCodesOf("1 2 3", "a limit of calls at once", full),
   ...dCodesOf("10 22", "a limit of calls", later),
-  ...dCodesOf("11 12 13 14 24 37 41 50 53 58 59 60", "the number called", (code) => ({
-    kind: "rejected",
-    code,
-    blamesNumber: true,
-  })),
+  ...dCodesOf("9", "one international number, within 60 s", (code) => numberLater(code, 60)),
+  ...dCodesOf("39", "the day's international spending", (code) => numberLater(code, 900)),
+  ...dCodesOf("14 50 59", "the number called", ofNumber, 404),
+  ...dCodesOf("24 37 41 53 58", "the number called", ofNumber),
+  ...dCodesOf("12 13", "the destination", ofCall),
+  ...dCodesOf("11", "the number called, or more", ofCall),
+  ...dCodesOf("40", "no route to the number", ofCall, 404),
+  ...dCodesOf("38", "the connection", ofRoute, 404),
   ...dCodesOf(
     "7 15 16 35 36 38 44 46 49 51 54 63 64",
     "the connection or the calling number",
     ofRoute,
   ),
-  ...dCodesOf("9 17 19 25 26 27 28 29 39", "the account", ofAccount),
+  ...dCodesOf("17 19 25 26 27 28 29", "the account", ofAccount),
+  ...dCodesOf("60", "the account's level", ofAccount),
   {
-    page: `${runbook}: in a field of its own`,
-    says: "10010 with `telnyx_error.error_code` D13",
+    page: `${article}: in a field of its own`,
+    says: "10010 with `telnyx_error.error_code` D60",
     status: 403,
     body: {
-      errors: [{ code: "10010", title: "Authorization failed", detail: "Refused" }],
-      telnyx_error: { error_code: "D13" },
+      errors: [
+        {
+          code: 10010,
+          title: "Authorization failed",
+          detail: "Can not make calls to non-verified numbers at this account level",
+        },
+      ],
+      telnyx_error: { error_code: "D60" },
     },
-    outcome: { kind: "rejected", code: "telnyx_d13", blamesNumber: true },
+    outcome: ofAccount("telnyx_d60"),
   },
+  ...[400, 404, 422].map((status) => ({
+    page: `${article}, as users have seen it`,
+    says: "10010 with D13 within its detail",
+    status,
+    body: {
+      errors: [
+        {
+          code: "10010",
+          title: "Authorization failed",
+          detail: "Dialed number is not included in whitelisted countries D13. Change the profile.",
+        },
+      ],
+    },
+    outcome: ofCall("telnyx_d13"),
+  })),
+  {
+    page: `${article}, as users have seen it`,
+    says: "10010 with D38 within its detail",
+    status: 403,
+    body: {
+      errors: [
+        {
+          code: "10010",
+          title: "Authorization failed",
+          detail: "No profile assigned D38. Connection has no Outbound Profile assigned.",
+        },
+      ],
+    },
+    outcome: ofRoute("telnyx_d38"),
+  },
+  error(404, { code: "10010", title: "Authorization failed" }, ofCall("telnyx_10010")),
+  error(404, { code: "10002", title: "Invalid phone number" }, ofCall("telnyx_10002")),
   error(403, { code: "90020", title: "No" }, { kind: "forbidden", code: "http_403" }),
   error(401, { code: "10009", title: "Authentication failed" }, ofAccount("http_401")),
   error(403, { code: "10009", title: "Authentication failed" }, ofAccount("telnyx_10009")),

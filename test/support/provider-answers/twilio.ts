@@ -47,6 +47,8 @@ export const twilioAnswers: AnswerFixture[] = [
   error(403, 10001, "account not active", "account_refused"),
   error(400, 10002, "trial account without the feature", "account_refused"),
   error(403, 10005, "voice calling disabled for the account", "account_refused"),
+  error(400, 21609, "`StatusCallback` not valid", "account_refused"),
+  error(400, 21626, "`StatusCallbackEvent` not valid", "account_refused"),
   error(403, 21999, "a refusal that is not listed", "forbidden"),
   error(429, 20429, "too many requests", "not_placed"),
   {
@@ -60,6 +62,7 @@ export const twilioAnswers: AnswerFixture[] = [
   error(400, 21205, "`Url` not valid", "route_refused"),
   error(400, 21208, "`Timeout` not valid", "route_refused"),
   error(400, 21234, "`MachineDetection` not valid", "route_refused"),
+  error(400, 32115, "`CallReason` not valid", "route_refused"),
   error(404, 20404, "no such account", "route_refused"),
   error(400, 21211, "`To` not valid", "rejected"),
   error(400, 21214, "`To` cannot be reached", "rejected"),

@@ -49,6 +49,26 @@ export const vapiAnswers: AnswerFixture[] = [
     "fields that are not valid",
     { kind: "rejected", code: "http_400" },
   ),
+  ...["assistantId", "phoneNumberId"].map((name) =>
+    refusal(
+      400,
+      ["customer.number is not valid", `${name} must be a UUID`],
+      `\`${name}\` that is not valid`,
+      { kind: "route_refused", code: "http_400" },
+    ),
+  ),
+  refusal(
+    400,
+    "Couldn't Get Assistant. `assistantId` 1b2c Does Not Exist.",
+    "an unknown assistant",
+    { kind: "route_refused", code: "assistant_not_found" },
+  ),
+  refusal(
+    400,
+    "Couldn't Get Phone Number. `phoneNumberId` 1b2c Does Not Exist.",
+    "an unknown calling number",
+    { kind: "route_refused", code: "phone_number_not_found" },
+  ),
   refusal(
     400,
     "Couldn't Start Call. Numbers Bought On Vapi Have A Daily Outbound Call Limit. " +
@@ -225,6 +245,11 @@ export const vapiLookUps: LookUpFixture[] = [
   notPlaced(`${start}vapi-number-outbound-daily-limit`, ofRoute("number_daily_limit")),
   notPlaced(`${start}get-phone-number`, ofRoute("phone_number_not_found")),
   notPlaced(`${start}get-assistant`, ofRoute("assistant_not_found")),
+  notPlaced("assistant-not-valid", ofRoute("assistant_not_found")),
+  notPlaced(
+    `${start}enterprise-feature-not-available-recording-consent`,
+    ofRoute("recording_consent"),
+  ),
   notPlaced("assistant-not-found", ofRoute("assistant_not_found")),
   notPlaced("call-start-error-neither-assistant-nor-server-set", ofRoute("assistant_not_found")),
   notPlaced("call.start.assistant-version-not-found", ofRoute("assistant_version")),

@@ -84,8 +84,14 @@ const fixtures: ResultFixture[] = [
   without("telephony_provider_unavailable", "failed"),
   without("sip_routing_error", "failed"),
   without("concurrency_limit_reached", "failed"),
+  { ...after("no_valid_payment"), says: "`no_valid_payment`, after some seconds" },
+  {
+    page,
+    says: "`no_valid_payment`, without a length",
+    record: { call_status: "ended", disconnection_reason: "no_valid_payment" },
+    result: { status: "failed", word: "no_valid_payment" },
+  },
   ...[
-    "no_valid_payment",
     "scam_detected",
     "error_llm_websocket_open",
     "error_llm_websocket_lost_connection",

@@ -44,6 +44,10 @@ const inProgress = "call.in-progress.error-";
 const sip = `${inProgress}providerfault-outbound-sip-`;
 
 const fixtures: ResultFixture[] = [
+  ...["not-found", "deletion-failed"].map((status): ResultFixture => ({
+    ...live(status),
+    result: { status: "unknown", word: status },
+  })),
   live("scheduled"),
   live("queued"),
   live("ringing"),
@@ -88,7 +92,20 @@ const fixtures: ResultFixture[] = [
     "get-transport",
     "get-customer",
     "get-resources-validation",
+    "enterprise-feature-not-available-recording-consent",
   ].map((reason) => without(start + reason, "failed")),
+  ...["assistant-not-valid", "scheduled-call-deleted"].map((reason) => ({
+    ...without(reason, "failed"),
+    page: sdk,
+    says: `\`${reason}\`, even after \`startedAt\``,
+    record: { ...spoken, endedReason: reason },
+  })),
+  ...["say", "transfer"].map((hook) => ({
+    ...without(`call.ringing.hook-executed-${hook}`, "unknown", "call.ringing."),
+    page: sdk,
+    says: `\`call.ringing.hook-executed-${hook}\`, even after \`startedAt\``,
+    record: { ...spoken, endedReason: `call.ringing.hook-executed-${hook}` },
+  })),
   without("assistant-not-found", "failed"),
   without("call-start-error-neither-assistant-nor-server-set", "failed"),
   without("call.start.assistant-version-not-found", "failed", "call.start.assistant-version-"),
@@ -109,8 +126,12 @@ const fixtures: ResultFixture[] = [
     "call.in-progress.twilio-completed-call",
     "call.in-progress.sip-completed-call",
     "phone-call-provider-closed-websocket",
+    "call.forwarding.operator-busy",
+    "call.forwarding.no-answer",
   ].flatMap((reason) => either(reason)),
   ...either(`${inProgress}providerfault-openai-llm-failed`, inProgress),
+  ...either("call.ending.hook-executed-say", "call.ending."),
+  ...either("call.ending.hook-executed-transfer", "call.ending."),
   ...either("pipeline-error-openai-voice-failed", "pipeline-"),
 ];
 
@@ -125,10 +146,8 @@ export const vapiResults: ResultsUnderTest = {
   answers: (record, { id }) => [
     { id: "provider-1", createdAt, name: "attempt 1", customer: { externalId: id }, ...record },
   ],
-  unmapped: (endedReason) => ({
-    answered: { ...spoken, endedReason },
-    unanswered: { ...rung, endedReason },
-  }),
+  // No field of a call shows an answer by itself.
+  unmapped: (endedReason) => ({ unanswered: { ...spoken, endedReason } }),
   tells: ["id", "attempt"],
   list: {
     asks: () => [list(""), list(`createdAtLt=${encodeURIComponent(createdAt)}&`)],

@@ -66,6 +66,30 @@ describe("POST /operator/forecast", () => {
     expect(answer.hours).toEqual([{ hour: "2026-06-01T10:00:00.000Z", account, calls: 3 }]);
   });
 
+  it("counts with the live calls that an account may have, and how long they last", async () => {
+    const lines = { liveCalls: 2, meanCallSeconds: 60 };
+    const bench = createForecastBench({ results: {}, providers: { webhook: lines } });
+    const answer = await bench.forecast(callsOf(5));
+    const at = (minute: number) => `2026-06-01T10:0${minute}:00.000Z`;
+    expect(times(answer)).toEqual([at(0), at(0), at(1), at(1), at(2)]);
+    expect(answer.rules).toMatchObject([{ limit: "live_calls", rule: account, calls: 3 }]);
+  });
+
+  it("counts live calls by the time that is left of them, by their mean duration as seen", async () => {
+    const lines = { liveCalls: 2, meanCallSeconds: 60 };
+    const bench = createForecastBench({ results: {}, providers: { webhook: lines } });
+    const now = bench.dialer.now();
+    const entry = { claim: "v", endsAt: now + 3_600_000 };
+    const entries = [
+      { ...entry, call: "call_1", at: now - 100_000 },
+      { ...entry, call: "call_2", at: now - 300_000 },
+    ];
+    const value = { entries, meanMs: 120_000 };
+    await putDocument(bench.dialer, { kind: "live-calls", key: `0 ${account}` }, value);
+    const waits = times(await bench.forecast(callsOf(3))).map((one) => Date.parse(one ?? "") - now);
+    expect(waits).toEqual([0, 20_000, 120_000]); // the second one has lasted longer already
+  });
+
   it("lets calls that wait already go first", async () => {
     const bench = createForecastBench({ providers: { webhook: { callsPerSecond: 0.1 } } });
     await bench.post(callsOf(30));

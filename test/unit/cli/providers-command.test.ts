@@ -30,7 +30,9 @@ async function createBench(
   const baseUrl = type === "webhook" ? {} : { baseUrl: standIn.url };
   const plan = {
     agents: { agent_sales: { provider: type, ...routeFields[type], ...place }, ...more.agents },
-    providers: { [type]: { timeoutSeconds: 1, ...baseUrl, ...more.account } },
+    providers: {
+      [type]: { timeoutSeconds: type === "livekit" ? 30 : 1, ...baseUrl, ...more.account },
+    },
     callingHours: { default: "always" },
     destinations: { allow: ["US"] },
     ...more.plan,
@@ -45,7 +47,11 @@ async function createBench(
       environment,
       fetch,
       now: Date.now,
-      pause: async (seconds) => void pauses.push(seconds),
+      pause: async (seconds) => {
+        pauses.push(seconds);
+        if (type !== "exotel") return;
+        for (const call of standIn.calls.placed) call.status = "ended"; // its lists have no others
+      },
       print: (line) => lines.push(line),
       complain: (line) => lines.push(line),
       confirm: async (question) => {
@@ -76,6 +82,38 @@ describe("npm run providers -- check", () => {
     expect(text).toMatch(/Look-up: (found by|this provider has no records)/);
     expect([code, standIn.calls.placed.length]).toEqual([0, 1]);
     expect(standIn.problems).toEqual([]);
+  });
+
+  it("sends the address for callbacks where the plan has results, as the dialer does", async () => {
+    const agents = {
+      agent_sales: { provider: "telnyx", ...routeFields["telnyx"], callbacks: true },
+    };
+    const { standIn, environment, providers } = await createBench("telnyx", {
+      agents,
+      plan: { results: {} },
+    });
+    const without = await providers(`check telnyx ${to} --yes`);
+    expect(without.text).toContain("no address for callbacks: PUBLIC_URL and HASH_KEY are not set");
+    Object.assign(environment, {
+      PUBLIC_URL: "https://calls.example.com",
+      HASH_KEY: "5f".repeat(32),
+    });
+    const { code, text } = await providers(`check telnyx ${to} --yes`);
+    expect([code, text]).toEqual([0, expect.not.stringContaining("no address")]);
+    expect(standIn.problems).toEqual([]);
+    expect(standIn.calls.placed.map(({ request }) => request["webhook_urls"])).toEqual([
+      undefined,
+      {
+        "call.hangup": [
+          expect.stringMatching(
+            /^https:\/\/calls\.example\.com\/callbacks\/telnyx\/call_\w+\/check\//,
+          ),
+        ],
+      },
+    ]);
+    Object.assign(environment, { HASH_KEY: "short" });
+    const wrong = await providers(`check telnyx ${to} --yes`);
+    expect(wrong).toMatchObject({ code: 1, text: "HASH_KEY must be 32 bytes in hex" });
   });
 
   it("shows a secret in a path by its name", async () => {
@@ -157,7 +195,7 @@ describe("npm run providers -- check", () => {
   it("says what a refused number and a refused route mean", async () => {
     const { standIn, providers } = await createBench("telnyx");
     const error = (one: object) => ({ errors: [{ code: "10010", title: "…", ...one }] });
-    standIn.play({ how: "answer", status: 403, body: error({ detail: "Refused D13" }) });
+    standIn.play({ how: "answer", status: 403, body: error({ detail: "Refused D14" }) });
     const number = await providers(`check telnyx ${to} --yes`);
     expect(number.text).toContain("The provider refuses this number.");
     standIn.play({ how: "answer", status: 403, body: error({ detail: "Refused D16" }) });

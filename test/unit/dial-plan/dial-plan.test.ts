@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { mayBeCalled } from "../../../shared/dial-plan/destinations.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { mayBeCalled, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
 import { malformedSecrets, missingSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
@@ -12,6 +11,16 @@ const plan = {
   destinations: { allow: ["US"] },
 };
 const parsed = (more: object = {}) => parseDialPlan({ ...plan, ...more }, {});
+
+/** Returns a plan in which LiveKit's agent is waited for too long, and the problem that is told. */
+function livekitPlan(account: object, wait: object, problem: string): [object, RegExp] {
+  const late = {
+    agents: { a: { provider: "livekit", agent: "caller", trunk: "ST_1", ...wait } },
+    providers: { livekit: { baseUrl: "https://rooms.example", ...account } },
+  };
+  const escaped = problem.replaceAll(/[()]/g, String.raw`\$&`);
+  return [late, new RegExp(`agents\\.a: agentWaitSeconds ${escaped}`)];
+}
 
 describe("the dial plan", () => {
   it("has the defaults that the design gives", () => {
@@ -100,6 +109,17 @@ describe("the dial plan", () => {
       { agents: { a: { provider: "livekit", agent: "caller", trunk: "ST_1" } } },
       /agents\.a\.baseUrl: is required: set the account's baseUrl in providers/,
     ],
+    livekitPlan(
+      { timeoutSeconds: 29 },
+      {},
+      "(20) must be at most two thirds of timeoutSeconds: 19",
+    ),
+    livekitPlan(
+      {},
+      { agentWaitSeconds: 31 },
+      "(31) must be at most two thirds of timeoutSeconds: 30",
+    ),
+    livekitPlan({ timeoutSeconds: 60 }, { agentWaitSeconds: 41 }, "(41) must be at most"),
     [
       { agents: { a: { provider: "twilio", from: "+12025550100" } } },
       /agents\.a: must have either stream or answerUrl/,
@@ -114,6 +134,15 @@ describe("the dial plan", () => {
       { providers: { webhook: { burst: 2 } } },
       /providers\.webhook\.burst: needs callsPerSecond beside it/,
     ],
+    [
+      { providers: { webhook: { liveCalls: 5 } } },
+      /providers\.webhook\.liveCalls: needs results in the plan, which tell when a call has ended/,
+    ],
+    [
+      { results: {}, providers: { webhook: { liveCalls: 501 } } },
+      /providers\.webhook\.liveCalls: /,
+    ],
+    [{ providers: { webhook: { maxCallMinutes: 241 } } }, /providers\.webhook\.maxCallMinutes: /],
     [{ providers: { webhook: { timeoutSeconds: 0 } } }, /providers\.webhook\.timeoutSeconds: /],
     [{ callingHours: {} }, /callingHours: must have a set named "default"/],
     [{ callingHours: { default: "us-fedral" } }, /callingHours\.default: must be hours, or one of/],

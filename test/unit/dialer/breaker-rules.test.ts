@@ -76,7 +76,8 @@ describe("the counts of failures", () => {
     await putDocument(bench, key, current);
     const read = await bench.deps.documents.read([key]);
     const route = { type: "vapi", provider: "vapi" } as const;
-    const call = { client: "crm", agentId: "agent_sales", route, numberHash: "hash" };
+    const of = { numberHash: "hash", country: "US" };
+    const call = { client: "crm", agentId: "agent_sales", route, ...of };
     await recordOutcome(placed, { call: { ...call, sentAt: bench.now() - 1 }, read }, bench.deps);
     expect((await documentOf(bench, "failures", account))?.value).toEqual(current);
     await recordOutcome(placed, { call: { ...call, sentAt: bench.now() + 1 }, read }, bench.deps);

@@ -162,6 +162,20 @@ describe("the allowance of an account without a pace", () => {
     expect(Math.max(...allowances)).toBeGreaterThan(50);
   });
 
+  it("is filled up between looks once half of it is completed", async () => {
+    const bench = createBench({ concurrency: 25, consumers: 4 });
+    loops(bench);
+    for (let n = 0; n < 10; n++) await putWaiting(bench, 5, 0, { client: `client ${n}` });
+    let begun = 0;
+    bench.answer = async () => {
+      begun += 1;
+      await bench.sleep(begun <= 13 ? 10 : 60_000); // half of the first 25 are quick
+      return { kind: "placed" };
+    };
+    await bench.simulate(1, { consumers: 8 });
+    expect(begun).toBeGreaterThan(25);
+  });
+
   it("is less what is in flight, fresh calls included", async () => {
     const bench = createBench();
     for (const call of callsNow(bench, 20)) await putIn(bench, "DIALING", call);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Pausable } from "../../../shared/policy/controls.ts";
-import { doNotCallKeyOf, listMarks } from "../../../shared/policy/controls.ts";
+import { type Pausable, doNotCallKeyOf, listMarks } from "../../../shared/policy/controls.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {

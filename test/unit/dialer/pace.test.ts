@@ -322,6 +322,20 @@ describe("a paced account", () => {
     expect(counts).toEqual([20]);
   });
 
+  it("gives each of the calls that ask at the same moment a moment of its own", async () => {
+    const bench = createBench(paced(5));
+    bench.deps.concurrency = 25;
+    await warmUp(bench);
+    const before = bench.dialed.length;
+    await sendCalls(bench, 5);
+    await bench.deliver();
+    const times = bench.dialed.slice(before).map(({ at }) => at);
+    expect(times).toHaveLength(5);
+    for (const [index, at] of times.entries()) {
+      if (index > 0) expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(199);
+    }
+  });
+
   it("does not let a fresh call overtake those that wait", async () => {
     const bench = createBench(paced(1));
     const calls = await sendRequest(bench, 200, utc);

@@ -126,6 +126,60 @@ describe("a refusal of the agent", () => {
     expect(await statesOf(bench, [first, ...rest])).toEqual(allIn([first, ...rest], "PLACED"));
   });
 
+  it("raises one alarm an agent, whoever calls it, and another after a placed call", async () => {
+    const bench = createBench();
+    const levels = () => bench.eventsOf("breaker.opened").map(({ level }) => level);
+    for (const client of ["a", "b", "c"]) await dialEach(bench, [agentRefused], { client });
+    expect(levels()).toEqual(["alarm", "warning", "warning"]);
+    await dialEach(bench, [agentRefused], { agent_id: "agent_other" });
+    expect(levels().at(-1)).toBe("alarm");
+    bench.advance(60_000);
+    await dialEach(bench, [placed], { client: "a" });
+    expect(await stateOfBreaker(bench, backlogOf("a"))).toBeUndefined();
+    await dialEach(bench, [agentRefused], { client: "a" });
+    expect(levels()).toEqual(["alarm", "warning", "warning", "alarm", "alarm"]);
+  });
+
+  const absent: DialOutcome = { kind: "route_refused", code: "agent_absent", isAbsent: true };
+  const rooms = { provider: "livekit", agent: "caller", trunk: "ST_1" };
+  const createLateBench = () => {
+    const bench = createBench();
+    bench.changePlan({
+      agents: { agent_sales: rooms },
+      providers: { livekit: { baseUrl: "https://rooms.example", callsPerSecond: 100 } },
+    });
+    return bench;
+  };
+  async function dialRooms(bench: ReturnType<typeof createBench>, outcome: DialOutcome) {
+    bench.answer = async () => outcome;
+    await bench.send(dispatchOf(await putDue(bench, 1), "livekit"));
+    await bench.deliver();
+    bench.advance(1);
+  }
+
+  it("is a late agent's where a call was placed within the hour: soon probed, and no alarm", async () => {
+    const bench = createLateBench();
+    await dialRooms(bench, placed);
+    bench.advance(59 * 60_000);
+    await dialRooms(bench, absent);
+    expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "busy" });
+    expect(await probeIn(bench, own)).toBeLessThanOrEqual(1_000);
+    expect(opened(bench)).toEqual([]);
+    expect(await stateOfBreaker(bench, "account:livekit")).toBeUndefined();
+  });
+
+  it.each([
+    ["never", []],
+    ["over an hour ago", [placed]],
+  ])("is the route's where a call was placed %s", async (_, before) => {
+    const bench = createLateBench();
+    for (const outcome of before) await dialRooms(bench, outcome);
+    bench.advance(61 * 60_000);
+    await dialRooms(bench, absent);
+    expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "agent_refused" });
+    expect(opened(bench)).toEqual([own]);
+  });
+
   it("never counts for the account, whoever is refused", async () => {
     const bench = createBench();
     for (let n = 0; n < 15; n++) {
@@ -208,6 +262,7 @@ describe("refusals of calls", () => {
     expect(opened(bench)).toEqual([]);
     expect((await documentOf(bench, "failures", `${own} refusals`))?.value).toEqual({
       http_422: 1,
+      "in US": 1,
     });
   });
 });

@@ -12,8 +12,7 @@ import {
 } from "../../../shared/events/outbox-rows.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
-import type { Bench } from "../../support/dialer-calls.ts";
-import { rowOf } from "../../support/dialer-calls.ts";
+import { type Bench, rowOf } from "../../support/dialer-calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { createEventsBench, failed, taken, deliverFor } from "../../support/events-bench.ts";
 import { completed, place } from "../../support/results-bench.ts";

@@ -9,7 +9,7 @@ afterEach(async () => pair?.standIn.close());
 /** Returns the request for a call as the stand-in of its provider, which knows the reference, has taken it. */
 async function requestOf(
   type: string,
-  options: { callbackUrl?: string; tellsAnswer?: boolean },
+  options: { callbackUrl?: string; tellsAnswer?: boolean; maxCallMinutes?: number },
   fields: object = {},
 ) {
   pair = await startPair(type, { fields });
@@ -20,15 +20,47 @@ async function requestOf(
 /** Fields that give a provider the address, where its route says so or always. */
 const given: [type: string, fields: object, expected: object][] = [
   ["twilio", {}, { StatusCallback: callbackUrl, StatusCallbackMethod: "POST" }],
+  ["signalwire", {}, { StatusCallback: callbackUrl, StatusCallbackMethod: "POST" }],
   ["ultravox", {}, { callbacks: { ended: { url: callbackUrl } } }],
+  ["exotel", {}, { StatusCallback: callbackUrl }],
   ["webhook", {}, { callback_url: callbackUrl }],
   [
     "telnyx",
     { callbacks: true },
-    { webhook_urls: { "call.hangup": callbackUrl }, webhook_urls_method: "POST" },
+    { webhook_urls: { "call.hangup": [callbackUrl] }, webhook_urls_method: "POST" },
   ],
+  ["plivo", { callbacks: true }, { hangup_url: callbackUrl, hangup_method: "POST" }],
+  ["vonage", { callbacks: true }, { event_url: [callbackUrl], event_method: "POST" }],
   ["retell", { callbacks: true }, { agent_override: { agent: { webhook_url: callbackUrl } } }],
 ];
+
+/** The maximum duration of a call in each provider's words. */
+const durations: [type: string, minutes: number, expected: object][] = [
+  ["twilio", 30, { TimeLimit: "1800" }],
+  ["signalwire", 30, { TimeLimit: "1800" }],
+  ["telnyx", 30, { time_limit_secs: 1_800 }],
+  ["vapi", 30, { assistantOverrides: { maxDurationSeconds: 1_800 } }],
+  ["retell", 30, { agent_override: { agent: { max_call_duration_ms: 1_800_000 } } }],
+  ["retell", 240, { agent_override: { agent: { max_call_duration_ms: 7_200_000 } } }],
+  ["ultravox", 30, { maxDuration: "1800s" }],
+  ["bland", 30, { max_duration: 30 }],
+  ["livekit", 30, { max_call_duration: "1800s" }],
+  ["vonage", 30, { length_timer: 1_800 }],
+  ["vonage", 240, { length_timer: 7_200 }],
+  ["plivo", 30, { time_limit: 1_800 }],
+  ["exotel", 30, { TimeLimit: "1800" }],
+];
+
+describe("the maximum duration of a call", () => {
+  it.each(durations)("goes to %s, %d minutes", async (type, maxCallMinutes, expected) => {
+    expect(await requestOf(type, { maxCallMinutes })).toMatchObject(expected);
+  });
+
+  it.each([...standInTypes.keys()])("is not named to %s where the plan has none", async (type) => {
+    const request = JSON.stringify(await requestOf(type, {}));
+    expect(request).not.toMatch(/time_?limit|max_?(call_?)?duration|length_timer/i);
+  });
+});
 
 describe("the address for callbacks", () => {
   it.each(given)("goes to %s with the route's fields %j", async (type, fields, expected) => {
@@ -46,7 +78,16 @@ describe("the address for callbacks", () => {
     });
   });
 
-  const always = new Set(["twilio", "ultravox", "webhook"]);
+  it("has Exotel tell of both, too, where somebody is told of the answer", async () => {
+    const request = await requestOf("exotel", { callbackUrl, tellsAnswer: true });
+    expect(request).toMatchObject({
+      StatusCallback: callbackUrl,
+      "StatusCallbackEvents[0]": "terminal",
+      "StatusCallbackEvents[1]": "answered",
+    });
+  });
+
+  const always = new Set(["exotel", "signalwire", "twilio", "ultravox", "webhook"]);
   const others = [...standInTypes.keys()].filter((type) => !always.has(type));
   it.each(others)("takes nothing from anybody: it does not go to %s unasked", async (type) => {
     expect(JSON.stringify(await requestOf(type, { callbackUrl }))).not.toContain(

@@ -10,7 +10,7 @@ import { elevenlabsResults } from "../../support/provider-results/elevenlabs.ts"
 
 const fields = { agent: "agent_9", from: "phnum_1" };
 const headers = { "xi-api-key": "key_3", "content-type": "application/json" };
-const through = (connection: "twilio" | "sip-trunk") => ({
+const through = (connection: "exotel" | "twilio" | "sip-trunk") => ({
   type: "elevenlabs",
   title: `elevenlabs through ${connection}`,
   fields: { ...fields, through: connection },
@@ -28,7 +28,9 @@ const through = (connection: "twilio" | "sip-trunk") => ({
           user_id: id,
         },
         // The suite's time limit is one second.
-        ...(connection === "twilio" ? {} : { telephony_call_config: { ringing_timeout_secs: 1 } }),
+        ...(connection === "sip-trunk"
+          ? { telephony_call_config: { ringing_timeout_secs: 1 } }
+          : {}),
       },
     },
   ],
@@ -37,6 +39,7 @@ const through = (connection: "twilio" | "sip-trunk") => ({
 });
 
 describeProvider({ ...through("twilio"), results: elevenlabsResults });
+describeProvider(through("exotel"));
 describeProvider(through("sip-trunk"));
 
 describe("elevenlabs", () => {

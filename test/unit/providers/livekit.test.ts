@@ -1,5 +1,6 @@
 import { jwtVerify } from "jose";
 import { afterEach, describe, expect, it } from "vitest";
+import { splitTime } from "../../../shared/providers/livekit-agent.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
 import { parseRoute } from "../../../shared/providers/routes.ts";
 import {
@@ -125,10 +126,11 @@ describe("livekit", () => {
     );
     const { room }: { room: string } = JSON.parse(received[0]?.text ?? "");
     expect(claims).toMatchObject([
-      { iss: "APIkey", video: { roomAdmin: true, room } },
+      { iss: "APIkey", video: { roomAdmin: true, roomCreate: true, room } },
       { iss: "APIkey", video: { roomAdmin: true, room } },
       { iss: "APIkey", sip: { call: true } },
     ]);
+    expect(claims[1]?.["video"]).not.toHaveProperty("roomCreate");
     for (const { exp = 0, nbf = 0, ...grants } of claims) {
       expect(exp - nbf).toBeLessThanOrEqual(610);
       expect(Object.keys(grants)).toHaveLength(2);
@@ -220,7 +222,7 @@ describe("livekit", () => {
     const [first, second] = answers;
     const all = Array.from({ length: 8 }, () => [first, second]).flat();
     expect(await dialSeeing(all)).toEqual({
-      outcome: { kind: "route_refused", code },
+      outcome: { kind: "route_refused", code, isAbsent: true },
       called: 0,
     });
   });
@@ -244,10 +246,35 @@ describe("livekit", () => {
         const waitMs = isCall ? 5000 : 200;
         setTimeout(() => response.end(JSON.stringify(agentThere)), waitMs);
       },
-      { timeoutSeconds: 2 },
+      { timeoutSeconds: 3 },
     );
     expect(outcome).toEqual({ kind: "unknown", code: "time_out" });
-    expect(performance.now() - startedAt).toBeLessThan(2200);
+    expect(performance.now() - startedAt).toBeLessThan(3200);
+  });
+
+  it("waits for an agent that joins after 6 s", async () => {
+    const startedAt = performance.now();
+    const { outcome, received } = await dial(
+      ({ path }, response) => {
+        const hasJoined = performance.now() - startedAt > 6_000;
+        const isLook = path.includes("/List");
+        response.end(
+          JSON.stringify(isLook && !hasJoined ? {} : { ...agentThere, sip_call_id: "S" }),
+        );
+      },
+      { timeoutSeconds: 30 },
+    );
+    expect(outcome).toEqual({ kind: "placed", providerCallId: "S" });
+    expect(received.length).toBeLessThan(25);
+  }, 15_000);
+
+  it.each([
+    [45, 20, { dispatch: 8.333, agent: 20, call: 16.667 }],
+    [30, 20, { dispatch: 3.333, agent: 20, call: 6.667 }],
+    [90, 60, { dispatch: 10, agent: 60, call: 20 }],
+    [3, 20, { dispatch: 0.333, agent: 2, call: 0.667 }],
+  ])("parts %i s with %i s for the agent", (timeoutSeconds, agentWaitSeconds, expected) => {
+    expect(splitTime(timeoutSeconds, agentWaitSeconds)).toEqual(expected);
   });
 
   it("takes only SIP statuses that never ring for surely not placed", async () => {

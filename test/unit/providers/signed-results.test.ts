@@ -191,7 +191,7 @@ describe("a LiveKit event", () => {
   it.each([
     ["CLIENT_INITIATED", "completed"],
     ["USER_UNAVAILABLE", "no_answer"],
-    ["USER_REJECTED", "declined"],
+    ["USER_REJECTED", "unknown"],
     ["SIP_TRUNK_FAILURE", "failed"],
     ["ROOM_DELETED", "unknown"],
     ["PARTICIPANT_REMOVED", "unknown"],
@@ -200,6 +200,31 @@ describe("a LiveKit event", () => {
       kind: "told",
       call: { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000", attempt: 2 },
       result: { status, word, endedAt: now - 5000 },
+    });
+  });
+
+  it.each([
+    ["USER_REJECTED", "486", "busy"],
+    ["USER_REJECTED", "603", "declined"],
+    ["USER_REJECTED", "407", "failed"],
+    ["USER_REJECTED", "403", "blocked"],
+    ["USER_REJECTED", "487", "no_answer"],
+    ["USER_UNAVAILABLE", "404", "invalid"],
+    ["USER_UNAVAILABLE", "480", "no_answer"],
+  ])("with %s and SIP status %s tells that the call was %s", async (word, code, status) => {
+    const event = left(word, { attributes: { "sip.callStatusCode": code } });
+    expect(await toldBy(await signed(event))).toMatchObject({
+      result: { status, word: `sip_${code}` },
+    });
+  });
+
+  it.each([
+    ["USER_REJECTED", { "sip.callStatusCode": "488" }, "unknown"],
+    ["CLIENT_INITIATED", { "sip.callStatusCode": "486" }, "completed"],
+    ["ROOM_DELETED", { "sip.callStatus": "active", "sip.callStatusCode": "486" }, "completed"],
+  ])("with %s and %j tells that the call was %s", async (word, attributes, status) => {
+    expect(await toldBy(await signed(left(word, { attributes })))).toMatchObject({
+      result: { status, word },
     });
   });
 

@@ -195,6 +195,30 @@ describe("twilio", () => {
     expect(received?.path).toBe(calls);
   });
 
+  it("reads the next page below a base address with a path, wherever its own address begins", async () => {
+    const first = page([], `/api/laml${next}`);
+    const receiver = await startReceiver((request, response) => {
+      response.end(JSON.stringify(request.path.includes("PageToken") ? page([]) : first));
+    });
+    closing.push(receiver.close);
+    const route = routeOf(fields, `${receiver.url}/api/laml`);
+    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
+    const provider = createProviders(options, [route])(route);
+    await provider.lookUp?.({ call: aCall(), attempt: 1, ...sought }, route);
+    const paths = receiver.received.map((request) => request.path.split("?")[0]);
+    expect(paths).toEqual(Array.from({ length: 4 }, () => `/api/laml${calls}`));
+    const listed = page([], calls);
+    const another = await startReceiver((_request, response) => {
+      response.end(JSON.stringify(listed));
+    });
+    closing.push(another.close);
+    const looked = provider.lookUp?.(
+      { call: aCall(), attempt: 1, ...sought },
+      routeOf(fields, another.url),
+    );
+    await expect(looked).rejects.toThrow("the next page has no query");
+  });
+
   it("gives up an endless list", async () => {
     const receiver = await startReceiver((_request, response) => {
       response.end(JSON.stringify(page([], next)));

@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readFile, glob } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { glob } from "node:fs/promises";
 import { expect, it } from "vitest";
 import layers from "../../../.config/layers.json" with { type: "json" };
 

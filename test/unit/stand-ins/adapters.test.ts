@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Failure } from "../../../infra/stand-ins/failures.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import { providerTypes } from "../../../shared/calls/route.ts";
+import { base64, createPrivateKey } from "../../support/private-key.ts";
 import { aCallOfText, type Pair, routeFields, startPair } from "../../support/stand-ins.ts";
 
 /** Types that have both an adapter and a stand-in. */
@@ -9,6 +10,12 @@ const types = providerTypes.filter((type) => standInTypes.has(type) && type in r
 /** Types whose adapters look calls up. The others are sent a call again, which they know by its id. */
 const searched = types.filter((type) => type !== "amazon-connect" && type !== "webhook");
 const number = "+12025550123";
+
+/** Ends the calls of a stand-in where its lists have no others. */
+function endCalls({ standIn }: Pair): void {
+  if (standIn.type !== "exotel") return;
+  for (const call of standIn.calls.placed) call.status = "ended";
+}
 
 describe.each(types)("the adapter of %s and its stand-in", (type) => {
   const closing: (() => Promise<void>)[] = [];
@@ -21,7 +28,9 @@ describe.each(types)("the adapter of %s and its stand-in", (type) => {
     return pair;
   }
   /** Asserts that a look-up finds this call and no other. */
-  async function expectFound({ standIn, lookUp }: Pair, call: ReturnType<typeof aCallOfText>) {
+  async function expectFound(pair: Pair, call: ReturnType<typeof aCallOfText>) {
+    const { standIn, lookUp } = pair;
+    endCalls(pair);
     const found = await lookUp(call);
     const ids = standIn.calls.placed.filter(({ ourId }) => ourId === call.id).map(({ id }) => id);
     expect(found).toBeOneOf([
@@ -46,7 +55,9 @@ describe.each(types)("the adapter of %s and its stand-in", (type) => {
     const names = Object.keys(standInTypes.get(type)?.secrets ?? {});
     const wrong = `whsec_${Buffer.from("another secret of 24 bytes").toString("base64")}`;
     const { standIn, dial } = await start({
-      secrets: Object.fromEntries(names.map((name) => [name, wrong])),
+      secrets: Object.fromEntries(
+        names.map((name) => [name, name === "PRIVATE_KEY" ? base64(createPrivateKey()) : wrong]),
+      ),
     });
     expect(await dial()).toMatchObject({ kind: "account_refused" });
     expect(standIn.calls.placed).toEqual([]);
@@ -107,9 +118,11 @@ describe.each(searched)("a look-up at %s's stand-in", (type) => {
   }
 
   it("finds one call among duplicates, a neighbour's, an older one and a leg of its own", async () => {
-    const { standIn, dial, lookUp } = await start();
+    const pair = await start();
+    const { standIn, dial, lookUp } = pair;
     const call = aCallOfText();
     await dial({ call });
+    endCalls(pair);
     const [placed] = standIn.calls.placed;
     if (placed === undefined) throw new Error("nothing was placed");
     standIn.calls.addBeside("neighbour", placed);
@@ -138,14 +151,33 @@ describe.each(searched)("a look-up at %s's stand-in", (type) => {
   });
 
   it("fails where the stand-in does, and finds the call the next time", async () => {
-    const { standIn, dial, lookUp } = await start();
+    const pair = await start();
+    const { standIn, dial, lookUp } = pair;
     const call = aCallOfText();
     await dial({ call });
+    endCalls(pair);
     standIn.play({ how: "answer", status: 503, body: {} }, { at: "look_up", times: Infinity });
     await expect(lookUp(call)).rejects.toThrow("503");
     standIn.playNothing();
     expect(JSON.stringify(await lookUp(call))).toContain(standIn.calls.placed[0]?.id);
   });
+});
+
+describe("the adapter and the stand-in of ElevenLabs", () => {
+  it.each(["exotel", "sip-trunk"])(
+    "agree on a call through %s, and how it is looked up",
+    async (through) => {
+      const { standIn, dial, lookUp } = await startPair("elevenlabs", { fields: { through } });
+      const call = aCallOfText();
+      const placed = await dial({ call });
+      expect(placed).toMatchObject({ kind: "placed" });
+      expect(standIn.requests[0]?.path).toBe(`/v1/convai/${through}/outbound-call`);
+      const { id } = standIn.calls.placed[0] ?? {};
+      expect(await lookUp(call)).toEqual({ by: "id", providerCallId: id });
+      expect(standIn.problems).toEqual([]);
+      await standIn.close();
+    },
+  );
 });
 
 describe("the adapter and the stand-in", () => {
@@ -183,7 +215,7 @@ describe("the adapter and the stand-in", () => {
     const pair = await start("livekit");
     pair.standIn.settings.hasAgent = false;
     const outcome = await pair.dial({ timeoutSeconds: 2 });
-    expect(outcome).toEqual({ kind: "route_refused", code: "agent_absent" });
+    expect(outcome).toEqual({ kind: "route_refused", code: "agent_absent", isAbsent: true });
     expect(pair.standIn.calls.placed).toEqual([]);
     expect(pair.standIn.problems).toEqual([]);
   });

@@ -1,3 +1,5 @@
+import { createPrivateKey } from "node:crypto";
+import { SignJWT } from "jose";
 import { afterEach, describe, expect, it } from "vitest";
 import { signatureProblem } from "../../../infra/stand-ins/amazon-signature.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
@@ -83,5 +85,141 @@ describe("the stand-in of Amazon Connect", () => {
     expect(signatureProblem(request("0".repeat(64)), keys, at)).toBe(wrong);
     expect(signatureProblem(request(signature, "another body"), keys, at)).toBe(wrong);
     expect(signatureProblem(request(signature), keys, at + 600_000)).toBe("the signature is old");
+  });
+});
+
+describe("the stand-in of Vonage", () => {
+  const phone = (number: string) => ({ type: "phone", number });
+  const now = 1_795_000_000;
+  /** Posts a call with a token that has these claims. */
+  async function post(claims: object, body: object) {
+    const imitation = standInTypes.get("vonage");
+    if (imitation === undefined) throw new Error("there is no stand-in of vonage");
+    const standIn = await startStandIn(imitation, { now: () => now * 1000 });
+    closing.push(standIn.close);
+    const { APPLICATION_ID: application_id, PRIVATE_KEY: key = "" } = imitation.secrets;
+    const token = await new SignJWT({
+      application_id,
+      jti: "1",
+      iat: now,
+      exp: now + 60,
+      ...claims,
+    })
+      .setProtectedHeader({ alg: "RS256" })
+      .sign(createPrivateKey(Buffer.from(key, "base64")));
+    const answer = await fetch(`${standIn.url}/v1/calls`, {
+      method: "POST",
+      headers: { ...json, authorization: `Bearer ${token}` },
+      body: JSON.stringify({
+        to: [phone("12025550123")],
+        from: phone("12025550100"),
+        answer_url: ["https://voice.example.com/"],
+        ...body,
+      }),
+    });
+    return { status: answer.status, problems: standIn.problems };
+  }
+  const streamTo = (headers: object) => ({
+    answer_url: undefined,
+    ncco: [
+      {
+        action: "connect",
+        endpoint: [
+          { type: "websocket", uri: "wss://e.com", "content-type": "audio/l16;rate=8000", headers },
+        ],
+      },
+    ],
+  });
+
+  it.each<[string, object, object]>([
+    ["of another application", { application_id: "another" }, {}],
+    ["that has expired", { exp: now - 60 }, {}],
+    ["from the future", { iat: now + 60 }, {}],
+    ["without an id of its own", { jti: undefined }, {}],
+  ])("refuses a token %s", async (_, claims, body) => {
+    expect(await post(claims, body)).toMatchObject({ status: 401, problems: [expect.any(String)] });
+  });
+
+  it.each<[string, object]>([
+    ["with a plus", { to: [phone("+12025550123")] }],
+    ["with two callees", { to: [phone("12025550123"), phone("12025550124")] }],
+    ["with more than 512 bytes of headers", streamTo({ name: "x".repeat(502) })],
+    ["without instructions", { answer_url: undefined }],
+    ["with an unknown field", { callback: "https://voice.example.com/" }],
+  ])("refuses a call %s", async (_, body) => {
+    expect(await post({}, body)).toMatchObject({ status: 400, problems: [expect.any(String)] });
+  });
+
+  it("takes 512 bytes of headers", async () => {
+    expect(await post({}, streamTo({ name: "x".repeat(501) }))).toEqual({
+      status: 201,
+      problems: [],
+    });
+  });
+});
+
+describe("the stand-in of Plivo", () => {
+  const headers = {
+    ...json,
+    authorization: `Basic ${Buffer.from("MASTANDIN00000000000:stand-in-token").toString("base64")}`,
+  };
+  const post = (url: string, body: object) =>
+    fetch(`${url}/v1/Account/MASTANDIN00000000000/Call/`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({
+        from: "12025550100",
+        to: "12025550123",
+        answer_url: "https://voice.example.com/",
+        ...body,
+      }),
+    });
+
+  it.each([
+    ["with a plus", { to: "+12025550123" }],
+    ["to two numbers", { to: "12025550123<12025550124" }],
+    ["without an answer URL", { answer_url: undefined }],
+    ["with an unknown field", { callback: "https://voice.example.com/" }],
+  ])("refuses a call %s", async (_, body) => {
+    const standIn = await start("plivo");
+    expect((await post(standIn.url, body)).status).toBe(400);
+    expect(standIn.problems).toHaveLength(1);
+  });
+
+  it("refuses a page of more than 20 calls, and a call that goes on has no record yet", async () => {
+    const { url, calls } = await start("plivo");
+    expect((await post(url, {})).status).toBe(201);
+    const path = `${url}/v1/Account/MASTANDIN00000000000/Call/`;
+    const read = async (rest: string) => (await fetch(path + rest, { headers })).status;
+    const id = calls.placed[0]?.id ?? "";
+    expect(await Promise.all(["?limit=21", `${id}/`, `${id}/?status=live`].map(read))).toEqual([
+      400, 404, 200,
+    ]);
+  });
+});
+
+describe("the stand-in of Exotel", () => {
+  const headers = {
+    "content-type": "application/x-www-form-urlencoded",
+    authorization: `Basic ${Buffer.from("stand-in-key:stand-in-token").toString("base64")}`,
+  };
+  it.each<[string, Record<string, string>]>([
+    ["with another number to connect", { To: "+919876543211" }],
+    ["with a custom field of 129 characters", { CustomField: "x".repeat(129) }],
+    ["to a page that is no flow", { Url: "https://voice.example.com/" }],
+    ["that lasts more than four hours", { TimeLimit: "14401" }],
+  ])("refuses a call %s", async (_, more) => {
+    const standIn = await start("exotel");
+    const answer = await fetch(`${standIn.url}/v1/Accounts/standin1/Calls/connect.json`, {
+      method: "POST",
+      headers,
+      body: new URLSearchParams({
+        From: "+919876543210",
+        CallerId: "08047091234",
+        Url: "http://my.exotel.com/standin1/exoml/start_voice/926",
+        ...more,
+      }).toString(),
+    });
+    expect([answer.status, standIn.problems.length]).toEqual([400, 1]);
   });
 });

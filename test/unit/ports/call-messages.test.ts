@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { toJson, createRequestMessage } from "../../../shared/ports/request-message.ts";
-import { messageSchema } from "../../../shared/ports/call-messages.ts";
+import {
+  toJson,
+  createRequestMessage,
+  messageSchema,
+} from "../../../shared/ports/call-messages.ts";
 
 /** The API refuses this key, and so leaves no message with it. */
 const name = fc.string().filter((key) => key !== "__proto__");

@@ -1,0 +1,219 @@
+import DataLoader from "dataloader";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+import { endsAtOf, type LiveCall, liveKeysOf, roomOf } from "../../../shared/policy/live-calls.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+
+const writeTries = 5;
+/** Weight of one call's duration in the mean that forecasts use. */
+const meanWeight = 0.1;
+/** Time for which the mean is kept after the last call. */
+const meanLifeMs = 7 * dayMs;
+
+type Part = StoredDocument<"live-calls">;
+type LiveDeps = Pick<DialerDeps, "documents" | "clock" | "random" | "settings" | "log">;
+
+/** One of the documents that hold an account's live calls. `value`: as read, without entries that are over. */
+interface PartRead {
+  key: Part["key"];
+  room: number;
+  seen: string | null;
+  value: Part["value"];
+}
+
+async function readParts(account: string, limit: number, deps: LiveDeps): Promise<PartRead[]> {
+  const { documents, clock } = deps;
+  const keys = liveKeysOf(account, limit);
+  const read = await documents.read(keys);
+  const now = clock.now();
+  return keys.map(({ kind, key }, part) => {
+    const current = read.get(kind, key);
+    const { entries = [], ...rest } = current?.value ?? { meanMs: null };
+    const live = entries.filter(({ endsAt }) => endsAt > now);
+    const room = roomOf(part, limit) - live.length;
+    return { key, room, seen: current?.version ?? null, value: { ...rest, entries: live } };
+  });
+}
+
+async function writePart(
+  { key, seen, value }: PartRead,
+  { documents, clock, random }: LiveDeps,
+): Promise<boolean> {
+  const expiresAt = Math.max(
+    clock.now() + meanLifeMs,
+    ...value.entries.map(({ endsAt }) => endsAt),
+  );
+  const next = { kind: "live-calls" as const, key, version: random.version(), value, expiresAt };
+  return (await documents.write([{ next, seen }]))[0] === true;
+}
+
+/** A claimed call that is to be entered among the live ones of its account. */
+interface Claimed {
+  row: CallRow;
+  version: string;
+  route: Route;
+}
+
+/** Enters the claimed calls of one delivery. Those that are entered at the same time share one write. */
+export function createLiveEntries(deps: LiveDeps) {
+  const { plan } = deps.settings;
+  const loader = new DataLoader<Claimed, boolean>(
+    async (claims) => {
+      const byAccount = Map.groupBy(claims, ({ route }) => accountNameOf(route));
+      const entered = await Promise.all(
+        [...byAccount].map(([account, own]) => enterAll(account, own, deps)),
+      );
+      return claims.map((one) => entered.some((some) => some.has(one)));
+    },
+    { cache: false },
+  );
+  return {
+    /**
+     * Enters a call. One that was claimed before takes over the entry of its former claim.
+     *
+     * @returns false if the account has as many live calls as it may have
+     */
+    async enter(claimed: Claimed): Promise<boolean> {
+      return accountOf(claimed.route, plan).liveCalls === undefined || loader.load(claimed);
+    },
+  };
+}
+export type LiveEntries = ReturnType<typeof createLiveEntries>;
+
+/** @returns the calls that were entered */
+async function enterAll(
+  account: string,
+  claims: readonly Claimed[],
+  deps: LiveDeps,
+): Promise<ReadonlySet<Claimed>> {
+  const [{ route } = { route: undefined }] = claims;
+  const limit = route && accountOf(route, deps.settings.plan).liveCalls;
+  const entered = new Set<Claimed>();
+  if (limit === undefined) return entered;
+  let left = claims;
+  for (let tries = 0; tries < writeTries && left.length > 0; tries++) {
+    const parts = await readParts(account, limit, deps);
+    const chosen = Map.groupBy(left, (one) => addEntry(one, parts, deps));
+    chosen.delete(undefined); // no part has room for them
+    const parted = [...chosen].flatMap(([part, own]) =>
+      part === undefined ? [] : [{ part, own }],
+    );
+    const written = await Promise.all(parted.map(({ part }) => writePart(part, deps)));
+    for (const [index, { own }] of parted.entries()) {
+      if (written[index] === true) for (const one of own) entered.add(one);
+    }
+    left = parted.flatMap(({ own }, index) => (written[index] === true ? [] : own));
+  }
+  return entered;
+}
+
+/** Adds a call to a part that has room for it, or has its former entry. Returns that part, or nothing. */
+function addEntry(
+  { row, version, route }: Claimed,
+  parts: readonly PartRead[],
+  { clock, random, settings }: LiveDeps,
+): PartRead | undefined {
+  const isOwn = ({ call }: LiveCall) => call === row.id;
+  const former = parts.find(({ value }) => value.entries.some(isOwn));
+  const own = former?.value.entries.find(isOwn);
+  // A later claim has entered the call while this holder stood still.
+  if (own !== undefined && own.claim !== version && own.at > (row.claimedAt ?? 0)) return undefined;
+  const free = parts.filter(({ room }) => room > 0);
+  const part = former ?? free[Math.floor(random.fraction() * free.length)];
+  if (part === undefined) return undefined;
+  const at = clock.now();
+  const entry = { call: row.id, claim: version, at, endsAt: endsAtOf(at, route, settings.plan) };
+  if (former === undefined) part.room -= 1;
+  part.value = {
+    ...part.value,
+    entries: [...part.value.entries.filter((one) => !isOwn(one)), entry],
+  };
+  return part;
+}
+
+/** A call that is no longer live. */
+export interface EndedCall {
+  id: string;
+  route: Route;
+  /** Only the entry of this claim is removed. Absent: of any. */
+  claim?: string;
+  /** True if it was live until now: its duration then counts for the mean. */
+  isMeasured: boolean;
+}
+
+/**
+ * Removes calls from the live ones of their accounts. Never throws: an entry that stays is removed by a sweep, or ends by
+ * itself.
+ */
+export async function leaveLive(ended: readonly EndedCall[], deps: LiveDeps): Promise<void> {
+  const { plan } = deps.settings;
+  const limited = ended.filter(({ route }) => accountOf(route, plan).liveCalls !== undefined);
+  const byAccount = Map.groupBy(limited, ({ route }) => accountNameOf(route));
+  await Promise.all(
+    [...byAccount].map(async ([account, own]) => {
+      try {
+        await leaveAccount(account, own, deps);
+      } catch (error) {
+        const { provider = "" } = own[0]?.route ?? {};
+        deps.log("warning", "live_calls.not_removed", {
+          provider,
+          count: own.length,
+          error: errorForLog(error),
+        });
+      }
+    }),
+  );
+}
+
+async function leaveAccount(
+  account: string,
+  ended: readonly EndedCall[],
+  deps: LiveDeps,
+): Promise<void> {
+  const [{ route } = { route: undefined }] = ended;
+  const limit = route && accountOf(route, deps.settings.plan).liveCalls;
+  if (limit === undefined) return;
+  const findEnded = ({ call, claim }: LiveCall) =>
+    ended.find((one) => one.id === call && (one.claim === undefined || one.claim === claim));
+  for (let tries = 0; tries < writeTries; tries++) {
+    const parts = await readParts(account, limit, deps);
+    const changed = parts.flatMap((part) => {
+      const entries = part.value.entries.filter((one) => findEnded(one) === undefined);
+      if (entries.length === part.value.entries.length) return [];
+      const measured = part.value.entries.filter((one) => findEnded(one)?.isMeasured === true);
+      const meanMs = meanAfter(part.value.meanMs, measured, deps.clock.now());
+      return [{ ...part, value: { ...part.value, entries, meanMs } }];
+    });
+    const written = await Promise.all(changed.map((part) => writePart(part, deps)));
+    if (written.every(Boolean)) return;
+  }
+  throw new Error(`the live calls were changed by others ${writeTries} times`);
+}
+
+/** Returns the mean duration of calls, with those that end now. */
+function meanAfter(before: number | null, ended: readonly LiveCall[], now: number): number | null {
+  let mean = before;
+  for (const { at } of ended) {
+    mean = mean === null ? now - at : mean + (now - at - mean) * meanWeight;
+  }
+  return mean;
+}
+
+/** Interval at which all live calls of an account are polled while others wait for their ends. */
+export const pollLiveMs = 20_000;
+
+/** Has the live calls of accounts polled. */
+export async function sendPollsOfLive(
+  accounts: readonly { account: string; route: Route }[],
+  { eventsQueue, clock }: Pick<DialerDeps, "eventsQueue" | "clock">,
+): Promise<void> {
+  const sentAt = clock.now();
+  const polls = accounts.map(({ account, route }) => ({
+    message: { kind: "poll", account: route.provider, sentAt, live: account } as const,
+  }));
+  if (polls.length > 0) await eventsQueue.sendMany(polls);
+}

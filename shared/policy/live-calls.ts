@@ -1,0 +1,57 @@
+import type { Route } from "../calls/route.ts";
+import { accountOf } from "../dial-plan/routes.ts";
+import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import { minuteMs } from "../lib/units.ts";
+import type { ValueOf } from "../ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/documents.ts";
+
+/** Live calls that one document holds: few enough that calls which begin and end together rarely meet a conflict. */
+const entriesMax = 25;
+/** Maximum duration of a call where the plan names none. */
+const callMinutesMax = 240;
+/** Time after a call's maximum duration at which its entry ends, for the provider's own delays. */
+const marginMs = 2 * minuteMs;
+
+export type LiveCall = ValueOf<"live-calls">["entries"][number];
+
+/** Names the documents that hold an account's live calls. */
+export function liveKeysOf(account: string, limit: number): DocumentKey<"live-calls">[] {
+  const count = Math.ceil(limit / entriesMax);
+  return Array.from({ length: count }, (_, part) => ({
+    kind: "live-calls" as const,
+    key: `${part} ${account}`,
+  }));
+}
+
+/** Returns the number of live calls that one of these documents may hold. */
+export function roomOf(part: number, limit: number): number {
+  return Math.min(entriesMax, limit - part * entriesMax);
+}
+
+/** Returns the live calls of an account, as read. An entry past its end counts as none. */
+export function liveCallsIn(
+  read: DocumentsRead,
+  { account, limit, now }: { account: string; limit: number; now: number },
+): LiveCall[] {
+  return liveKeysOf(account, limit).flatMap(
+    ({ kind, key }) => read.get(kind, key)?.value.entries.filter((one) => one.endsAt > now) ?? [],
+  );
+}
+
+/** Returns the mean duration of an account's calls in milliseconds, as seen; undefined if none has ended yet. */
+export function meanMsIn(
+  read: DocumentsRead,
+  { account, limit }: { account: string; limit: number },
+): number | undefined {
+  const means = liveKeysOf(account, limit).flatMap(({ kind, key }) => {
+    const meanMs = read.get(kind, key)?.value.meanMs;
+    return meanMs == null ? [] : meanMs;
+  });
+  return means.length === 0 ? undefined : means.reduce((sum, one) => sum + one, 0) / means.length;
+}
+
+/** Returns the time after which a call that began at `at` is no longer live, whatever is known of it. */
+export function endsAtOf(at: number, route: Route, plan: DialPlan): number {
+  const { maxCallMinutes = callMinutesMax } = accountOf(route, plan);
+  return at + maxCallMinutes * minuteMs + marginMs;
+}

@@ -1,0 +1,89 @@
+/** Calls as Twilio reads and lists them. */
+import * as z from "../lib/zod.ts";
+import { idText } from "./define-provider.ts";
+import {
+  createAnswerers,
+  createWords,
+  type ListType,
+  optionalText,
+  type RecordType,
+  resultOf,
+} from "./provider-records.ts";
+import type { ReadResult } from "./provider.ts";
+
+export const listSchema = () =>
+  z.object({
+    calls: z.array(callSchema()),
+    next_page_uri: z.nullish(z.string().check(z.regex(/^\/(?!\/)/))),
+  });
+
+/** Returns a time in UTC in the form of Twilio's own SDK. */
+export function wholeSecond(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** A call as Twilio reads and lists it. Times are in the form of RFC 2822. */
+const callSchema = () =>
+  z.object({
+    sid: idText,
+    to: z.nullish(z.string()),
+    direction: z.nullish(z.string()),
+    /** May be empty while a call is queued. */
+    date_created: z.nullish(z.string()),
+    status: optionalText(),
+    answered_by: optionalText(),
+    end_time: optionalText(),
+    /** Seconds, and empty for a call that nobody answered. */
+    duration: optionalText(),
+  });
+
+/** Values of `status` (https://www.twilio.com/docs/voice/api/call-resource#call-status-values). */
+const words = /* @__PURE__ */ createWords(
+  ["live", "queued initiated ringing in-progress"],
+  ["completed", "completed"],
+  ["busy", "busy"],
+  ["no_answer", "no-answer"],
+  // A call that was cancelled while it was queued or rang: nobody answered.
+  ["failed", "failed canceled"],
+);
+
+/**
+ * Values of `answered_by`, of calls with `machineDetection`: the reference of calls has the first two, that of
+ * the detection the others (https://www.twilio.com/docs/voice/answering-machine-detection). `unknown` tells
+ * nothing.
+ */
+const answeredBy = /* @__PURE__ */ createAnswerers(
+  "human",
+  "machine machine_start machine_end_beep machine_end_silence machine_end_other fax",
+);
+
+/** `start_time` is that of the dialing, so the answer's time is told by the end and the length. */
+function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult {
+  const { status, answered_by, end_time, duration } = call;
+  const seconds = Number(duration ?? "");
+  const human = answeredBy.get(answered_by ?? "");
+  const answeredAt =
+    end_time && duration && seconds > 0 ? Date.parse(end_time) - seconds * 1000 : null;
+  const isAnswered = status === "in-progress";
+  const facts = { word: status, human, isAnswered, answeredAt };
+  return resultOf(words, { ...facts, endedAt: end_time, seconds: duration });
+}
+
+export const list: ListType<z.infer<ReturnType<typeof callSchema>>> = {
+  rowsMax: 1000,
+  ask(from, limit, next) {
+    const query = { "StartTime>": wholeSecond(from), PageSize: String(limit) };
+    return { path: next ?? `?${new URLSearchParams(query).toString()}` };
+  },
+  read(answer) {
+    const { calls, next_page_uri } = z.built(listSchema).parse(answer);
+    return { rows: calls, next: next_page_uri?.replace(/^[^?]*/, "") };
+  },
+  idOf: ({ sid }) => sid,
+  resultOf: resultOfCall,
+};
+
+export const record: RecordType<z.infer<ReturnType<typeof callSchema>>> = {
+  schema: callSchema,
+  resultOf: resultOfCall,
+};
