@@ -22,7 +22,7 @@ export interface BacklogPage {
 
 /** Time after which a dispatched row that still stands is dispatched again: its dispatch is lost, or the queue lags. */
 const sentMsMax = 10_000;
-/** Time after which rows of a message count as left by their delivery, if others of it were handled and none is under way. */
+/** Time after which rows count as left by their delivery, if others of their message were, or a breaker has opened. */
 const leftMs = 1_000;
 
 /** Counts of calls by name. */
@@ -39,8 +39,12 @@ export interface InFlight {
   sendTogether(ids: readonly string[]): void;
   /** Forgets rows that the queue has not taken. Returns their backlogs. */
   forget(ids: readonly string[]): string[];
-  /** Forgets rows that their delivery has left as they are. Returns their backlogs. */
-  forgetLeft(now: number): string[];
+  /**
+   * Forgets rows that their delivery has left as they are. Returns their backlogs.
+   *
+   * @param refusesUntil time before which an open breaker has refused what was dispatched; 0: none is open
+   */
+  forgetLeft(refusesUntil: (row: SentRow) => number, now: number): string[];
   isSent(id: string): boolean;
   /** Backlogs with dispatched rows that still stand, and how many. */
   sentIn(): Counts;
@@ -116,7 +120,15 @@ export function createInFlight(): InFlight {
       }
     },
     forget,
-    forgetLeft: (now) => forget(leftByDelivery(sent, dialing, now)),
+    forgetLeft(refusesUntil, now) {
+      const isLeft = leftByDelivery(dialing);
+      return forget(
+        [...sent.byId].flatMap(([id, row]) => {
+          const isOver = isLeft(row) || row.at < refusesUntil(row);
+          return isOver && now - row.at > leftMs ? id : [];
+        }),
+      );
+    },
     isSent: (id) => sent.byId.has(id),
     sentIn: () => sent.byBacklog,
     sentOf: sent.countOf,
@@ -165,17 +177,8 @@ function hasLeft(
   return !isCut || (last !== undefined && comparePositions(row, last) <= 0);
 }
 
-/**
- * Returns the ids of rows that their delivery has left as they are: it has handled others of their message, and none is
- * under way any more.
- */
-function leftByDelivery(
-  sent: IndexedRows<SentInMessage>,
-  dialing: IndexedRows<DialingRow>,
-  now: number,
-): string[] {
+/** Tells rows that their delivery has left as they are: it has handled others of their message, and none is under way any more. */
+function leftByDelivery(dialing: IndexedRows<DialingRow>): (row: SentInMessage) => boolean {
   const underWay = new Set([...dialing.byId.values()].map(({ message }) => message));
-  const isLeft = ({ at, message }: SentInMessage) =>
-    message?.isBegun === true && !underWay.has(message) && now - at > leftMs;
-  return [...sent.byId].flatMap(([id, row]) => (isLeft(row) ? id : []));
+  return ({ message }) => message?.isBegun === true && !underWay.has(message);
 }

@@ -15,11 +15,16 @@ const roundTripsToRequest = 5;
 const quickMax = 200;
 
 /** Reads everything that decides about turns, in one round trip. */
-export async function readAll({ view, dueRows, inFlight }: Looks, deps: DialerDeps): Promise<void> {
+export async function readAll(looks: Looks, deps: DialerDeps): Promise<void> {
+  const { view, dueRows } = looks;
   const [isListed] = await Promise.all([view.read(), dueRows.readInFlight()]);
   if (isListed) dueRows.forgetGone();
-  // Nothing is in flight of rows that their deliveries have left as they are.
-  dueRows.forget(inFlight.forgetLeft(deps.clock.now()));
+  forgetLeft(looks, deps);
+}
+
+/** Forgets rows that their deliveries have left as they are: nothing is in flight of them. */
+function forgetLeft({ view, dueRows, inFlight }: Looks, { clock }: DialerDeps): void {
+  dueRows.forget(inFlight.forgetLeft((row) => view.refusesUntil(row.backlog), clock.now()));
 }
 
 /** Chooses the rows whose turn it is, as it was read. They count as dispatched from now on. */
@@ -38,15 +43,17 @@ export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
 
 /**
  * Chooses rows of accounts that have completed half of what they were allowed: their deliveries would stand idle if it
- * waited for all. It reads what is in flight of them alone, and
- * goes by the documents of the last look.
+ * waited for all. It reads what is in flight of them alone, and goes by the documents of the last look. Backlogs with a
+ * breaker are left out: theirs change with each answer.
  */
 export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, inFlight, dueRows, notes, quickAccounts } = looks;
-  const backlogs = view.allowed().filter(({ account }) => quickAccounts.has(account));
+  const backlogs = view
+    .allowed()
+    .filter((one) => quickAccounts.has(one.account) && one.breaker === undefined);
   const sent = backlogs.flatMap(({ key }) => (inFlight.countIn(key) > 0 ? key : []));
   if (sent.length > 0 && !(await dueRows.readInFlightOf(sent.slice(0, quickMax)))) return nothing;
-  dueRows.forget(inFlight.forgetLeft(deps.clock.now()));
+  forgetLeft(looks, deps);
   const done = backlogs.filter(
     ({ account }) => inFlight.countOf(account) <= notes.mostOf(account) / 2,
   );
@@ -110,7 +117,8 @@ function quickAmong(
   const now = clock.now();
   return new Set(
     backlogs.flatMap((one) => {
-      if (one.isSlow || one.accountBreaker !== undefined || view.hasPace(one)) return [];
+      if (one.isSlow || (one.breaker ?? one.accountBreaker) !== undefined) return [];
+      if (view.hasPace(one)) return [];
       if (view.hasLimit(one)) return []; // its live calls are those of the last look
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),

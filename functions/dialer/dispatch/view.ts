@@ -40,6 +40,8 @@ export interface View {
   allowed(): Waiting[];
   pausedAccounts(): Set<string>;
   breakerOf(account: string): BreakerDocument | undefined;
+  /** The next probe of an open breaker of a backlog or of its account; 0: none is open. */
+  refusesUntil(backlog: string): number;
   accountDocument(account: string): StoredDocument<"account"> | undefined;
   /** The theoretical arrival time of an account's pace, see rate.ts. */
   arrivalUsOf(account: string): number;
@@ -88,6 +90,11 @@ export function createView(deps: DialerDeps): View {
       return new Set(paused.map(({ account }) => account));
     },
     breakerOf: (account) => controls.breakers.get(accountBreakerOf(account)),
+    refusesUntil(key) {
+      const { breaker, accountBreaker } = waiting.get(key) ?? {};
+      const open = [breaker?.value, accountBreaker?.value].filter((one) => one?.state === "open");
+      return Math.max(0, ...open.map((one) => one?.probeAt ?? 0));
+    },
     accountDocument: (account) => controls.state.get("account", account),
     arrivalUsOf: (account) => controls.state.get("pace", account)?.value.arrivalUs ?? 0,
     liveIn(account, limit) {

@@ -211,13 +211,35 @@ describe("429", () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((wait) => wait + 0.5));
   });
 
-  it("that one number always draws holds no others of its backlog", async () => {
+  // The first ones, of a quick look, and of a later look.
+  it.each([0, 4, 5, 6, 7, 30])("that one number always draws holds no others: the %i.", async (at) => {
     const bench = createBench();
-    const [always, ...others] = await putDue(bench, 60);
+    // Rows that are due together have their turns in the order of their ids.
+    const others = (await putDue(bench, 60)).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const [always] = others.splice(at, 1);
     bench.answer = async (call) => (call.id === always?.id ? busy() : placed);
     await bench.simulate(60);
     expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));
     expect(bench.dialed.filter(({ call }) => call.id === always?.id).length).toBeLessThan(10);
+  });
+
+  it("by which five lines are busy comes seldom, as quick looks leave backlogs with a breaker out", async () => {
+    const bench = createBench();
+    let underWay = 0;
+    let refusals = 0;
+    bench.answer = async () => {
+      if (underWay >= 5) {
+        refusals += 1;
+        return busy();
+      }
+      underWay += 1;
+      void bench.sleep(1_000).then(() => (underWay -= 1));
+      return placed;
+    };
+    const calls = await putDue(bench, 60, { agent_id: "hook" });
+    await bench.simulate(60);
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+    expect(refusals).toBeLessThanOrEqual(40);
   });
 
   it("about one number delays that number's row alone", async () => {
