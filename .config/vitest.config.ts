@@ -27,8 +27,8 @@ export default defineConfig({
   root,
   test: {
     silent: "passed-only",
-    // Vitest would leave a core idle.
-    maxWorkers: availableParallelism(),
+    // Vitest would leave a core idle, and some tests wait for time limits.
+    maxWorkers: availableParallelism() + 1,
     globalSetup: `${root}/test/support/build.ts`,
     sequence: { sequencer: LongestFirst },
     projects: [

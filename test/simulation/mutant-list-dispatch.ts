@@ -109,8 +109,8 @@ export const dispatchMutants: readonly Mutant[] = [
     ],
     [
       "rows that their delivery has left are free again",
-      "message?.isBegun === true && !underWay.has(message) && now - at > leftMs;",
-      "message === null && now - at > leftMs; void underWay;",
+      "message?.isBegun === true && !underWay.has(message);",
+      "message === null; void underWay;",
     ],
     [
       "a pause that is over is no reason any more",
@@ -119,6 +119,16 @@ export const dispatchMutants: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(unit("fresh-calls", "breakers", "pace", "orders", "split"), [
+    [
+      "rows that an open breaker has refused are free again",
+      "const isOver = isLeft(row) || row.at < refusesUntil(row);",
+      "const isOver = isLeft(row); void refusesUntil;",
+    ],
+    [
+      "a quick look leaves backlogs with a breaker out",
+      "quickAccounts.has(one.account) && one.breaker === undefined",
+      "quickAccounts.has(one.account)",
+    ],
     [
       "a fresh call waits behind a breaker that is not closed",
       'if (listNotClosedBreakers(of, route, documents).length > 0) return "breaker_open";',

@@ -117,8 +117,7 @@ function quickAmong(
   const now = clock.now();
   return new Set(
     backlogs.flatMap((one) => {
-      if (one.isSlow || (one.breaker ?? one.accountBreaker) !== undefined) return [];
-      if (view.hasPace(one)) return [];
+      if (one.isSlow || one.accountBreaker !== undefined || view.hasPace(one)) return [];
       if (view.hasLimit(one)) return []; // its live calls are those of the last look
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),

@@ -212,16 +212,19 @@ describe("429", () => {
   });
 
   // The first ones, of a quick look, and of a later look.
-  it.each([0, 4, 5, 6, 7, 30])("that one number always draws holds no others: the %i.", async (at) => {
-    const bench = createBench();
-    // Rows that are due together have their turns in the order of their ids.
-    const others = (await putDue(bench, 60)).toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    const [always] = others.splice(at, 1);
-    bench.answer = async (call) => (call.id === always?.id ? busy() : placed);
-    await bench.simulate(60);
-    expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));
-    expect(bench.dialed.filter(({ call }) => call.id === always?.id).length).toBeLessThan(10);
-  });
+  it.each([0, 4, 5, 6, 7, 30])(
+    "that one number always draws holds no others: the %i.",
+    async (at) => {
+      const bench = createBench();
+      // Rows that are due together have their turns in the order of their ids.
+      const others = (await putDue(bench, 60)).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const [always] = others.splice(at, 1);
+      bench.answer = async (call) => (call.id === always?.id ? busy() : placed);
+      await bench.simulate(60);
+      expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));
+      expect(bench.dialed.filter(({ call }) => call.id === always?.id).length).toBeLessThan(10);
+    },
+  );
 
   it("by which five lines are busy comes seldom, as quick looks leave backlogs with a breaker out", async () => {
     const bench = createBench();

@@ -214,28 +214,29 @@ describe("livekit", () => {
     expect(await dialSeeing(answers)).toEqual(placed);
   });
 
-  it.each([
-    ["no job, and nobody in the room", [nobody, { body: {} }], "agent_absent"],
-    ["a job that failed", [jobOf({ status: "JS_FAILED" }), { body: {} }], "agent_absent"],
-    ["a job that has ended", [jobOf({ status: 2 }), inRoom("STANDARD")], "agent_absent"],
-  ])("calls nobody where it sees %s, and blames the route", async (_, answers, code) => {
-    const [first, second] = answers;
-    const all = Array.from({ length: 8 }, () => [first, second]).flat();
-    expect(await dialSeeing(all)).toEqual({
-      outcome: { kind: "route_refused", code, isAbsent: true },
-      called: 0,
-    });
+  it("calls nobody where it sees no agent, and blames the route", async () => {
+    const seen = [
+      [nobody, { body: {} }],
+      [jobOf({ status: "JS_FAILED" }), { body: {} }],
+      [jobOf({ status: 2 }), inRoom("STANDARD")],
+    ];
+    // At once, as each waits for the agent's time to be over.
+    const dialed = seen.map((answers) =>
+      dialSeeing(Array.from({ length: 8 }, () => answers).flat()),
+    );
+    const outcome = { kind: "route_refused", code: "agent_absent", isAbsent: true };
+    expect(await Promise.all(dialed)).toEqual(seen.map(() => ({ outcome, called: 0 })));
   });
 
-  it.each([
-    ["fails", { status: 503, body: { code: "unavailable", msg: "…" } }],
-    ["cannot be read", { body: { agent_dispatches: "none" } }],
-    ["hangs", undefined],
-  ])("calls nobody where the look at the agent %s, and tries later", async (_, answer) => {
-    expect(await dialSeeing([answer])).toEqual({
-      outcome: { kind: "not_placed", code: "agent_unseen" },
-      called: 0,
-    });
+  it("calls nobody where the look at the agent fails, cannot be read or hangs, and tries later", async () => {
+    const answers = [
+      { status: 503, body: { code: "unavailable", msg: "…" } },
+      { body: { agent_dispatches: "none" } },
+      undefined,
+    ];
+    const dialed = answers.map((answer) => dialSeeing([answer]));
+    const outcome = { kind: "not_placed", code: "agent_unseen" };
+    expect(await Promise.all(dialed)).toEqual(answers.map(() => ({ outcome, called: 0 })));
   });
 
   it("answers within its time limit, however slow each request is", async () => {
