@@ -125,11 +125,6 @@ export const dispatchMutants: readonly Mutant[] = [
       "const isOver = isLeft(row); void refusesUntil;",
     ],
     [
-      "a quick look leaves backlogs with a breaker out",
-      "quickAccounts.has(one.account) && one.breaker === undefined",
-      "quickAccounts.has(one.account)",
-    ],
-    [
       "a fresh call waits behind a breaker that is not closed",
       'if (listNotClosedBreakers(of, route, documents).length > 0) return "breaker_open";',
       "",

@@ -226,7 +226,7 @@ describe("429", () => {
     },
   );
 
-  it("by which five lines are busy comes seldom, as quick looks leave backlogs with a breaker out", async () => {
+  it("by which five lines are busy comes at most for two calls of three", async () => {
     const bench = createBench();
     let underWay = 0;
     let refusals = 0;
