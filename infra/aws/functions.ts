@@ -10,7 +10,7 @@ import {
   type Stack,
 } from "aws-cdk-lib";
 import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
-import { epochPrefix } from "../../shared/policy/restore.ts";
+import { epochPrefix } from "../../shared/policy/controls.ts";
 import { allowAmazonConnect } from "./connect-rights.ts";
 import { createFunction } from "./lambda-function.ts";
 import { allowApiLedger, allowDispatcherLedger, allowLedger } from "./ledger-rights.ts";

@@ -6,8 +6,11 @@
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { mayBeCalled } from "../../shared/dial-plan/dial-plan.ts";
-import { findTimeoutSeconds, findAccountType } from "../../shared/dial-plan/routes.ts";
+import {
+  mayBeCalled,
+  findTimeoutSeconds,
+  findAccountType,
+} from "../../shared/dial-plan/dial-plan.ts";
 import { callbackAddress, readPublicUrl } from "../../shared/settings/callback-url.ts";
 import { readHashKey } from "../../shared/settings/settings.ts";
 import { isE164 } from "../../shared/telephony/phone-number.ts";

@@ -1,7 +1,10 @@
 import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
-import type { DocumentKey } from "../ports/documents.ts";
-import { type Kind, listedKinds } from "../ports/document-kinds.ts";
-import type { StoredText } from "../ports/stored-document.ts";
+import {
+  type DocumentKey,
+  type Kind,
+  listedKinds,
+  type StoredText,
+} from "../ports/document-kinds.ts";
 
 /** Kinds whose values are numbers that updates add to. Each number has its own attribute with this prefix. */
 const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "counts", "pace"]);

@@ -19,9 +19,13 @@ import {
   ttlOf,
 } from "./dynamodb-document-items.ts";
 import { createDynamoPermits } from "./dynamodb-permits.ts";
-import type { DocumentKey, Documents } from "../ports/documents.ts";
-import { listedKinds } from "../ports/document-kinds.ts";
-import { toDocumentsRead, toDocument } from "../ports/stored-document.ts";
+import type { Documents } from "../ports/documents.ts";
+import {
+  type DocumentKey,
+  listedKinds,
+  toDocumentsRead,
+  toDocument,
+} from "../ports/document-kinds.ts";
 
 /** Maximum tries of an addition while other writers replace the same expired document. */
 const additionsMax = 3;

@@ -3,7 +3,7 @@ import { isCurrent } from "./dynamodb-writes.ts";
 import { grantPermits, listPermitTimes, type Pace, type PermitRequest } from "../telephony/rate.ts";
 import type { Documents } from "../ports/documents.ts";
 import { keyOf, numberPrefix, ttlOf } from "./dynamodb-document-items.ts";
-import { paceExpiresAt } from "../ports/stored-document.ts";
+import { paceExpiresAt } from "../ports/document-kinds.ts";
 
 /** Maximum updates of one take: two overtaken by other writers, and one that counts. */
 const updatesMax = 3;

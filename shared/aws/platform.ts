@@ -3,7 +3,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { errorForLog, type Log } from "../lib/log.ts";
 import type { Environment } from "../settings/settings.ts";
-import { withTimeLimit } from "../lib/time-limit.ts";
+import { withTimeLimit } from "../lib/retry.ts";
 import { hourMs, minuteMs } from "../lib/units.ts";
 
 /** Clients of both Lambda functions. The queue's is created at once, the others when first needed. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import { withTimeLimit } from "../lib/time-limit.ts";
+import { withTimeLimit } from "../lib/retry.ts";
 import * as z from "../lib/zod.ts";
 import type { CallQueue, Delivered } from "../ports/queue.ts";
 import { toJson, type Message } from "../ports/call-messages.ts";

@@ -1,6 +1,11 @@
 import * as z from "../lib/zod.ts";
-import { providerTypes, type Route } from "./route.ts";
-import { type Call, type CallRequest, storedCallRequestSchema } from "./call-request.ts";
+import {
+  providerTypes,
+  type Route,
+  type Call,
+  type CallRequest,
+  storedCallRequestSchema,
+} from "./call-request.ts";
 import { type CallEvent, callEventSchema } from "./call-event.ts";
 import { type CallResult, callResultSchema } from "./call-result.ts";
 import { requestIdOf } from "./ids.ts";

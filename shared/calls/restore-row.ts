@@ -1,5 +1,4 @@
-import type { Route } from "./route.ts";
-import type { Call } from "./call-request.ts";
+import type { Route, Call } from "./call-request.ts";
 import type { CallRow } from "./call-row.ts";
 import { states } from "./states.ts";
 import { enterState, toUnknown, type Write } from "./transitions.ts";

@@ -1,5 +1,5 @@
 import * as z from "../lib/zod.ts";
-import { accountNameOf, type Route } from "./route.ts";
+import { accountNameOf, type Route } from "./call-request.ts";
 import {
   backlogOf,
   type CallRow,

@@ -1,12 +1,13 @@
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 import { listPermitTimes } from "../telephony/rate.ts";
-import type { DocumentChange, DocumentKey, Documents } from "../ports/documents.ts";
+import type { DocumentChange, Documents } from "../ports/documents.ts";
 import {
+  type DocumentKey,
   toDocumentsRead,
   paceExpiresAt,
   toDocument,
   type StoredText,
-} from "../ports/stored-document.ts";
+} from "../ports/document-kinds.ts";
 
 /** Maximum documents deleted by one statement of a purge, and maximum statements of one purge. */
 const purgedMax = 1000;

@@ -1,4 +1,4 @@
-import { withTimeLimit } from "../lib/time-limit.ts";
+import { withTimeLimit } from "../lib/retry.ts";
 import * as z from "../lib/zod.ts";
 import type { CallQueue, Delivered } from "../ports/queue.ts";
 import { toJson, type Message as CallMessage } from "../ports/call-messages.ts";

@@ -1,7 +1,7 @@
 import { hasNumbers } from "../telephony/phone-number.ts";
 import * as z from "../lib/zod.ts";
 import { httpsUrl } from "../lib/https-url.ts";
-import { type Route, providerTypes } from "../calls/route.ts";
+import { type Route, providerTypes } from "../calls/call-request.ts";
 import { parseRoute } from "../providers/routes.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";

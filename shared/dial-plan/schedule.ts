@@ -1,10 +1,8 @@
-import type { CallRequest } from "../calls/call-request.ts";
-import { findHours } from "./dial-plan.ts";
+import type { CallRequest, Route } from "../calls/call-request.ts";
+import { findHours, findTimeoutSeconds } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
-import { findTimeoutSeconds } from "./routes.ts";
 import type { Log } from "../lib/log.ts";
 import { countryOf } from "../telephony/phone-number.ts";
-import type { Route } from "../calls/route.ts";
 import {
   allWeek,
   type CallHours,

@@ -1,4 +1,4 @@
-import { withTimeLimit } from "./time-limit.ts";
+import { withTimeLimit } from "./retry.ts";
 
 /** Time limit of a creation. A creation that hangs would otherwise hold every later call. */
 const createSecondsMax = 3;

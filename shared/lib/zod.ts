@@ -3,7 +3,7 @@
  * by `import * as z` from here: `zod/mini` itself calls every fault "Invalid input".
  */
 import { config, type ZodMiniType } from "zod/mini";
-import { describeIssue } from "./issue-words.ts";
+import type { $ZodRawIssue } from "zod/v4/core";
 
 config({ localeError: describeIssue });
 
@@ -19,4 +19,69 @@ export function built(make: () => ZodMiniType): ZodMiniType {
   const schema = schemas.get(make) ?? make();
   schemas.set(make, schema);
   return schema;
+}
+
+/** Names of the types that schemas expect. */
+const types: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "an array",
+  object: "an object",
+  record: "an object",
+};
+
+/** Returns a schema's finding as a sentence of this project, which begins behind the name of the field. */
+function describeIssue(issue: $ZodRawIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.input === undefined) return "is required";
+      return `must be ${types[issue.expected] ?? `of the type ${issue.expected}`}`;
+    case "invalid_value": {
+      const values = issue.values.map(String);
+      return values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(", ")}`;
+    }
+    case "too_big":
+      return `must ${boundOf(issue, ["at most", "less than"])} ${issue.maximum}${unitOf(issue.origin)}`;
+    case "too_small":
+      return `must ${boundOf(issue, ["at least", "more than"])} ${issue.minimum}${unitOf(issue.origin)}`;
+    case "invalid_format":
+      return formatWords(issue.format, issue.pattern);
+    case "unrecognized_keys":
+      return `must not have ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
+    case "not_multiple_of":
+      return `must be a multiple of ${issue.divisor}`;
+    case "invalid_key":
+      return "must not have such a key";
+    case "invalid_union":
+    case "invalid_element":
+    case "custom":
+      return "is of none of the forms that it may have";
+  }
+}
+
+/** Units of what is counted; a number is not. */
+const units: Record<string, string> = { string: " characters", array: " entries", map: " entries" };
+const unitOf = (origin: string) => units[origin] ?? "";
+
+function boundOf(
+  { origin, inclusive: isInclusive }: { origin: string; inclusive?: boolean | undefined },
+  [inclusive, exclusive]: readonly [string, string],
+): string {
+  const verb = origin === "string" || origin in units ? "have" : "be";
+  return `${verb} ${isInclusive === false ? exclusive : inclusive}`;
+}
+
+function formatWords(format: string, pattern: string | undefined): string {
+  switch (format) {
+    case "datetime":
+      return "must be a time such as 2026-11-21T09:00:00Z";
+    case "date":
+      return "must be a date such as 2026-11-21";
+    case "url":
+      return "must be a URL";
+    default:
+      return pattern === undefined ? "is malformed" : `must match ${pattern}`;
+  }
 }

@@ -1,4 +1,4 @@
-import type { DocumentKey, DocumentsRead } from "../ports/documents.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import type { Pace } from "../telephony/rate.ts";
 
 /** Maximum time from a claim to the expected permit: a call whose permit lies further ahead waits in the ledger. */

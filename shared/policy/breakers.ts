@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { backlogOf, type CallRow } from "../calls/call-row.ts";
-import { accountNameOf, type Route } from "../calls/route.ts";
-import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/documents.ts";
+import { accountNameOf, type Route } from "../calls/call-request.ts";
+import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/document-kinds.ts";
 
 export type BreakerDocument = StoredDocument<"breaker">;
 

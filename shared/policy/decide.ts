@@ -1,12 +1,10 @@
-import type { Call } from "../calls/call-request.ts";
+import { type Call, accountNameOf, type Route } from "../calls/call-request.ts";
 import type { Decided } from "../calls/transitions.ts";
-import { mayBeCalled, expiryOf } from "../dial-plan/dial-plan.ts";
+import { mayBeCalled, expiryOf, accountOf, findRoute } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
-import { accountOf, findRoute } from "../dial-plan/routes.ts";
 import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
-import type { DocumentsRead } from "../ports/documents.ts";
+import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { findCancellation, isOnDoNotCallList, isPaused } from "./controls.ts";
-import { accountNameOf, type Route } from "../calls/route.ts";
 import { contextProblem } from "../providers/routes.ts";
 import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";

@@ -1,4 +1,4 @@
-import type { DocumentsRead } from "../ports/documents.ts";
+import type { DocumentsRead } from "../ports/document-kinds.ts";
 import type { Served } from "./turns.ts";
 import { type StandsBy, standsByNames } from "../calls/stands-by.ts";
 

@@ -1,9 +1,8 @@
-import type { Route } from "../calls/route.ts";
-import { accountOf } from "../dial-plan/routes.ts";
+import type { Route } from "../calls/call-request.ts";
+import { accountOf } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { minuteMs } from "../lib/units.ts";
-import type { ValueOf } from "../ports/document-kinds.ts";
-import type { DocumentKey, DocumentsRead } from "../ports/documents.ts";
+import type { ValueOf, DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 
 /** Live calls that one document holds: few enough that calls which begin and end together rarely meet a conflict. */
 const entriesMax = 25;

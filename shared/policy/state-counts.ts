@@ -1,5 +1,6 @@
 import { type CallState, states } from "../calls/states.ts";
-import type { DocumentKey, Documents } from "../ports/documents.ts";
+import type { Documents } from "../ports/documents.ts";
+import type { DocumentKey } from "../ports/document-kinds.ts";
 import { hourMs } from "../lib/units.ts";
 
 /** Names the document that counts the calls that reached each state in the hour of `at`. */

@@ -1,6 +1,6 @@
 import { ConflictError, onConflict, retry } from "../lib/retry.ts";
-import type { Kind, ValueOf } from "./document-kinds.ts";
-import type { DocumentKey, Documents, StoredDocument } from "./documents.ts";
+import type { Kind, ValueOf, DocumentKey, StoredDocument } from "./document-kinds.ts";
+import type { Documents } from "./documents.ts";
 
 const triesMax = 3;
 

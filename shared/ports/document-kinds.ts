@@ -1,5 +1,6 @@
-import { deliveryFields } from "../calls/call-event.ts";
 import * as z from "../lib/zod.ts";
+import { deliveryFields } from "../calls/call-event.ts";
+import { dayMs } from "../lib/units.ts";
 
 /** Causes that open a circuit breaker; their rules stand in shared/policy/breaker-causes.ts. */
 export const breakerCauses = [
@@ -228,4 +229,57 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
 export function parseValue<K extends Kind>(kind: K, value: unknown): ValueOf<K> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema is that of the kind
   return kinds[kind].parse(value) as ValueOf<K>;
+}
+
+/** Name of a document: its kind, and its key within the kind. */
+export interface DocumentKey<K extends Kind = Kind> {
+  kind: K;
+  key: string;
+}
+
+export interface StoredDocument<K extends Kind = Kind> extends DocumentKey<K> {
+  /** Random, fresh with every write. */
+  version: string;
+  value: ValueOf<K>;
+  /** Milliseconds since the epoch, from which on the document reads as absent. Null: never. */
+  expiresAt: number | null;
+}
+
+/** Documents as read, by kind and key. */
+export interface DocumentsRead {
+  get<K extends Kind>(kind: K, key: string): StoredDocument<K> | undefined;
+}
+
+/** A document in an adapter's form: its value is JSON. */
+export interface StoredText {
+  kind: Kind;
+  key: string;
+  version: string;
+  json: string;
+  expiresAt: number | null;
+}
+
+/**
+ * Returns the expiry of a pace last used for this time: about a day later, in whole days, so that it seldom
+ * changes.
+ */
+export function paceExpiresAt(permitAt: number): number {
+  return (Math.floor(permitAt / dayMs) + 2) * dayMs;
+}
+
+/** Parses a stored document of this kind. @throws if its value does not fit the kind */
+export function toDocument<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
+  const { key, version, json, expiresAt } = stored;
+  return { kind, key, version, value: parseValue(kind, JSON.parse(json)), expiresAt };
+}
+
+/** Wraps the documents that an adapter has read, and parses each value by its kind. */
+export function toDocumentsRead(found: readonly StoredText[]): DocumentsRead {
+  const byName = new Map(found.map((one) => [`${one.kind} ${one.key}`, one]));
+  return {
+    get(kind, key) {
+      const one = byName.get(`${kind} ${key}`);
+      return one === undefined ? undefined : toDocument(kind, one);
+    },
+  };
 }

@@ -1,19 +1,5 @@
 import type { Pace, PermitRequest } from "../telephony/rate.ts";
-import type { Kind, ValueOf } from "./document-kinds.ts";
-
-/** Name of a document: its kind, and its key within the kind. */
-export interface DocumentKey<K extends Kind = Kind> {
-  kind: K;
-  key: string;
-}
-
-export interface StoredDocument<K extends Kind = Kind> extends DocumentKey<K> {
-  /** Random, fresh with every write. */
-  version: string;
-  value: ValueOf<K>;
-  /** Milliseconds since the epoch, from which on the document reads as absent. Null: never. */
-  expiresAt: number | null;
-}
+import type { DocumentKey, DocumentsRead, Kind, StoredDocument } from "./document-kinds.ts";
 
 /** A document to be removed. */
 interface Removal extends DocumentKey {
@@ -25,11 +11,6 @@ export interface DocumentChange<K extends Kind = Kind> {
   next: StoredDocument<K>;
   /** The version that was read. Null: the document was absent or expired. */
   seen: string | null;
-}
-
-/** Documents as read, by kind and key. */
-export interface DocumentsRead {
-  get<K extends Kind>(kind: K, key: string): StoredDocument<K> | undefined;
 }
 
 /**

@@ -21,8 +21,7 @@
  * Errors are told apart by their names, in `x-amzn-errortype` or `__type`: see `refusedBy`. A flow or instance
  * that is missing is an error of the route.
  */
-import type { CallRequest } from "../calls/call-request.ts";
-import type { Route } from "../calls/route.ts";
+import type { CallRequest, Route } from "../calls/call-request.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { signAwsRequest } from "./aws-signature.ts";

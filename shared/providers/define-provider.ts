@@ -1,5 +1,4 @@
-import type { CallRequest } from "../calls/call-request.ts";
-import type { Route } from "../calls/route.ts";
+import type { CallRequest, Route } from "../calls/call-request.ts";
 import * as z from "../lib/zod.ts";
 import { isE164 } from "../telephony/phone-number.ts";
 import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";

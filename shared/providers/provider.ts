@@ -1,6 +1,5 @@
-import type { Call } from "../calls/call-request.ts";
+import type { Call, Route } from "../calls/call-request.ts";
 import type { CallResult } from "../calls/call-result.ts";
-import type { Route } from "../calls/route.ts";
 import type { Send } from "../lib/http-client.ts";
 
 /** One request to place a call. */

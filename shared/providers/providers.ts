@@ -3,7 +3,7 @@ import { bland } from "./bland.ts";
 import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
 import { elevenlabs } from "./elevenlabs.ts";
 import { exotel } from "./exotel.ts";
-import type { Route } from "../calls/route.ts";
+import type { Route } from "../calls/call-request.ts";
 import { type ProviderRoute, findRole, secretName } from "./routes.ts";
 import { livekit } from "./livekit.ts";
 import { plivo } from "./plivo.ts";

@@ -1,5 +1,4 @@
-import type { CallRequest } from "../calls/call-request.ts";
-import type { Route } from "../calls/route.ts";
+import type { CallRequest, Route } from "../calls/call-request.ts";
 import type * as z from "../lib/zod.ts";
 import type { AwsRole } from "./provider.ts";
 import { amazonConnectRoutes } from "./amazon-connect.ts";

@@ -20,7 +20,7 @@
  * are listed separately. Their `date_created` is empty at first, too. Of the address of the next page only the query
  * counts: its path begins at the host's root, wherever `baseUrl` leads.
  */
-import type { Route } from "../calls/route.ts";
+import type { Route } from "../calls/call-request.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Route } from "../calls/route.ts";
+import type { Route } from "../calls/call-request.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 import { hmacUnder } from "../lib/hmac.ts";
 

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
-import { providerTypes } from "../../shared/calls/route.ts";
+import { providerTypes } from "../../shared/calls/call-request.ts";
 import { report } from "./report.ts";
 
 const root = resolve(import.meta.dirname, "../..");

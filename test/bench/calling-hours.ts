@@ -5,8 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { findRoute } from "../../shared/dial-plan/routes.ts";
+import { parseDialPlan, findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { type CallHours, isOpen, nextOpening } from "../../shared/telephony/calling-hours.ts";
 import { presets } from "../../shared/telephony/hours-presets.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";

@@ -84,7 +84,7 @@ report({
       rows,
     ),
     "Where answers come apart, by how long a write waits at most for others to share its round trip " +
-      "(`shareMsMax` in functions/dialer/record/batch-writer.ts); a later delivery of a process, in computed time, mean of ten " +
+      "(`shareMsMax` in functions/dialer/record/change-rows.ts); a later delivery of a process, in computed time, mean of ten " +
       "draws of answers:",
     table(sharing.head, sharing.rows),
   ].join("\n\n"),

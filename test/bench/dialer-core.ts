@@ -21,7 +21,7 @@ import type { Delivered } from "../../shared/ports/queue.ts";
 import { createMemoryQueue } from "../support/memory-queue.ts";
 import { type CallsMessage, messageCallsMax } from "../../shared/ports/call-messages.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
-import { accountNameOf } from "../../shared/calls/route.ts";
+import { accountNameOf } from "../../shared/calls/call-request.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { readDialerSettings, valueOf } from "../../shared/settings/settings.ts";
 import { callRequest } from "./competitors/payload.ts";

@@ -51,11 +51,11 @@ const memoryMb = await numberIn("infra/aws/lambda-function.ts", /memorySize: (\d
 const concurrency = await numberIn("functions/dialer/lambda.ts", /concurrency: (\d+)/);
 /** Maximum wait of a write in a large delivery for others to share its round trip. */
 const shareMs = await numberIn(
-  "functions/dialer/record/batch-writer.ts",
+  "functions/dialer/record/change-rows.ts",
   /const shareMsMax = ([\d_]+)/,
 );
 const sharedFrom = await numberIn(
-  "functions/dialer/record/batch-writer.ts",
+  "functions/dialer/record/change-rows.ts",
   /const manyCalls = (\d+)/,
 );
 /** Time on Lambda for one event, at the pace of a receiver whose entry names none. */

@@ -11,7 +11,7 @@ import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.t
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import type { CallRequest } from "../../shared/calls/call-request.ts";
+import { type CallRequest, accountNameOf } from "../../shared/calls/call-request.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
@@ -27,7 +27,6 @@ import {
   messageCallsMax,
 } from "../../shared/ports/call-messages.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
-import { accountNameOf } from "../../shared/calls/route.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";

@@ -16,7 +16,7 @@ const count = 100;
 const seeds = Array.from({ length: 10 }, (_, seed) => seed + 1);
 /** Values of `shareMsMax` to try. */
 const sharesMs = [0, 10, 25, 40, 60];
-const share = { path: "functions/dialer/record/batch-writer.ts", name: "shareMsMax" };
+const share = { path: "functions/dialer/record/change-rows.ts", name: "shareMsMax" };
 
 /** Requests at once in one delivery, and the assumed duration of a round trip to the ledger, in milliseconds. */
 const settings = [

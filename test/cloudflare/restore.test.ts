@@ -1,6 +1,6 @@
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
-import { epochPrefix } from "../../shared/policy/restore.ts";
+import { epochPrefix } from "../../shared/policy/controls.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { describeEpochStore } from "../contracts/epoch-store.ts";

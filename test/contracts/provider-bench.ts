@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Call } from "../../shared/calls/call-request.ts";
+import type { Call, Route } from "../../shared/calls/call-request.ts";
 import type {
   DialingProvider,
   DialOutcome,
@@ -10,7 +10,6 @@ import type {
 import { createProviders } from "../../shared/providers/providers.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
 import { type Send, Withheld } from "../../shared/lib/http-client.ts";
-import { type Route } from "../../shared/calls/route.ts";
 import { parseRoute } from "../../shared/providers/routes.ts";
 import { aCall } from "../support/calls.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";

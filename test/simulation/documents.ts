@@ -1,7 +1,6 @@
 import type { Documents } from "../../shared/ports/documents.ts";
-import type { Kind } from "../../shared/ports/document-kinds.ts";
+import type { Kind, StoredText } from "../../shared/ports/document-kinds.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
-import type { StoredText } from "../../shared/ports/stored-document.ts";
 import { ask, pollEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";
 

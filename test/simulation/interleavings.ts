@@ -8,8 +8,8 @@ import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { findRoute } from "../../shared/dial-plan/routes.ts";
-import { accountNameOf, type Route } from "../../shared/calls/route.ts";
+import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import { rowIn } from "../support/rows.ts";
 import {
   type MessageText,

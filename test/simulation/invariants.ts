@@ -1,8 +1,7 @@
-import type { Call } from "../../shared/calls/call-request.ts";
+import type { Call, Route } from "../../shared/calls/call-request.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { accountOf } from "../../shared/dial-plan/routes.ts";
-import type { Route } from "../../shared/calls/route.ts";
+import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { Answer, PostedMark } from "./clients.ts";
 import type { DoneAction, SeenRow } from "./operator-acts.ts";
 import { tokens } from "./plan.ts";

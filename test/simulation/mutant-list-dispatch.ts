@@ -110,7 +110,7 @@ export const dispatchMutants: readonly Mutant[] = [
     [
       "rows that their delivery has left are free again",
       "message?.isBegun === true && !underWay.has(message);",
-      "message === null; void underWay;",
+      "message === undefined && underWay.has(message) && now < 0;",
     ],
     [
       "a pause that is over is no reason any more",
@@ -121,8 +121,8 @@ export const dispatchMutants: readonly Mutant[] = [
   ...mutantsOf(unit("fresh-calls", "breakers", "pace", "orders", "split"), [
     [
       "rows that an open breaker has refused are free again",
-      "const isOver = isLeft(row) || row.at < refusesUntil(row);",
-      "const isOver = isLeft(row); void refusesUntil;",
+      "(isLeft || at < refusesUntil(row)) && now - at > leftMs",
+      "(isLeft || (refusesUntil(row) < 0)) && now - at > leftMs",
     ],
     [
       "a fresh call waits behind a breaker that is not closed",

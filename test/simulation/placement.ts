@@ -1,4 +1,4 @@
-import type { Route } from "../../shared/calls/route.ts";
+import type { Route } from "../../shared/calls/call-request.ts";
 
 /** A request of ours for one call, as received by the provider. */
 export interface Requested {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
-import { accountNameOf } from "../../shared/calls/route.ts";
+import { accountNameOf } from "../../shared/calls/call-request.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Tokens in the clear, as held by a client and an operator. */

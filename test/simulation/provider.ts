@@ -1,6 +1,6 @@
 import { splitTime } from "../../shared/providers/livekit-agent.ts";
 import type { DialingProvider, DialOutcome, FoundCall } from "../../shared/providers/provider.ts";
-import { accountNameOf, type Route } from "../../shared/calls/route.ts";
+import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import { createRecords, isTelling, lifeFrom, listLagMs } from "./lives.ts";
 import { OutsideError } from "./outside.ts";
 import type { CallingBack, Placement, Requested } from "./placement.ts";

@@ -1,8 +1,8 @@
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { accountOf, findRoute } from "../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";
 import { pauseKeysOf } from "../../shared/policy/controls.ts";
-import { accountNameOf, type Route } from "../../shared/calls/route.ts";
+import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import type { Message } from "../../shared/ports/call-messages.ts";
 import type { DocumentVersion } from "./documents.ts";
 import type { RowVersion } from "./ledger.ts";

@@ -1,11 +1,16 @@
 import { ensureBacklogs } from "../../functions/dialer/record/open-backlogs.ts";
 import { withPortLimits } from "../../functions/dialer/runtime/time-limits.ts";
-import type { Call } from "../../shared/calls/call-request.ts";
+import { type Call, accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
 import { toCallId } from "../../shared/calls/ids.ts";
-import type { DocumentKey, StoredDocument } from "../../shared/ports/documents.ts";
-import type { CancellationOrder, Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
+import type {
+  DocumentKey,
+  StoredDocument,
+  CancellationOrder,
+  Kind,
+  ValueOf,
+} from "../../shared/ports/document-kinds.ts";
 import {
   type Cancellable,
   cancellationKeyOf,
@@ -16,8 +21,7 @@ import {
 } from "../../shared/policy/controls.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { findRoute } from "../../shared/dial-plan/routes.ts";
-import { accountNameOf, type Route } from "../../shared/calls/route.ts";
+import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallQueue } from "../../shared/ports/queue.ts";
 import {
   type CallsMessage,

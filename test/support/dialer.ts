@@ -4,7 +4,7 @@ import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import type { Call } from "../../shared/calls/call-request.ts";
+import { type Call, accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
@@ -27,7 +27,6 @@ import type {
   SoughtCall,
   ToldResult,
 } from "../../shared/providers/provider.ts";
-import { accountNameOf, type Route } from "../../shared/calls/route.ts";
 import type { EventBody } from "../../shared/events/outbox-rows.ts";
 import type { EventAnswer } from "../../functions/dialer/runtime/post-event.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";

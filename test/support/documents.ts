@@ -1,10 +1,10 @@
+import type { DocumentChange, Documents } from "../../shared/ports/documents.ts";
 import type {
-  DocumentChange,
   DocumentKey,
-  Documents,
   StoredDocument,
-} from "../../shared/ports/documents.ts";
-import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
+  Kind,
+  ValueOf,
+} from "../../shared/ports/document-kinds.ts";
 import { randomId } from "../../shared/lib/random.ts";
 
 /** Creates an empty store of documents, which expire by the clock. */

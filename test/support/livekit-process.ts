@@ -4,9 +4,8 @@
  */
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import type { Delivery } from "../../functions/dialer/dial/delivery.ts";
-import { createLastLook } from "../../functions/dialer/dial/last-look.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { findRoute } from "../../shared/dial-plan/routes.ts";
+import { createLastLook } from "../../functions/dialer/dial/send-request.ts";
+import { parseDialPlan, findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
 import { Withheld } from "../../shared/lib/http-client.ts";
 import { createProviders } from "../../shared/providers/providers.ts";

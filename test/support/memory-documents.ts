@@ -1,11 +1,13 @@
 import { grantPermits, listPermitTimes } from "../../shared/telephony/rate.ts";
-import type { Documents, DocumentKey, StoredDocument } from "../../shared/ports/documents.ts";
-import { parseValue } from "../../shared/ports/document-kinds.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
 import {
+  type DocumentKey,
+  type StoredDocument,
+  parseValue,
   toDocumentsRead,
   paceExpiresAt,
   type StoredText,
-} from "../../shared/ports/stored-document.ts";
+} from "../../shared/ports/document-kinds.ts";
 
 /**
  * Creates documents in this process's memory, for tests.

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Backlogs } from "../../functions/api/operator/backlogs.ts";
 import type { Pauses } from "../../functions/api/operator/pauses.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";
-import { findRoute } from "../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
 import { pauseKeyOf } from "../../shared/policy/controls.ts";
 import { randomVersion } from "../../shared/lib/random.ts";

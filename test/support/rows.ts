@@ -1,4 +1,4 @@
-import type { Call } from "../../shared/calls/call-request.ts";
+import type { Call, Route } from "../../shared/calls/call-request.ts";
 import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
 import {
@@ -10,7 +10,6 @@ import {
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
-import type { Route } from "../../shared/calls/route.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
 

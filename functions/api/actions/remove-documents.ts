@@ -1,4 +1,5 @@
-import type { DocumentKey, Documents } from "../../../shared/ports/documents.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { DocumentKey } from "../../../shared/ports/document-kinds.ts";
 
 /**
  * Removes documents as they are now. It does not try again where another write comes first: a request that stood still

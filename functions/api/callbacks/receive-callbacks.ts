@@ -1,8 +1,8 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import { findAccountType } from "../../../shared/dial-plan/routes.ts";
+import { findAccountType } from "../../../shared/dial-plan/dial-plan.ts";
 import { callbackCheck, type CallbackSubject } from "../../../shared/settings/callback-url.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import { callbackHeadersOf } from "../../../shared/providers/routes.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";

@@ -5,8 +5,7 @@ import {
   isPlainCall,
   singleSchema,
 } from "../../../shared/calls/call-request.ts";
-import { mayBeCalled, expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
+import { mayBeCalled, expiryOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import { contextProblem } from "../../../shared/providers/routes.ts";

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
-import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";

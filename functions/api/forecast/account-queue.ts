@@ -1,9 +1,9 @@
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { findServedAt } from "../../../shared/policy/dispatcher.ts";
 import { comparePositions } from "../../../shared/ports/ledger.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import { liveCallsIn, meanMsIn } from "../../../shared/policy/live-calls.ts";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import type { DecisionInputs } from "../../../shared/policy/decide.ts";
 import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyServed, createTurns } from "../../../shared/policy/turns.ts";

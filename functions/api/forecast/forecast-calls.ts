@@ -1,14 +1,12 @@
-import type { Call } from "../../../shared/calls/call-request.ts";
+import { type Call, accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { type BacklogOf, listOpenBreakers } from "../../../shared/policy/breakers.ts";
-import type { DocumentsRead } from "../../../shared/ports/documents.ts";
-import { isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
-import { isLedgerSuspended } from "../../../shared/policy/restore.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { isOnDoNotCallList, isPaused, isLedgerSuspended } from "../../../shared/policy/controls.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
 import {
   type DecisionInputs,
   decideByClock,

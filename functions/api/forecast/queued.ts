@@ -1,5 +1,4 @@
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import type { Limit } from "./forecast-schema.ts";
 
 /** A call in a virtual queue, which changes it as time goes on. */

@@ -1,7 +1,8 @@
 import { type Call } from "../../../shared/calls/call-request.ts";
 import { toCall } from "../../../shared/calls/call-row.ts";
 import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
-import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import { endOfTime } from "../http/fields.ts";
 

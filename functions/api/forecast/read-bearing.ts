@@ -1,18 +1,17 @@
-import type { CallRequest } from "../../../shared/calls/call-request.ts";
+import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
-import type { DocumentKey, DocumentsRead } from "../../../shared/ports/documents.ts";
+import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {
   cancellationKeysOf,
   doNotCallKeysOf,
   pauseKeysOf,
+  restoreKey,
 } from "../../../shared/policy/controls.ts";
-import { restoreKey } from "../../../shared/policy/restore.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { accountNameOf } from "../../../shared/calls/route.ts";
 import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Schedule } from "../../../shared/dial-plan/schedule.ts";

@@ -1,6 +1,6 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
-import { accountNameOf } from "../../../shared/calls/route.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { ProblemError } from "../http/problem.ts";
 import { toIsoTime } from "../http/fields.ts";
 import type { Forecasted, ForecastedCalls } from "./forecast-calls.ts";

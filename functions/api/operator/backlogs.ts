@@ -1,19 +1,19 @@
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
 import type {
   DocumentKey,
-  Documents,
   DocumentsRead,
   StoredDocument,
-} from "../../../shared/ports/documents.ts";
+} from "../../../shared/ports/document-kinds.ts";
 import {
   type CallLedger,
   comparePositions,
   type DuePosition,
 } from "../../../shared/ports/ledger.ts";
-import { pauseKeyOf, pauseKeysOf } from "../../../shared/policy/controls.ts";
+import { pauseKeyOf, pauseKeysOf, sweepKey } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import {
   type BacklogOf,
   breakerNamesOf,
@@ -21,7 +21,6 @@ import {
 } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey, findStillReason } from "../../../shared/policy/dispatcher.ts";
 import type { RouteDeps } from "../http/context.ts";
-import { sweepKey } from "../../../shared/policy/restore.ts";
 import { lastSweepAt, findLastSweepAt } from "./counts.ts";
 import { duePositionSchema, toCursor, createCursorSchema } from "../http/cursors.ts";
 import { endOfTime, limit, nextCursor, time, toIsoTime, why } from "../http/fields.ts";

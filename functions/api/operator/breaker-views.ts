@@ -1,5 +1,9 @@
-import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
-import { type ValueOf, breakerCauses } from "../../../shared/ports/document-kinds.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import {
+  type StoredDocument,
+  type ValueOf,
+  breakerCauses,
+} from "../../../shared/ports/document-kinds.ts";
 import { refusalsOf, readRefusals } from "../../../shared/policy/breakers.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { time, toIsoTime } from "../http/fields.ts";

@@ -1,7 +1,8 @@
 import { type CallState, callStates } from "../../../shared/calls/states.ts";
 import { countsKeyOf } from "../../../shared/policy/state-counts.ts";
-import type { Documents, DocumentsRead } from "../../../shared/ports/documents.ts";
-import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { state, time, toIsoTime } from "../http/fields.ts";

@@ -1,4 +1,5 @@
-import type { DocumentChange, Documents, DocumentKey } from "../../../shared/ports/documents.ts";
+import type { DocumentChange, Documents } from "../../../shared/ports/documents.ts";
+import type { DocumentKey } from "../../../shared/ports/document-kinds.ts";
 import {
   doNotCallKeyOf,
   doNotCallKeysOf,

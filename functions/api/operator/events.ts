@@ -16,7 +16,7 @@ import {
   findReceiver,
 } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";

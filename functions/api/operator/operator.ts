@@ -1,7 +1,6 @@
 import { Hono } from "hono";
-import { authenticate } from "../http/authenticate.ts";
+import { authenticate, createBaseApp, identifyRequests } from "../http/base-app.ts";
 import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
-import { createBaseApp, identifyRequests } from "../http/base-app.ts";
 import { answerProblem } from "../http/problem.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes } from "../http/route.ts";

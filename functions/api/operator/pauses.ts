@@ -1,6 +1,7 @@
 import type { Context } from "hono";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
-import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { type Pausable, pauseKeyOf } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";

@@ -1,15 +1,15 @@
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {
   findDispatched,
   dispatcherKey,
   findStillReason,
 } from "../../../shared/policy/dispatcher.ts";
-import type { DocumentsRead } from "../../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { declareRoute } from "../http/route.ts";
 import { time, toIsoTime, why } from "../http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";

@@ -1,5 +1,5 @@
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";

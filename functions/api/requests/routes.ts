@@ -1,9 +1,8 @@
 import { Hono } from "hono";
 import type { ClientRight } from "../../../shared/settings/tokens.ts";
 import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
-import { authenticate } from "../http/authenticate.ts";
+import { authenticate, createBaseApp, identifyRequests } from "../http/base-app.ts";
 import { requireRight } from "../http/require-right.ts";
-import { createBaseApp, identifyRequests } from "../http/base-app.ts";
 import { answerProblem } from "../http/problem.ts";
 import { refuseOtherMethods } from "../http/refuse-other-methods.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";

@@ -1,8 +1,33 @@
 import { ConflictError } from "../../../shared/lib/retry.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
+import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import {
+  agentSeenOf,
+  readRefusals,
+  refusalCountersOf,
+  refusalsOf,
+  type BacklogOf,
+} from "../../../shared/policy/breakers.ts";
+import { hasLateAgents } from "../../../shared/providers/routes.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
+
+/** The parts of a call that bear on its breakers. */
+export interface JudgedCall extends BacklogOf {
+  route: Route;
+  numberHash: string;
+  /** Country of its number, by which an operator sees what is refused. Undefined: it has none. */
+  country: string | undefined;
+  /** Time of its request, in milliseconds since the epoch. */
+  sentAt: number;
+}
+
+/** A call with the breakers and failures that were read for it. */
+export interface Judged {
+  call: JudgedCall;
+  read: DocumentsRead;
+}
 
 /** Life of counters after their last count. */
 export const failuresLifeMs = hourMs;
@@ -29,4 +54,78 @@ export async function resetCounters(
   await changeDocument(edit, { documents, random }).catch((error: unknown) => {
     if (!(error instanceof ConflictError)) throw error; // the next placed call resets them
   });
+}
+
+/** Interval at which a process notes again that an agent takes calls. */
+const agentNotedMs = 10 * minuteMs;
+
+/** Notes that an agent takes calls, where one that is late would be taken for one that does not exist. */
+export async function noteAgent(call: JudgedCall, deps: DialerDeps): Promise<void> {
+  if (!hasLateAgents(call.route)) return;
+  const { clock, memory } = deps;
+  const now = clock.now();
+  const key = agentSeenOf(call);
+  if (now - (memory.agentsNotedAt.get(key) ?? -Infinity) < agentNotedMs) return;
+  memory.agentsNotedAt.set(key, now);
+  const change = () => ({ value: { at: now }, expiresAt: now + hourMs });
+  await changeDocument({ name: { kind: "failures", key }, change }, deps);
+}
+
+/** True if a call of the agent was placed within the hour: it exists, and is late. */
+export async function wasSeen(
+  call: JudgedCall,
+  { documents, clock }: DialerDeps,
+): Promise<boolean> {
+  const key = agentSeenOf(call);
+  const note = (await documents.read([{ kind: "failures", key }])).get("failures", key);
+  return (note?.value["at"] ?? -Infinity) > clock.now() - hourMs;
+}
+
+/** Maximum numbers per backlog that a process remembers as counted. */
+const countedNumbersMax = 1_000;
+
+/**
+ * Counts one refusal of a backlog's call, each number once in this process. A different code starts a new run.
+ *
+ * @returns the length of the run, or 0 if the refusal did not count; and the countries of its numbers
+ */
+export async function countRefusal(
+  code: string,
+  { call, read }: Judged,
+  deps: DialerDeps,
+): Promise<{ inRow: number; countries: string[] }> {
+  const { documents, clock, memory } = deps;
+  const key = refusalsOf(call);
+  const counted = memory.countedNumbers.get(key) ?? new Set<string>();
+  memory.countedNumbers.set(key, counted);
+  if (counted.has(call.numberHash)) return { inRow: 0, countries: [] };
+  if (counted.size >= countedNumbersMax) counted.clear();
+  counted.add(call.numberHash);
+  const names = refusalCountersOf(code, call.country);
+  const one = Object.fromEntries(names.map((name) => [name, 1]));
+  const known = read.get("failures", key);
+  const knownCodes = Object.keys(readRefusals(known?.value ?? {}).refusals);
+  if (known !== undefined && knownCodes.some((other) => other !== code)) {
+    await writeFailures(known, one, deps);
+    return { inRow: 1, countries: [] };
+  }
+  const all = await documents.add({ kind: "failures", key }, one, clock.now() + failuresLifeMs);
+  const { refusals, countries } = readRefusals(all);
+  return { inRow: refusals[code] ?? 0, countries: Object.keys(countries) };
+}
+
+/**
+ * Ends a backlog's run of refusals after a placed call. The counters are read anew, as other calls of a list in which
+ * some are refused count all the time: a run that a conflict kept alive would open the breaker.
+ */
+export async function endRefusals(
+  key: string,
+  read: DocumentsRead,
+  deps: DialerDeps,
+): Promise<void> {
+  const { memory } = deps;
+  const known = Object.keys(read.get("failures", key)?.value ?? {}).length;
+  if (known + (memory.countedNumbers.get(key)?.size ?? 0) === 0) return;
+  memory.countedNumbers.delete(key);
+  await resetCounters(key, deps);
 }

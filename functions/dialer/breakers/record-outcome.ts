@@ -8,15 +8,22 @@ import {
   refusalsOf,
   shortNameOf,
 } from "../../../shared/policy/breakers.ts";
-import type { DocumentsRead } from "../../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { accountNameOf } from "../../../shared/calls/route.ts";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { noteAgent, wasSeen } from "./agent-notes.ts";
+import {
+  noteAgent,
+  wasSeen,
+  failuresLifeMs,
+  resetCounters,
+  writeFailures,
+  type Judged,
+  type JudgedCall,
+  countRefusal,
+  endRefusals,
+} from "./failure-counters.ts";
 import { answerBreaker, changeBreaker, openBreaker } from "./circuit-breaker.ts";
-import { failuresLifeMs, resetCounters, writeFailures } from "./failure-counters.ts";
-import type { Judged, JudgedCall } from "./judged-call.ts";
-import { countRefusal, endRefusals } from "./refusal-runs.ts";
 
 /** Consecutive unanswered requests that open a backlog's breaker. */
 const unreachableInRowMax = 5;

@@ -4,7 +4,7 @@ import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
-import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";

@@ -1,10 +1,9 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { type CallsMessage, toCalls } from "../../../shared/ports/call-messages.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { decide } from "../decide/decide-delivered.ts";
+import { decide, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { readControlDocuments, toKnown } from "../decide/read-controls.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
 
 /**

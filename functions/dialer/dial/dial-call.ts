@@ -1,11 +1,10 @@
-import { accountNameOf } from "../../../shared/calls/route.ts";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { createProbe } from "../breakers/circuit-breaker.ts";
-import { recordAnswerTime } from "./answer-times.ts";
-import { checkClaim } from "./check-claim.ts";
-import { claimCall, findObstacle } from "./claim-call.ts";
+import { recordAnswerTime, type Sent, sendRequest } from "./send-request.ts";
+import { checkClaim, claimCall, findObstacle } from "./claim-call.ts";
 import {
   type CallSlots,
   type Claim,
@@ -14,7 +13,6 @@ import {
   type Result,
 } from "./delivery.ts";
 import { prepareRequest } from "./prepare-request.ts";
-import { type Sent, sendRequest } from "./send-request.ts";
 import { settleSent, settleUnsent } from "./settle-call.ts";
 import { failBeforeRequest } from "./stage-errors.ts";
 

@@ -1,29 +1,28 @@
-import type { Call } from "../../../shared/calls/call-request.ts";
+import { type Call, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 
-import type { ControlDocuments } from "../../../shared/policy/restore.ts";
+import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { accountNameOf } from "../../../shared/calls/route.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
 import { createCaps } from "../record/number-caps.ts";
-import { decide, type Dial, type LookUp } from "../decide/decide-delivered.ts";
-import type { Delivery, Result } from "./delivery.ts";
-import { dialCall } from "./dial-call.ts";
-import type { DialerDeps } from "../runtime/context.ts";
 import {
+  decide,
+  type Dial,
+  type LookUp,
   mergeControlDocuments,
   readControlDocuments,
   toKnown,
   createFreshDocuments,
-} from "../decide/read-controls.ts";
+} from "../decide/decide-delivered.ts";
+import { type Delivery, type Result, createPermits } from "./delivery.ts";
+import { dialCall } from "./dial-call.ts";
+import type { DialerDeps } from "../runtime/context.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
-import { createPermits } from "./permits.ts";
-import { createBatchWriter } from "../record/batch-writer.ts";
+import { createBatchWriter, changeRows } from "../record/change-rows.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
-import { changeRows } from "../record/change-rows.ts";
 import { countStates, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 

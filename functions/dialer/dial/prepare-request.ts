@@ -1,13 +1,19 @@
-import { accountNameOf } from "../../../shared/calls/route.ts";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
-import type { ControlDocuments } from "../../../shared/policy/restore.ts";
+import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
 import { leadMs } from "../runtime/time-limits.ts";
-import { checkControls } from "./check-claim.ts";
-import { type CallSlots, type Claim, type Delivery, type Refusal, toWaiting } from "./delivery.ts";
-import { checkClock } from "./last-look.ts";
-import type { Permit } from "./permits.ts";
+import { checkControls } from "./claim-call.ts";
+import {
+  type CallSlots,
+  type Claim,
+  type Delivery,
+  type Refusal,
+  toWaiting,
+  type Permit,
+} from "./delivery.ts";
+import { checkClock } from "./send-request.ts";
 
 /** Time before its permit at which a request takes one of the connections. */
 const connectedMs = 100;

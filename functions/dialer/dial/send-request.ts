@@ -1,15 +1,20 @@
-import type { Route } from "../../../shared/calls/route.ts";
+import { type Route, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import type { ControlDocuments } from "../../../shared/policy/restore.ts";
-import type { DocumentsRead } from "../../../shared/ports/documents.ts";
+import { accountOf, expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { ControlDocuments } from "../../../shared/policy/controls.ts";
+import type { DocumentChange } from "../../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
 import type { DialerDeps, DialerSettings } from "../runtime/context.ts";
-import { recordSlow, slowMs } from "./answer-times.ts";
-import type { Claim, Delivery, Refusal } from "./delivery.ts";
-import { createLastLook, type LastLook } from "./last-look.ts";
+import { type Claim, type Delivery, type Refusal, toWaiting } from "./delivery.ts";
 import { failRequest } from "./stage-errors.ts";
+import { claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
+import { decideByHours } from "../../../shared/policy/decide.ts";
+import { checkControls } from "./claim-call.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
 
 /** A request that was sent, what came of it, and the documents by which it was allowed. */
 export interface Sent {
@@ -80,4 +85,172 @@ function toCallbackUrl(
   if (publicUrl === undefined || plan.results === undefined) return undefined;
   const call = { id: row.id, claim: row.claims[0] ?? version };
   return callbackAddressAlong(route, call, { publicUrl, hashKey });
+}
+
+/** Largest clock step back that is tolerated; after a larger one a claim's age is unknown. */
+const clockStepMs = 1_000;
+
+const ended: Decided = { state: "EXPIRED", reason: "expired" };
+
+/** The last look at a claimed call, right before the request by which the phone rings. */
+export interface LastLook {
+  /** Returns a `Send` that looks, and throws Withheld where the call may not go: see `DialRequest`. */
+  ring(send: Send, secondsMax?: number): Send;
+  /** Returns why the request was withheld. */
+  refused(): Decided;
+}
+
+/** @param read the documents by which orders were looked at before */
+export function createLastLook(
+  claim: Claim,
+  read: ControlDocuments,
+  { deps, documents }: Delivery,
+): LastLook {
+  const { timeoutSeconds } = accountOf(claim.row.route ?? claim.dial.route, deps.settings.plan);
+  let refused: Decided | undefined;
+
+  async function look(laterMs: number): Promise<Decided | undefined> {
+    try {
+      const now = await documents(deps.clock.now());
+      if (now !== read) refused = checkControls(claim, now, deps);
+    } catch (error) {
+      deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
+      refused = toWaiting("not_checked", claim);
+    }
+    return refused ?? checkClock(claim, { laterMs }, deps);
+  }
+
+  return {
+    ring: (send, secondsMax = timeoutSeconds) => {
+      const laterMs = (timeoutSeconds - secondsMax) * 1000;
+      return async (url, sent) => {
+        refused = await look(laterMs);
+        if (refused !== undefined) throw new Withheld(refused.reason);
+        const mayLeave = () => {
+          refused = checkClock(claim, { laterMs }, deps);
+          return refused === undefined;
+        };
+        return send(url, { ...sent, mayLeave });
+      };
+    },
+    refused: () => refused ?? toWaiting("claim_too_old", claim),
+  };
+}
+
+/**
+ * Looks at the claim's age, the call's expiry and the callee's hours.
+ *
+ * @param laterMs time that other requests of the same adapter may have taken before
+ */
+export function checkClock(
+  claim: Claim,
+  { laterMs = 0 }: { laterMs?: number },
+  { clock, settings }: DialerDeps,
+): Decided | undefined {
+  const { call, route } = claim.dial;
+  const now = clock.now();
+  const claimedAt = Math.min(claim.startedAt, claim.row.claimedAt ?? claim.startedAt);
+  // The process was frozen or the ledger slow: a sweep may be about to turn this claim UNKNOWN.
+  const age = now - claimedAt;
+  if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return toWaiting("claim_too_old", claim);
+  const expiresAt = expiryOf(call, settings.plan);
+  if (now >= expiresAt) return ended;
+  if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
+  const opening = settings.schedule.opening(call.request, route, { from: now, until: expiresAt });
+  return decideByHours(opening, now) ?? toWaiting("claim_too_old", claim);
+}
+
+/** Time of an answer from which on an account or a backlog counts as slow, in milliseconds. */
+export const slowMs = 2_000;
+/** Weight of an answer in the average. */
+const answerWeight = 0.3;
+/** Minimum interval between writes of one process that say the same. */
+const writtenAgainMs = 5_000;
+
+/** Records the time of an answer for its account and its backlog. Never throws. */
+export async function recordAnswerTime(
+  claim: Claim,
+  { answerMs, read }: { answerMs: number; read: DocumentsRead },
+  deps: DialerDeps,
+): Promise<void> {
+  for (const name of namesOf(claim)) {
+    const known = deps.memory.answers.get(name);
+    const averageMs =
+      known === undefined
+        ? answerMs
+        : known.averageMs + (answerMs - known.averageMs) * answerWeight;
+    deps.memory.answers.set(name, { ...known, averageMs });
+  }
+  await writeChanges(claim, { read, isAnswered: true }, deps);
+}
+
+/**
+ * Records that a request has been under way for two seconds without an answer. A backlog that was never answered stays so:
+ * few of its calls go at once until its first answer. Never throws.
+ */
+async function recordSlow(claim: Claim, read: DocumentsRead, deps: DialerDeps): Promise<void> {
+  for (const name of namesOf(claim)) {
+    const known = deps.memory.answers.get(name);
+    const averageMs = Math.max(known?.averageMs ?? 0, slowMs + 1);
+    deps.memory.answers.set(name, { ...known, averageMs });
+  }
+  await writeChanges(claim, { read, isAnswered: false }, deps);
+}
+
+function namesOf({ dial, row }: Claim): [account: string, backlog: string] {
+  return [`account ${accountNameOf(dial.route)}`, `backlog ${backlogOf(row)}`];
+}
+
+/** Writes to the documents of account and backlog what has changed. Dropped on a conflict: the next answer tells it again. */
+async function writeChanges(
+  claim: Claim,
+  { read, isAnswered }: { read: DocumentsRead; isAnswered: boolean },
+  deps: DialerDeps,
+): Promise<void> {
+  const { documents, clock, random, memory, log } = deps;
+  const [ofAccount, ofBacklog] = namesOf(claim);
+  const version = random.version;
+  const changes: DocumentChange[] = [];
+  const isNews = (name: string, isKnown: (isQuick: boolean) => boolean): boolean | undefined => {
+    const times = memory.answers.get(name);
+    if (times === undefined) return undefined;
+    const isQuick = times.averageMs <= slowMs;
+    const { written } = times;
+    const isSaid = written?.isQuick === isQuick && clock.now() - written.at < writtenAgainMs;
+    if (isKnown(isQuick) || isSaid) return undefined;
+    memory.answers.set(name, { ...times, written: { isQuick, at: clock.now() } });
+    return isQuick;
+  };
+  const account = accountNameOf(claim.dial.route);
+  const accountRead = read.get("account", account);
+  const quick = isNews(ofAccount, (isQuick) => (accountRead?.value.quick ?? false) === isQuick);
+  if (quick !== undefined) {
+    const value = { busy: false, ...accountRead?.value, quick };
+    const next = {
+      kind: "account" as const,
+      key: account,
+      version: version(),
+      value,
+      expiresAt: null,
+    };
+    changes.push({ next, seen: accountRead?.version ?? null });
+  }
+  // A backlog without a document has no rows that wait.
+  const backlog = read.get("backlog", backlogOf(claim.row));
+  const answers = (isQuick: boolean) => (isQuick ? "quick" : "slow");
+  const backlogQuick = isNews(
+    ofBacklog,
+    (isQuick) =>
+      backlog === undefined ||
+      backlog.value.answers === answers(isQuick) ||
+      (backlog.value.answers === null && !isAnswered),
+  );
+  if (backlog !== undefined && backlogQuick !== undefined) {
+    const value = { ...backlog.value, answers: answers(backlogQuick) } as const;
+    changes.push({ next: { ...backlog, version: version(), value }, seen: backlog.version });
+  }
+  if (changes.length === 0) return;
+  await documents.write(changes).catch((error: unknown) => {
+    log("warning", "answers.not_recorded", { error: errorForLog(error) });
+  });
 }

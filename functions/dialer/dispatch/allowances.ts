@@ -1,8 +1,8 @@
 import { claimLifeMs } from "../../../shared/calls/transitions.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import { grantPermits, listPermitTimes, type Pace } from "../../../shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";

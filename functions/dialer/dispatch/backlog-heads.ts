@@ -1,4 +1,4 @@
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 
 /** Time since its last use within which a backlog's head is read at each look: its rows may be on their way. */

@@ -1,4 +1,4 @@
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Documents of one page, and pages that one look reads. */

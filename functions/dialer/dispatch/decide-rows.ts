@@ -3,8 +3,7 @@ import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { decide } from "../decide/decide-delivered.ts";
-import { readControlDocuments, toKnown } from "../decide/read-controls.ts";
+import { decide, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import { writeDecided } from "../record/write-decisions.ts";
 
 /** Maximum rows that one look decides, and that it writes off. */

@@ -1,5 +1,4 @@
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { ValueOf, StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isBeating } from "../record/wake-dispatcher.ts";

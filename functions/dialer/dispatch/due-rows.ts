@@ -1,4 +1,4 @@
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import { createBacklogHeads } from "./backlog-heads.ts";
 import type { BacklogPage, InFlight } from "./in-flight.ts";

@@ -120,15 +120,7 @@ export function createInFlight(): InFlight {
       }
     },
     forget,
-    forgetLeft(refusesUntil, now) {
-      const isLeft = leftByDelivery(dialing);
-      return forget(
-        [...sent.byId].flatMap(([id, row]) => {
-          const isOver = isLeft(row) || row.at < refusesUntil(row);
-          return isOver && now - row.at > leftMs ? id : [];
-        }),
-      );
-    },
+    forgetLeft: (refusesUntil, now) => forget(listLeft(sent, dialing, { refusesUntil, now })),
     isSent: (id) => sent.byId.has(id),
     sentIn: () => sent.byBacklog,
     sentOf: sent.countOf,
@@ -177,8 +169,19 @@ function hasLeft(
   return !isCut || (last !== undefined && comparePositions(row, last) <= 0);
 }
 
-/** Tells rows that their delivery has left as they are: it has handled others of their message, and none is under way any more. */
-function leftByDelivery(dialing: IndexedRows<DialingRow>): (row: SentInMessage) => boolean {
+/**
+ * Returns the ids of rows that their delivery has left as they are: it has handled others of their message, and none is
+ * under way any more, or a breaker refuses them.
+ */
+function listLeft(
+  sent: IndexedRows<SentInMessage>,
+  dialing: IndexedRows<DialingRow>,
+  { refusesUntil, now }: { refusesUntil(row: SentRow): number; now: number },
+): string[] {
   const underWay = new Set([...dialing.byId.values()].map(({ message }) => message));
-  return ({ message }) => message?.isBegun === true && !underWay.has(message);
+  return [...sent.byId].flatMap(([id, row]) => {
+    const { at, message } = row;
+    const isLeft = message?.isBegun === true && !underWay.has(message);
+    return (isLeft || at < refusesUntil(row)) && now - at > leftMs ? id : [];
+  });
 }

@@ -1,5 +1,5 @@
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import { copyServed, createTurns, type Served } from "../../../shared/policy/turns.ts";
 import type { StandsBy } from "../../../shared/calls/stands-by.ts";
 

@@ -1,18 +1,22 @@
-import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import {
   accountBreakerOf,
   backlogBreakerOf,
   type BreakerDocument,
 } from "../../../shared/policy/breakers.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { pauseKeysOf } from "../../../shared/policy/controls.ts";
-import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/restore.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import {
+  pauseKeysOf,
+  type ControlDocuments,
+  isTooFarAhead,
+  sweepKey,
+} from "../../../shared/policy/controls.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { readWithSuspension } from "../decide/read-controls.ts";
+import { readWithSuspension } from "../decide/decide-delivered.ts";
 import { createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
 

@@ -1,6 +1,6 @@
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
-import type { DocumentsRead } from "../../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {
   answerBreaker,
   openBreaker,

@@ -1,6 +1,5 @@
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
-import type { DocumentKey, DocumentsRead } from "../../../shared/ports/documents.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 

@@ -5,7 +5,7 @@ import {
   type Tried,
 } from "../../../shared/calls/call-event.ts";
 import { finishedEventIdOf } from "../../../shared/events/outbox-rows.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import { deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -1,7 +1,8 @@
 import { pendingOf } from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, findReceiverNamed } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
-import type { Documents, DocumentsRead } from "../../../shared/ports/documents.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { receiverKeyOf } from "./receiver-lease.ts";

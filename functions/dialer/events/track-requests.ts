@@ -2,7 +2,7 @@ import { pendingKeptMs } from "../../../shared/events/outbox-rows.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import { isFinished } from "../../../shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { toDeliverMessages, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.ts";

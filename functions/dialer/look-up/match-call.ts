@@ -1,9 +1,9 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallState, statesWhere } from "../../../shared/calls/states.ts";
 import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";

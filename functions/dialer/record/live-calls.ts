@@ -1,11 +1,11 @@
 import DataLoader from "dataloader";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import { endsAtOf, type LiveCall, liveKeysOf, roomOf } from "../../../shared/policy/live-calls.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 const writeTries = 5;

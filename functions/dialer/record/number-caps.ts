@@ -1,9 +1,8 @@
-import type { Call } from "../../../shared/calls/call-request.ts";
+import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import type { Route } from "../../../shared/calls/route.ts";
 import { capDaysMax, freeAt, type FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";

@@ -1,5 +1,5 @@
 import { type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

@@ -1,4 +1,4 @@
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -1,12 +1,12 @@
 import { type CallRow, resultsBacklogOf } from "../../../shared/calls/call-row.ts";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
-import { accountNameOf } from "../../../shared/calls/route.ts";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "../../../shared/calls/record-result.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";

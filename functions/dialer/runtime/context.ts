@@ -1,10 +1,10 @@
 import type { Documents } from "../../../shared/ports/documents.ts";
-import type { EpochStore } from "../../../shared/policy/restore.ts";
+import type { EpochStore } from "../../../shared/policy/controls.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { Log } from "../../../shared/lib/log.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { DialingProvider } from "../../../shared/providers/provider.ts";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { PostEvent } from "./post-event.ts";

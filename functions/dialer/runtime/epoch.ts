@@ -1,5 +1,5 @@
-import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
-import type { DocumentsRead, StoredDocument } from "../../../shared/ports/documents.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
+import type { DocumentsRead, StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";

@@ -1,5 +1,5 @@
 import { outboxLedger, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
-import { withTimeLimits } from "../../../shared/lib/time-limit.ts";
+import { withTimeLimits } from "../../../shared/lib/retry.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
 
 const ledgerSecondsMax = 5;

@@ -1,9 +1,8 @@
 import { toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { accountNameOf } from "../../../shared/calls/route.ts";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { decide } from "../decide/decide-delivered.ts";
-import { readControlDocuments, toKnown } from "../decide/read-controls.ts";
+import { decide, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import { sendDispatches } from "../dispatch/send-dispatches.ts";
 import type { SweepTime } from "./sweep-time.ts";
 

@@ -1,9 +1,9 @@
 import { type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { recoverRow, type Restored } from "../../../shared/calls/restore-row.ts";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { changeRows, reportStates } from "../record/change-rows.ts";
 import type { SweepTime } from "./sweep-time.ts";

@@ -1,5 +1,5 @@
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";

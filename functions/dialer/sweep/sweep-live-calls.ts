@@ -1,7 +1,7 @@
 import { hasEnded } from "../../../shared/calls/record-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { accountNameOf } from "../../../shared/calls/route.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { leaveLive } from "../record/live-calls.ts";

@@ -1,6 +1,6 @@
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";

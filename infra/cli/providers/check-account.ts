@@ -1,4 +1,4 @@
-import type { Call } from "../../../shared/calls/call-request.ts";
+import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
 import { randomId } from "../../../shared/lib/random.ts";
 import type {
@@ -7,7 +7,6 @@ import type {
   FoundCall,
 } from "../../../shared/providers/provider.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { type Route } from "../../../shared/calls/route.ts";
 import { listSecrets, listsEndedCalls } from "../../../shared/providers/routes.ts";
 import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
 import { Failure } from "../calls/failures.ts";

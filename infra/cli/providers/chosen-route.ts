@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import { isLoopback } from "../../../shared/lib/https-url.ts";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import { Failure } from "../calls/failures.ts";
 
 /** The plan that is bundled into both functions, and that of a local run. */

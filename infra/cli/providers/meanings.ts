@@ -1,5 +1,5 @@
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { type Route } from "../../../shared/calls/route.ts";
+import { type Route } from "../../../shared/calls/call-request.ts";
 import { listSecrets } from "../../../shared/providers/routes.ts";
 
 /** An outcome in words: what it means, and what to do about it. */

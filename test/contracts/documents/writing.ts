@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { DocumentKey, Documents, StoredDocument } from "../../../shared/ports/documents.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { DocumentKey, StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { randomId } from "../../../shared/lib/random.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { restoreKey } from "../../../shared/policy/restore.ts";
+import { restoreKey } from "../../../shared/policy/controls.ts";
 import type { OperatorApiBench } from "./setup.ts";
 import { removeCurrent } from "../../support/documents.ts";
 

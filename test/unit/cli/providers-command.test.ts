@@ -6,7 +6,7 @@ import { run } from "../../../infra/cli/providers.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import { startStandIn } from "../../../infra/stand-ins/stand-in.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";
-import { providerTypes } from "../../../shared/calls/route.ts";
+import { providerTypes } from "../../../shared/calls/call-request.ts";
 import { environmentOf, routeFields } from "../../support/stand-ins.ts";
 
 const to = "--to +12025550147";

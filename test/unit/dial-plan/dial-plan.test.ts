@@ -1,9 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { mayBeCalled, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
+import {
+  mayBeCalled,
+  parseDialPlan,
+  accountOf,
+  findRoute,
+} from "../../../shared/dial-plan/dial-plan.ts";
 import { malformedSecrets, missingSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { accountNameOf } from "../../../shared/calls/route.ts";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
 
 const plan = {
   agents: { "*": { provider: "webhook", url: "https://example.com/dial" } },

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../../shared/calls/call-request.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { findRoute } from "../../../shared/dial-plan/routes.ts";
+import { parseDialPlan, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import { presets } from "../../../shared/telephony/hours-presets.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";

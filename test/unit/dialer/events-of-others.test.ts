@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { rowOf } from "../../support/dialer-calls.ts";
 import {
   createEventsBench,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextPollAt } from "../../../functions/dialer/record/poll-times.ts";
+import { nextPollAt } from "../../../functions/dialer/record/to-settlement.ts";
 import { parseRow, toStoredRow } from "../../../shared/calls/call-row.ts";
 import { aCallNow, boom, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sweepKey } from "../../../shared/policy/restore.ts";
+import { sweepKey } from "../../../shared/policy/controls.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { account, createBreakersBench, openBreaker, putDue } from "../../support/breakers-bench.ts";
 import { createDialerBench } from "../../support/dialer.ts";

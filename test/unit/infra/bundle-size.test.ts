@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import { adapterGrowthBytes, workerBytes, workerText } from "../../bench/bundle-size.ts";
 
 it("grows by at most 40 kB gzip with all dialing providers together, to at most 150 kB with results and events", async () => {

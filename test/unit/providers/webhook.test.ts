@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import type { Route } from "../../../shared/calls/route.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import { saysNotPlaced } from "../../contracts/provider-bench.ts";
 import { aCall } from "../../support/calls.ts";
 import { webhookAnswers } from "../../support/provider-answers/webhook.ts";

@@ -10,7 +10,7 @@ import { callStates, states } from "../../../shared/calls/states.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { providerTypes } from "../../../shared/calls/route.ts";
+import { providerTypes } from "../../../shared/calls/call-request.ts";
 
 const inDocs = await readdir("docs", { recursive: true });
 const pages = [

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Failure } from "../../../infra/stand-ins/failures.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { providerTypes } from "../../../shared/calls/route.ts";
+import { providerTypes } from "../../../shared/calls/call-request.ts";
 import { base64, createPrivateKey } from "../../support/private-key.ts";
 import { aCallOfText, type Pair, routeFields, startPair } from "../../support/stand-ins.ts";
 

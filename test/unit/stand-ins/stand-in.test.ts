@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import { startStandIn } from "../../../infra/stand-ins/stand-in.ts";
-import { providerTypes } from "../../../shared/calls/route.ts";
+import { providerTypes } from "../../../shared/calls/call-request.ts";
 import { aCallOfText, startPair } from "../../support/stand-ins.ts";
 
 const closing: (() => Promise<void>)[] = [];
