@@ -14,13 +14,18 @@ export interface Redis {
 export const noRedis =
   "**Left out: redis-server is not installed on this machine (`apt-get install redis-server`).**";
 
+/** True if redis-server is installed. */
+export function hasRedis(): boolean {
+  return spawnSync("redis-server", ["--version"]).status === 0;
+}
+
 /**
  * Starts Debian's redis-server on a free loopback port, which keeps only its append-only file (`appendfsync
  * everysec`, its default) in a folder of its own. Resolves to undefined, with a loud message, if it is not
  * installed.
  */
 export async function startRedis(): Promise<Redis | undefined> {
-  if (spawnSync("redis-server", ["--version"]).status !== 0) {
+  if (!hasRedis()) {
     console.error(
       "\n!!! redis-server is not installed: the comparisons with BullMQ are left out.\n",
     );

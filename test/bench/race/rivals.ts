@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { mkdtemp, rm } from "node:fs/promises";
 import { freePort } from "../../support/service.ts";
-import { noRedis, startRedis } from "../redis.ts";
+import { hasRedis, noRedis, startRedis } from "../redis.ts";
 import { type Child, startChild, startScript, untilListening } from "./children.ts";
 import { noPostgres, startPostgres } from "./databases.ts";
 import type { Engine, EngineState, RunningEngine } from "./engine.ts";
@@ -57,6 +57,7 @@ async function post(url: string, body: unknown): Promise<Response | undefined> {
 export const bullmq: Engine = {
   name: "BullMQ on Redis",
   code: ["dial.ts", "bullmq/api.ts", "bullmq/worker.ts"],
+  absent: () => (hasRedis() ? undefined : noRedis),
   async start(providerUrl) {
     const redis = await startRedis();
     if (redis === undefined) throw new Error(noRedis);
