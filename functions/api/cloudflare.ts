@@ -10,6 +10,7 @@ import { clientRights } from "../../shared/settings/tokens.ts";
 import { withGatheredTokens } from "../../shared/cloudflare/token-secrets.ts";
 import { toStrings, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
 import { createApp } from "./app.ts";
+import { keepDeadLetters } from "./keep-dead-letters.ts";
 import { bundledParts } from "./parts.ts";
 
 /** The bindings of both Workers, and the API's own. */
@@ -51,4 +52,6 @@ export default {
     app ??= wire(env);
     return app.fetch(request, env, context);
   },
+  /** The dead-letter queues: their messages are kept here though the dialer dies. */
+  queue: (batch, env) => keepDeadLetters(batch, env.ENVELOPES, log),
 } satisfies ExportedHandler<ApiWorkerEnv>;

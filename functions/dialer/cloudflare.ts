@@ -6,6 +6,7 @@ import { workerLog as log } from "../../shared/lib/log.ts";
 import {
   createCloudflareDeadLetters,
   createCloudflareQueue,
+  createCloudflareUnreadLetters,
   toCloudflareDelivery,
 } from "../../shared/cloudflare/queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
@@ -44,6 +45,7 @@ function wire(env: WorkerEnv): Handlers {
     documents: createD1Documents(env.LEDGER, { now, freshVersion: randomVersion }),
     epochStore: createR2EpochStore(env.ENVELOPES),
     deadLetters: createCloudflareDeadLetters(env.ENVELOPES),
+    unreadLetters: createCloudflareUnreadLetters(env.ENVELOPES),
     settings: readDialerSettings(
       environment,
       {

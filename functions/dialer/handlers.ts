@@ -5,6 +5,7 @@ import { dispatch } from "./dispatch/dispatcher.ts";
 import { consumeDeadEvents } from "./consume/consume-dead-events.ts";
 import { consumeDeadLetters, storeOrRetry } from "./consume/consume-dead-letters.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";
+import { consumeUnreadLetters } from "./consume/consume-unread-letters.ts";
 import { purge } from "./sweep/purge.ts";
 import { consumeEvents } from "./consume/consume-events.ts";
 import { retryLater } from "./consume/retry.ts";
@@ -49,7 +50,10 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
     events: (delivered, deadline) => consumeEvents(delivered, deps, deadline),
     deadEvents: (delivered) => consumeDeadEvents(delivered, deps),
     dispatch: (deadline) => dispatch(deps, deadline),
-    sweep: (deadline) => sweep(deps, deadline),
+    async sweep(deadline) {
+      await sweep(deps, deadline);
+      await consumeUnreadLetters(deps);
+    },
     purge: (deadline) => purge(deps, deadline),
   };
 }

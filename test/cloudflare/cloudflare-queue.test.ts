@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { keepDeadLetters } from "../../functions/api/keep-dead-letters.ts";
 import {
   createCloudflareDeadLetters,
   createCloudflareQueue,
+  createCloudflareUnreadLetters,
 } from "../../shared/cloudflare/queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { toCallsMessage } from "../../shared/ports/call-messages.ts";
@@ -43,5 +45,67 @@ describe("dead letters in R2", () => {
     await createCloudflareDeadLetters(testEnv.ENVELOPES).store("message-1", '{"kind":"odd"}');
     const object = await testEnv.ENVELOPES.get("dead-letters/message-1");
     expect(await object?.text()).toBe('{"kind":"odd"}');
+  });
+});
+
+describe("dead letters that the API keeps", () => {
+  const letters = createCloudflareUnreadLetters(testEnv.ENVELOPES);
+  afterEach(async () => {
+    for (const letter of await letters.list(100)) await letters.remove(letter);
+  });
+
+  /** Delivers messages of a dead-letter queue to the API. */
+  async function keep(queue: string, bodies: readonly string[], bucket = testEnv.ENVELOPES) {
+    const answers: string[] = [];
+    const logged: string[] = [];
+    const messages = bodies.map((body, index) => ({
+      id: `dead-${index}`,
+      timestamp: new Date(),
+      body,
+      attempts: 1,
+      ack: () => void answers.push("ack"),
+      retry: ({ delaySeconds = 0 } = {}) => void answers.push(`after ${delaySeconds} s`),
+    }));
+    const metadata = { metrics: { backlogCount: 0, backlogBytes: 0 } };
+    const batch = { queue, messages, metadata, ackAll: () => {}, retryAll: () => {} };
+    await keepDeadLetters(batch, bucket, (level, event) => void logged.push(`${level} ${event}`));
+    return { answers, logged };
+  }
+  const kept = async () =>
+    Promise.all(
+      (await letters.list(100)).map(async ({ of, id, open }) => [of, id, await open()] as const),
+    );
+
+  it("are whole, by their queue, until they are removed", async () => {
+    const { answers, logged } = await keep("outbound-calls-dead", ["one", "two"]);
+    expect(answers).toEqual(["ack", "ack"]);
+    expect(logged).toEqual(["alarm message.stored"]);
+    await keep("staging-events-dead", ["three"]);
+    expect(await kept()).toEqual([
+      ["calls", "dead-0", "one"],
+      ["calls", "dead-1", "two"],
+      ["events", "dead-0", "three"],
+    ]);
+    for (const letter of (await letters.list(100)).slice(0, 2)) await letters.remove(letter);
+    expect(await kept()).toEqual([["events", "dead-0", "three"]]);
+  });
+
+  it("have the body that was sent beside its message", async () => {
+    await testEnv.ENVELOPES.put("messages/large", "the body");
+    await keep("outbound-calls-dead", ['{"kind":"claim_check","key":"messages/large"}']);
+    expect(await kept()).toEqual([["calls", "dead-0", "the body"]]);
+  });
+
+  it("are kept as they came where that body is missing, and fetched later", async () => {
+    await keep("outbound-calls-dead", ['{"kind":"claim_check","key":"messages/late"}']);
+    await testEnv.ENVELOPES.put("messages/late", "the body");
+    expect(await kept()).toEqual([["calls", "dead-0", "the body"]]);
+  });
+
+  it("come again after 15 min where the bucket does not take them", async () => {
+    const bucket = { ...testEnv.ENVELOPES, put: () => Promise.reject(new Error("R2 is down")) };
+    const { answers, logged } = await keep("outbound-calls-dead", ["one"], bucket);
+    expect(answers).toEqual(["after 900 s"]);
+    expect(logged).toEqual(["alarm store.unreachable"]);
   });
 });

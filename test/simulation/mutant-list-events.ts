@@ -389,13 +389,13 @@ export const eventMutants = [
     ],
     [
       "a signed callback that failed each time is stored or handed back",
-      "if (message !== undefined && isHint(message)) {",
-      "if (message !== undefined) {",
+      'if (isHint(message) || message.kind !== "callback") {',
+      "if (isHint(message) || message.kind) {",
     ],
     [
       "what no version can read of the events is kept",
-      "if (message !== undefined && isHint(message)) {",
-      "if (message === undefined || isHint(message)) {",
+      'if (message === undefined) return "unreadable"; if (isHint(message) ||',
+      'if (message === undefined) return "done"; if (isHint(message) ||',
     ],
     [
       "a signed callback is no hint",

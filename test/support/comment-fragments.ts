@@ -10,6 +10,8 @@ const folders = ["functions", "shared", "infra", "test"];
 const foreign = [
   "test/bench/competitors/node_modules/",
   "test/bench/engines/node_modules/",
+  "test/sdks/dist/",
+  "test/sdks/node_modules/",
   "functions/api/generated/",
 ];
 

@@ -32,19 +32,27 @@ export async function consumeDeadLetters(
 }
 
 async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrRetry> {
+  const handled = await handleDeadLetter(delivered, deps);
+  return handled === "done" ? "ack" : storeOrRetry(delivered, deps);
+}
+
+/** Result of handling a dead letter. `failed`: it may be handled later. */
+export type Handled = "done" | "unreadable" | "failed";
+
+/** Handles one dead letter of the call queue. Never throws. */
+export async function handleDeadLetter(delivered: Delivered, deps: DialerDeps): Promise<Handled> {
   const { log } = deps;
   const { attempt } = delivered;
   const message = await openMessage(delivered, messageSchema, deps);
-  if (message !== undefined) {
-    log("alarm", "message.dead_lettered", { message_kind: message.kind, attempt });
-    try {
-      await settleDeadLetter(message, withPortLimits(deps));
-      return "ack";
-    } catch (error) {
-      log("alarm", "ledger.unreachable", { error: errorForLog(error) });
-    }
+  if (message === undefined) return "unreadable";
+  log("alarm", "message.dead_lettered", { message_kind: message.kind, attempt });
+  try {
+    await settleDeadLetter(message, withPortLimits(deps));
+    return "done";
+  } catch (error) {
+    log("alarm", "ledger.unreachable", { error: errorForLog(error) });
+    return "failed";
   }
-  return storeOrRetry(delivered, deps);
 }
 
 /** Hands a dead letter back to the queue, or stores it whole once its attempts are used up. */

@@ -1,4 +1,5 @@
 import type { Documents } from "../../../shared/ports/documents.ts";
+import type { DeadLetters, UnreadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { EpochStore } from "../../../shared/policy/controls.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { Log } from "../../../shared/lib/log.ts";
@@ -16,8 +17,9 @@ export interface DialerDeps {
   eventsQueue: CallQueue<EventMessage>;
   ledger: CallLedger;
   documents: Documents;
-  /** Stores a message that could not be read or written, whole, for 28 days. */
-  deadLetters: { store(name: string, body: string): Promise<void> };
+  deadLetters: DeadLetters;
+  /** Absent where the dialer itself consumes the dead-letter queues. */
+  unreadLetters?: UnreadLetters;
   /** Keeps the epoch of the ledger outside of it: a ledger restored from a backup is behind. */
   epochStore: EpochStore;
   settings: DialerSettings;

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { consumeDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
+import { consumeUnreadLetters } from "../../../functions/dialer/consume/consume-unread-letters.ts";
+import { createHandlers } from "../../../functions/dialer/handlers.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
+import type { UnreadLetters } from "../../../shared/ports/dead-letters.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -190,5 +193,55 @@ describe("a dead letter that cannot be read or written", () => {
     const lost = [{ attempt: 50, id: "m", large: true, open: boom }];
     expect(await consumeDeadLetters(lost, bench.deps)).toEqual([later]);
     expect(bench.kept.size).toBe(0);
+  });
+});
+
+describe("a dead letter that was stored unread", () => {
+  /** Returns a store of unread letters in memory. */
+  function createUnread(bodies: Readonly<Record<string, string>>) {
+    const left = new Map(Object.entries(bodies));
+    const unreadLetters: UnreadLetters = {
+      keep: async (of, id, body) => void left.set(`${of}/${id}`, body),
+      list: async (limit) =>
+        [...left].slice(0, limit).map(([name, body]) => {
+          const [of = "", id = ""] = name.split("/");
+          return { of: of === "events" ? "events" : "calls", id, open: async () => body };
+        }),
+      remove: async ({ of, id }) => void left.delete(`${of}/${id}`),
+    };
+    return { left, unreadLetters };
+  }
+
+  it("is handled by a sweep as its queue's consumer would, once", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    const hint = JSON.stringify({ kind: "poll", account: "webhook", sentAt: 0 });
+    const { left, unreadLetters } = createUnread({
+      "calls/one": JSON.stringify(message(call)),
+      "calls/odd": '{"kind":"odd"}',
+      "events/hint": hint,
+    });
+    const { settings, ...others } = bench.deps;
+    const handlers = createHandlers({ ...others, unreadLetters, settings: { value: settings } });
+    await handlers.sweep(bench.now() + 900_000);
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "NEEDS_REVIEW",
+      reason: "dead_letter",
+    });
+    expect([...left]).toEqual([]);
+    expect([...bench.kept]).toEqual([["odd", '{"kind":"odd"}']]);
+    expect(bench.dialed).toEqual([]);
+  });
+
+  it("stays where the ledger cannot be written, and is handled by the next sweep", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    const { left, unreadLetters } = createUnread({ "calls/one": JSON.stringify(message(call)) });
+    const deps = { ...bench.deps, unreadLetters };
+    await consumeUnreadLetters({ ...deps, ledger: { ...bench.deps.ledger, write: boom } });
+    expect(left.size).toBe(1);
+    await consumeUnreadLetters(deps);
+    expect(left.size).toBe(0);
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });
 });

@@ -1,0 +1,96 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { readD1Migrations } from "@cloudflare/vitest-plugin";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
+import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
+import { until } from "../support/service.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const configs = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
+
+/** A dialer that dies at each delivery. */
+const dying = "export default { queue() { throw new Error('out of memory'); } };";
+const dyingConsumer = (queue: string) => ({
+  [queue]: { maxBatchSize: 1, maxBatchTimeout: 0, maxRetries: 1, deadLetterQueue: `${queue}-dead` },
+});
+
+describe("a dialer on Workers that dies at each delivery", () => {
+  let directory: string;
+  let miniflare: Miniflare;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
+    const worker = async (name: keyof typeof configs) => {
+      const config = join(root, configs[name]);
+      const outdir = join(directory, name);
+      const words = ["deploy", "--dry-run", "--config", config, "--outdir", outdir];
+      const env = { ...process.env, CI: "1", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+      const { status, stderr } = spawnSync("wrangler", words, { cwd: root, env });
+      if (status !== 0) throw new Error(stderr.toString());
+      const contents = await readFile(join(outdir, "cloudflare.js"), "utf8");
+      return {
+        ...workerOptionsOf(config).workerOptions,
+        ...(name === "dialer" ? { queueConsumers: {} } : {}),
+        name,
+        modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents }],
+        bindings: { ...apiEnvironment, DIAL_PLAN: JSON.stringify(testPlan) },
+      };
+    };
+    miniflare = new Miniflare(
+      convertV4MiniflareOptions({
+        host: "127.0.0.1",
+        cf: false,
+        telemetry: { enabled: false },
+        handleStructuredLogs: ({ message }) => console.error(message),
+        workers: [
+          await worker("api"),
+          await worker("dialer"),
+          {
+            name: "dying",
+            modules: [{ type: "ESModule" as const, path: "dying.js", contents: dying }],
+            compatibilityDate: "2026-10-30",
+            queueConsumers: {
+              ...dyingConsumer("outbound-calls"),
+              ...dyingConsumer("outbound-calls-events"),
+            },
+          },
+        ],
+      }),
+    );
+    const ledger = await miniflare.getD1Database("LEDGER", "api");
+    for (const { queries } of await readD1Migrations(join(root, "infra/d1"))) {
+      for (const query of queries) await ledger.prepare(query).run();
+    }
+  }, 120_000);
+  afterAll(async () => {
+    await miniflare.dispose();
+    await rm(directory, { recursive: true });
+  });
+
+  it("loses no call that was answered 201: the API keeps them, and a sweep hands them to a person", async () => {
+    const post = async (path: string, body: object) => {
+      const { status } = await miniflare.dispatchFetch(`http://127.0.0.1${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      expect(status).toBe(201);
+    };
+    const call = (n: number) => ({ phone_number: `+1303555010${n}`, agent_id: "agent_sales" });
+    await post("/v1/calls", call(1));
+    await post("/v1/calls/batch", [call(2), call(3), call(4)]);
+    const bucket = await miniflare.getR2Bucket("ENVELOPES", "api");
+    const kept = async () => (await bucket.list({ prefix: "dead-letters/" })).objects.length;
+    await until(async () => (await kept()) === 2, 60_000, 250);
+
+    const dialer = await miniflare.getWorker("dialer");
+    await dialer.scheduled({ cron: "* * * * *" });
+    const ledger = await miniflare.getD1Database("LEDGER", "api");
+    const { results } = await ledger.prepare("SELECT state FROM calls").all();
+    expect(results).toEqual(Array.from({ length: 4 }, () => ({ state: "NEEDS_REVIEW" })));
+    expect(await kept()).toBe(0);
+  }, 120_000);
+});
