@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
-import { slowMs } from "../../functions/dialer/dial/send-request.ts";
+import { slowMs } from "../../functions/dialer/runtime/time-limits.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";

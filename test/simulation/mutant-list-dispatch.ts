@@ -108,6 +108,11 @@ export const dispatchMutants: readonly Mutant[] = [
       "void refused;",
     ],
     [
+      "claims of dead dialers hold no allowance",
+      "if (!isOver(call)) dialing.put(",
+      "if (!isOver(call) || call.id) dialing.put(",
+    ],
+    [
       "rows that their delivery has left are free again",
       "message?.isBegun === true && !underWay.has(message);",
       "message === undefined && underWay.has(message) && now < 0;",

@@ -6,6 +6,7 @@ import type { DocumentChange } from "../../../shared/ports/documents.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
+import { slowMs } from "../runtime/time-limits.ts";
 import type { DialerDeps, DialerSettings } from "../runtime/context.ts";
 import { type Claim, type Delivery, type Refusal, toWaiting } from "./delivery.ts";
 import { failRequest } from "./stage-errors.ts";
@@ -160,8 +161,6 @@ export function checkClock(
   return decideByHours(opening, now) ?? toWaiting("claim_too_old", claim);
 }
 
-/** Time of an answer from which on an account or a backlog counts as slow, in milliseconds. */
-export const slowMs = 2_000;
 /** Weight of an answer in the average. */
 const answerWeight = 0.3;
 /** Minimum interval between writes of one process that say the same. */

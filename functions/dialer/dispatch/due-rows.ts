@@ -1,5 +1,5 @@
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
+import type { CallLedger, DialingCall, DuePosition } from "../../../shared/ports/ledger.ts";
 import { createBacklogHeads } from "./backlog-heads.ts";
 import type { BacklogPage, InFlight } from "./in-flight.ts";
 import { readPages } from "./read-pages.ts";
@@ -42,9 +42,17 @@ export interface DueRows {
   isUnknown(backlog: Backlog, now: number): boolean;
 }
 
-/** @param documentOf returns a backlog's document; a backlog without one is not looked at */
+/** The facts that backlogs are read by. */
+interface Known {
+  inFlight: InFlight;
+  /** Returns a backlog's document; a backlog without one is not looked at. */
+  documentOf(key: string): Backlog | undefined;
+  /** True for a call under way whose request must have ended. */
+  isOver?(call: DialingCall): boolean;
+}
+
 export function createDueRows(
-  { inFlight, documentOf }: { inFlight: InFlight; documentOf(key: string): Backlog | undefined },
+  { inFlight, documentOf, isOver }: Known,
   { ledger, clock }: { ledger: Pick<CallLedger, "due" | "dialing">; clock: { now(): number } },
 ): DueRows {
   const heads = createBacklogHeads();
@@ -71,7 +79,7 @@ export function createDueRows(
       ledger.dialing(dialingMax),
       readPages(needs, ledger),
     ]);
-    inFlight.seeDialing(dialing);
+    inFlight.seeDialing(dialing, isOver);
     pages = read;
     see();
   }

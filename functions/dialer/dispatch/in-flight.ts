@@ -30,8 +30,12 @@ type Counts = ReadonlyMap<string, number>;
 
 /** The calls in flight: dispatched and still WAITING, or DIALING. */
 export interface InFlight {
-  /** Takes over the calls under way as they are now. What has left counts as completed. */
-  seeDialing(calls: readonly DialingCall[]): void;
+  /**
+   * Takes over the calls under way as they are now. What has left counts as completed.
+   *
+   * @param isOver true for a call whose request must have ended: its dialer has died, and it is in flight no more
+   */
+  seeDialing(calls: readonly DialingCall[], isOver?: (call: DialingCall) => boolean): void;
   /** Takes over a page of a backlog: dispatched rows that it no longer has are completed or under way. */
   seeBacklog(backlog: string, page: BacklogPage, now: number): void;
   send(row: SentRow): void;
@@ -85,16 +89,18 @@ export function createInFlight(): InFlight {
     ...new Set(ids.flatMap((id) => sent.take(id)?.backlog ?? [])),
   ];
   return {
-    seeDialing(calls) {
+    seeDialing(calls, isOver = () => false) {
       const before = dialing.byId;
+      const stand = new Set<string>();
       dialing = createIndexedRows();
       for (const call of calls) {
         const message = sent.take(call.id)?.message ?? before.get(call.id)?.message;
         if (message !== undefined) message.isBegun = true;
-        dialing.put(call.id, { ...call, backlog: backlogOf(call), message });
+        stand.add(call.id);
+        if (!isOver(call)) dialing.put(call.id, { ...call, backlog: backlogOf(call), message });
       }
       for (const [id, { account }] of before) {
-        if (!dialing.byId.has(id) && !sent.byId.has(id)) completions.add(account);
+        if (!stand.has(id) && !sent.byId.has(id)) completions.add(account);
       }
     },
     seeBacklog(backlog, page, now) {
@@ -114,10 +120,7 @@ export function createInFlight(): InFlight {
     send: (row) => sent.put(row.id, row),
     sendTogether(ids) {
       const message = { isBegun: false };
-      for (const id of ids) {
-        const row = sent.byId.get(id);
-        if (row !== undefined) row.message = message;
-      }
+      for (const row of ids.flatMap((id) => sent.byId.get(id) ?? [])) row.message = message;
     },
     forget,
     forgetLeft: (refusesUntil, now) => forget(listLeft(sent, dialing, { refusesUntil, now })),

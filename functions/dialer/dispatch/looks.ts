@@ -1,4 +1,9 @@
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { claimAgeMsMax, claimLifeMs } from "../../../shared/calls/transitions.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DialingCall } from "../../../shared/ports/ledger.ts";
+import { slowMs } from "../runtime/time-limits.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type AccountNotes, createAccountNotes } from "./account-notes.ts";
 import { type Allowances, createAllowances } from "./allowances.ts";
@@ -31,7 +36,8 @@ export function createLooks(
   const inFlight = createInFlight();
   const notes = createAccountNotes(former);
   for (const row of notes.sentBefore()) inFlight.send(row);
-  const dueRows = createDueRows({ inFlight, documentOf: view.documentOf }, deps);
+  const isOver = (call: DialingCall) => deps.clock.now() > requestEndsAt(call, view, deps);
+  const dueRows = createDueRows({ inFlight, documentOf: view.documentOf, isOver }, deps);
   const allowances = createAllowances({ view, inFlight, notes, dueRows }, deps);
   return {
     view,
@@ -43,4 +49,17 @@ export function createLooks(
     polledAt: new Map(),
     quickAccounts: new Set(),
   };
+}
+
+/**
+ * Returns the latest time at which the request of a call under way has ended. A dialer that died leaves its claim until it
+ * lapses and a sweep sees it, which is minutes: as many of these as an account is allowed would stop all its calls. Where
+ * answers are quick, a request is given up as soon as it would count as slow.
+ */
+function requestEndsAt(call: DialingCall, view: View, { settings }: DialerDeps): number {
+  const one = view.get(backlogOf(call));
+  if (one === undefined) return call.dueAt;
+  const { timeoutSeconds } = accountOf(one.route, settings.plan);
+  const claimedAt = call.dueAt - claimLifeMs(timeoutSeconds);
+  return claimedAt + claimAgeMsMax + (one.isSlow ? timeoutSeconds * 1000 : slowMs);
 }

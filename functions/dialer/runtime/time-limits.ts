@@ -48,6 +48,9 @@ export function withPortLimits(
   };
 }
 
+/** Time of an answer from which on an account or a backlog counts as slow, in milliseconds. */
+export const slowMs = 2_000;
+
 /** Minimum lead of a permit until ten round trips are known, and the maximum lead. */
 const firstLeadMs = 300;
 export const leadMsMax = 2_000;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -15,6 +16,7 @@ import {
   loseDispatches,
   message,
   pause,
+  putDocument,
   putIn,
   putWaiting,
   silent,
@@ -182,6 +184,24 @@ describe("the allowance of an account without a pace", () => {
     for (let n = 0; n < 10; n++) await putWaiting(bench, 5, 0, { client: `client ${n}` });
     await bench.dispatch();
     expect(idsDispatched(bench)).toHaveLength(5);
+  });
+
+  it.each([
+    ["quick", 16],
+    ["slow", 46],
+  ] as const)("is not held by dead dialers' claims: %s answers, after %i s", async (answers, s) => {
+    const bench = createBench();
+    loops(bench);
+    for (const call of callsNow(bench, 30)) await putIn(bench, "DIALING", call);
+    const calls = await putWaiting(bench, 20, 0);
+    const { client, request } = calls[0] ?? aCallNow(bench);
+    const of = { client, agentId: request.agent_id };
+    const key = { kind: "backlog", key: backlogOf(of) } as const;
+    await putDocument(bench, key, { ...of, usedAt: bench.now(), answers });
+    await bench.simulate(s - 8);
+    expect(bench.dialed).toEqual([]);
+    await bench.simulate(8);
+    expect(bench.dialed.length).toBeGreaterThan(3);
   });
 
   it("grows no further while its dispatches lie on the queue", async () => {
