@@ -64,7 +64,7 @@ export async function storeOrRetry(
 }
 
 /** Stores a message that could not be read or written in the object store for 28 days, before it is acknowledged. */
-async function storeWhole(
+export async function storeWhole(
   { id, open }: Delivered,
   { deadLetters, log }: Pick<DialerDeps, "deadLetters" | "log">,
 ): Promise<AckOrRetry> {

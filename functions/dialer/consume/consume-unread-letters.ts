@@ -2,33 +2,35 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import type { UnreadLetter } from "../../../shared/ports/dead-letters.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { handleDeadEvent } from "./consume-dead-events.ts";
-import { handleDeadLetter } from "./consume-dead-letters.ts";
+import { handleDeadLetter, storeWhole } from "./consume-dead-letters.ts";
 
-/** Maximum dead letters that are handled at once. */
+/** Maximum dead letters that are listed, and that are handled at once. */
+const listedMax = 1_000;
 const lettersMax = 50;
 
 /**
  * Handles dead letters that were stored unread, as a consumer of their queue would: calls go to a person, late outcomes are
- * settled. What no version here can read is kept aside. What fails stays for the next time. Never throws.
+ * settled. What no version here can read is kept aside. What fails stays for the next time, which begins elsewhere in the
+ * list: letters that always fail keep no others waiting. Never throws.
  */
 export async function consumeUnreadLetters(deps: DialerDeps): Promise<void> {
-  const { unreadLetters, deadLetters, log } = deps;
+  const { unreadLetters, random, log } = deps;
   if (unreadLetters === undefined) return;
   try {
-    for (const letter of await unreadLetters.list(lettersMax)) {
-      const handled = await handle(letter, deps);
-      if (handled === "failed") continue;
-      if (handled === "unreadable") await deadLetters.store(letter.id, await letter.open());
-      await unreadLetters.remove(letter);
+    const listed = await unreadLetters.list(listedMax);
+    const start = Math.floor(random.fraction() * listed.length);
+    for (const letter of [...listed.slice(start), ...listed.slice(0, start)].slice(0, lettersMax)) {
+      if (await isHandled(letter, deps)) await unreadLetters.remove(letter);
     }
   } catch (error) {
     log("alarm", "store.unreachable", { error: errorForLog(error) });
   }
 }
 
-function handle(letter: UnreadLetter, deps: DialerDeps) {
+async function isHandled(letter: UnreadLetter, deps: DialerDeps): Promise<boolean> {
   const delivered = { id: letter.id, attempt: 1, open: () => letter.open() };
-  return letter.of === "events"
-    ? handleDeadEvent(delivered, deps)
-    : handleDeadLetter(delivered, deps);
+  const handle = letter.of === "events" ? handleDeadEvent : handleDeadLetter;
+  const handled = await handle(delivered, deps);
+  if (handled === "unreadable") return (await storeWhole(delivered, deps)) === "ack";
+  return handled === "done";
 }

@@ -230,7 +230,25 @@ describe("a dead letter that was stored unread", () => {
     });
     expect([...left]).toEqual([]);
     expect([...bench.kept]).toEqual([["odd", '{"kind":"odd"}']]);
+    expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
     expect(bench.dialed).toEqual([]);
+  });
+
+  it("waits behind no others that fail each time", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    const failing = JSON.stringify(message(aCallNow(bench)));
+    const bodies = Array.from({ length: 60 }, (_, n) => [`calls/${n + 10}`, failing]);
+    const { left, unreadLetters } = createUnread({
+      ...Object.fromEntries(bodies),
+      "calls/last": JSON.stringify(message(call)),
+    });
+    const { ledger } = bench.deps;
+    const write: typeof ledger.write = (changes) =>
+      changes.every(({ next }) => next.id === call.id) ? ledger.write(changes) : boom();
+    await consumeUnreadLetters({ ...bench.deps, unreadLetters, ledger: { ...ledger, write } });
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+    expect(left.size).toBe(60);
   });
 
   it("stays where the ledger cannot be written, and is handled by the next sweep", async () => {

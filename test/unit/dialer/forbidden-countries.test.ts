@@ -56,7 +56,7 @@ describe("a campaign to a country that the account may not call", () => {
       { level: "alarm", breaker: own, code: "telnyx_d13", countries: "ES" },
     ]);
     const openedAt = (await breakerOf(bench, own))?.openedAt ?? 0;
-    // Those whose requests were under way when the twentieth was answered.
+    // Five requests at most were under way when the twentieth was answered.
     expect(bench.dialed.filter(({ at }) => at <= openedAt).length).toBeLessThanOrEqual(25);
     const from = bench.now();
     await bench.simulate(120);
