@@ -128,7 +128,7 @@ export const eventMutants = [
     ],
     [
       "a slow receiver is told by sweeps alone",
-      "fresh.filter(({ message }) => message.swept || !lease.isSlow);",
+      "fresh.filter(({ message }) => message.swept || !lease.isSweptOnly);",
       "fresh;",
     ],
     [

@@ -47,8 +47,9 @@ const nothing: Left = { ids: [] };
  * Delivers the pending events of some calls and requests to a receiver, at its pace, for one turn. Events that there is no
  * time for come again by their message, or stay pending in the ledger, where a sweep finds them.
  *
- * One invocation at a time delivers to a receiver. A slow receiver gets events by the sweep's messages alone, one request at
- * a time, and one that does not answer at all has to wait for the next sweep.
+ * One invocation at a time delivers to a receiver. A slow receiver gets one request at a time and, until it was left alone
+ * for the time of a sweep, events by the sweep's messages alone. One that does not answer at all has to wait for the next
+ * sweep.
  *
  * @param delivered messages of one receiver, of one delivery
  * @param deadline end of the invocation, in milliseconds since the epoch
@@ -69,7 +70,7 @@ export async function deliverToReceiver(
   const keys = [...breakerKeysOf(receiver), receiverKeyOf(receiver.name)];
   const read = await documents.read(keys);
   const lease = leaseIn(read, receiver, deps);
-  const wanted = fresh.filter(({ message }) => message.swept || !lease.isSlow);
+  const wanted = fresh.filter(({ message }) => message.swept || !lease.isSweptOnly);
   const breaker = receiverBreakerIn(read, receiver, deps);
   const left = await takeTurn(wanted, { receiver, lease, breaker, slots, deadline }, deps);
   const ids = new Set(left.ids);

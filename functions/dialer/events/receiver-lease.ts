@@ -18,6 +18,11 @@ type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow">;
 export interface ReceiverLease extends TurnState {
   /** True while another invocation has it, as read. */
   isHeld: boolean;
+  /**
+   * True if the sweep's messages alone are delivered: the receiver is slow, and was tried since the last sweep. One that
+   * was left alone for longer may be well again, so that the next event is delivered by its own message.
+   */
+  isSweptOnly: boolean;
   /** Takes the lease. False: another invocation has taken it since it was read. */
   take(): Promise<boolean>;
   /** Ends the lease. Never throws: one that is not ended lapses. */
@@ -32,8 +37,9 @@ export function receiverKeyOf(name: string): DocumentKey<"receiver"> {
 export function leaseIn(
   read: DocumentsRead,
   { name }: Receiver,
-  { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "sweepSeconds">,
 ): ReceiverLease {
+  const { documents, clock, random, sweepSeconds } = deps;
   const key = receiverKeyOf(name);
   const current = read.get("receiver", name);
   const { heldUntil = 0, nextAt = 0, isSlow = false } = current?.value ?? {};
@@ -47,6 +53,7 @@ export function leaseIn(
   };
   return {
     isHeld: heldUntil > clock.now(),
+    isSweptOnly: isSlow && clock.now() - nextAt < sweepSeconds * 1000,
     nextAt,
     isSlow,
     take: () => write({ ...current?.value, nextAt, isSlow, heldUntil: clock.now() + leaseMs }),

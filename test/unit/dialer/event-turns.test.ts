@@ -213,6 +213,26 @@ describe("a receiver that hangs", () => {
     ).toMatchObject({ value: { isSlow: false, heldUntil: 0 } });
   });
 
+  it("gets its next event by its own message, once it was left alone for a minute", async () => {
+    const bench = createReceivers();
+    bench.receive = () => hang(bench);
+    await place(bench, "crm", 1);
+    await bench.simulateEvents(30);
+    bench.receive = async () => taken;
+    await bench.sweep();
+    const before = postsTo(bench, "crm").length;
+    await place(bench, "crm", 1);
+    await bench.simulateEvents(10);
+    expect(postsTo(bench, "crm")).toHaveLength(before); // it was tried within the minute
+    bench.eventsQueue.take();
+    bench.advance(minuteMs);
+    await place(bench, "crm", 1);
+    const sentAt = bench.now();
+    await bench.simulateEvents(10);
+    const [next] = postsTo(bench, "crm").slice(before);
+    expect((next?.at ?? Infinity) - sentAt).toBeLessThanOrEqual(3_000);
+  });
+
   it("is named by one message of a sweep, for as long as it is slow", async () => {
     const bench = createReceivers();
     await place(bench, "crm", 40);
