@@ -6,7 +6,7 @@ interface CauseFacts {
   intervalsMs: readonly number[];
   /** True if any answer about a call closes it. Otherwise only a placed call does. */
   isEndedByAnswer: boolean;
-  /** True if it closes by degrees: one call at a time at first, and twice as many after each success. */
+  /** True if it closes by degrees: one call at a time at first, and one more after each success. */
   isHalfOpened: boolean;
 }
 

@@ -139,12 +139,12 @@ export const breakerMutants: readonly Mutant[] = [
     ],
     [
       "an account that was full takes one call at first",
-      'const room = value.state === "half_open" ? value.room * 2 : 1;',
+      'const room = value.state === "half_open" ? value.room + 1 : 1;',
       "const room = 32;",
     ],
     [
       "an account that was full takes more after each success",
-      'const room = value.state === "half_open" ? value.room * 2 : 1;',
+      'const room = value.state === "half_open" ? value.room + 1 : 1;',
       "const room = 1;",
     ],
   ]),

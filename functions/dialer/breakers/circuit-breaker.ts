@@ -133,7 +133,8 @@ async function isRepeated(
 
 /**
  * Records an answer by which a breaker may close: a placed call closes any, and any other answer about a call
- * those of silence. One that was throttled takes twice as many calls after each success, until it closes.
+ * those of silence. One that was throttled takes one call more after each success, which doubles them from round to round,
+ * until it closes.
  *
  * @param read the breaker as it was read for the call
  */
@@ -149,7 +150,7 @@ export async function answerBreaker(
       if (value === undefined || sentAt < value.openedAt) return undefined;
       const { isHalfOpened, intervalsMs } = causes[value.cause];
       if (!isHalfOpened || !isPlaced || value.state === "closed") return null;
-      const room = value.state === "half_open" ? value.room * 2 : 1;
+      const room = value.state === "half_open" ? value.room + 1 : 1;
       const [intervalMs = 0] = intervalsMs; // a success sets the interval back
       return room > roomMax ? null : { ...value, state: "half_open", room, intervalMs };
     },

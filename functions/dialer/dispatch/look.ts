@@ -43,14 +43,13 @@ export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
 
 /**
  * Chooses rows of accounts that have completed half of what they were allowed: their deliveries would stand idle if it
- * waited for all. It reads what is in flight of them alone, and goes by the documents of the last look. Backlogs with a
- * breaker are left out: theirs change with each answer.
+ * waited for all. It reads what is in flight of them alone, and goes by the documents of the last look.
  */
 export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, inFlight, dueRows, notes, quickAccounts } = looks;
   const backlogs = view
     .allowed()
-    .filter((one) => quickAccounts.has(one.account) && one.breaker === undefined);
+    .filter((one) => quickAccounts.has(one.account));
   const sent = backlogs.flatMap(({ key }) => (inFlight.countIn(key) > 0 ? key : []));
   if (sent.length > 0 && !(await dueRows.readInFlightOf(sent.slice(0, quickMax)))) return nothing;
   forgetLeft(looks, deps);
