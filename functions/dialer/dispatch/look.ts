@@ -47,9 +47,7 @@ export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
  */
 export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, inFlight, dueRows, notes, quickAccounts } = looks;
-  const backlogs = view
-    .allowed()
-    .filter((one) => quickAccounts.has(one.account));
+  const backlogs = view.allowed().filter((one) => quickAccounts.has(one.account));
   const sent = backlogs.flatMap(({ key }) => (inFlight.countIn(key) > 0 ? key : []));
   if (sent.length > 0 && !(await dueRows.readInFlightOf(sent.slice(0, quickMax)))) return nothing;
   forgetLeft(looks, deps);
