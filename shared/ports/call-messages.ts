@@ -1,6 +1,6 @@
 import * as z from "../lib/zod.ts";
 import { type Call, storedCallRequestSchema } from "../calls/call-request.ts";
-import { toCallId, indexOf } from "../calls/ids.ts";
+import { toCallId } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/transitions.ts";
 
 /** Maximum calls of a message that are dialed by its delivery. */
@@ -14,8 +14,6 @@ const callsSchema = z.strictObject({
   client: z.string(),
   /** Milliseconds since the epoch. */
   acceptedAt: z.number(),
-  /** Number of calls of the request. Absent: the message has all of them. */
-  batchCalls: z.optional(z.number()),
   /** Present for a redial: ids of the calls that it replaces, the first one first. */
   ancestors: z.optional(z.array(z.string())),
   calls: z
@@ -48,7 +46,7 @@ const requestSchema = z.pipe(
  */
 export const messageSchema = z.discriminatedUnion("kind", [
   requestSchema,
-  /** A redial, or up to 25 calls of a request. */
+  /** A redial. */
   callsSchema,
   /** Up to 100 rows whose turn it is, in the order of their turns, each with the account that has room for it. */
   z.strictObject({
@@ -63,30 +61,16 @@ export type Message = z.infer<typeof messageSchema>;
 
 /** Returns the calls of a message, each with its id. */
 export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
-  const { ancestors, calls, batchCalls = calls.length } = message;
+  const { ancestors, calls } = message;
   return calls.map(({ index, request }) => ({
     id: toCallId(requestId, index),
     requestId,
-    batchCalls,
+    batchCalls: calls.length,
     client,
     acceptedAt,
     request,
     ...(ancestors === undefined ? {} : { ancestors }),
   }));
-}
-
-/** Composes the message that carries these calls of one request. */
-export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage {
-  const [{ requestId, batchCalls, client, acceptedAt, ancestors }] = calls;
-  return {
-    kind: "calls",
-    requestId,
-    client,
-    acceptedAt,
-    ...(batchCalls === calls.length ? {} : { batchCalls }),
-    ...(ancestors === undefined ? {} : { ancestors }),
-    calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
-  };
 }
 
 /** A message that is JSON already. */

@@ -6,10 +6,10 @@ import { type AwsEngines, localRegion, startAwsEngines } from "../../infra/local
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
-import { type Message, toCallsMessage } from "../../shared/ports/call-messages.ts";
+import type { Message } from "../../shared/ports/call-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { createSqsQueue } from "../../shared/aws/sqs-queue.ts";
-import { aCall } from "../support/calls.ts";
+import { aCall, toCallsMessage } from "../support/calls.ts";
 import { apiEnvironment } from "../support/environment.ts";
 import { startReceiver } from "../support/receiver.ts";
 

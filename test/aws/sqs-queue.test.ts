@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import type { Delivered } from "../../shared/ports/queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { type Message, toCallsMessage } from "../../shared/ports/call-messages.ts";
+import type { Message } from "../../shared/ports/call-messages.ts";
 import { createS3DeadLetters, createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
-import { aCall } from "../support/calls.ts";
+import { aCall, toCallsMessage } from "../support/calls.ts";
 
 const bucket = "outbound-calls";
 let engines: AwsEngines;

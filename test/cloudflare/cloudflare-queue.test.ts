@@ -6,9 +6,8 @@ import {
   createCloudflareUnreadLetters,
 } from "../../shared/cloudflare/queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { toCallsMessage } from "../../shared/ports/call-messages.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
-import { aCall } from "../support/calls.ts";
+import { aCall, toCallsMessage } from "../support/calls.ts";
 import { testEnv } from "./env.ts";
 import { delivered, deliveredEvents } from "./worker.ts";
 

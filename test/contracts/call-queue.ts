@@ -2,12 +2,11 @@ import { describe, expect, it } from "vitest";
 import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
 import {
   type Message,
-  toCallsMessage,
   messageSchema,
   createRequestMessage,
 } from "../../shared/ports/call-messages.ts";
 import type { CallQueue, Delivered } from "../../shared/ports/queue.ts";
-import { aCall, aRequestId } from "../support/calls.ts";
+import { aCall, aRequestId, toCallsMessage } from "../support/calls.ts";
 
 interface QueueUnderTest<Sent = Message> {
   queue: CallQueue<Sent>;

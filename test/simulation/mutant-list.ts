@@ -222,11 +222,6 @@ const ofDialing = [
         "if (settings.plan !== undefined) return undefined;",
       ],
       [
-        "an order that was given since the decision holds",
-        "checkControls(claim, read, deps) ??",
-        "",
-      ],
-      [
         "a call is not made again that was placed after all",
         'if (ancestorFacts.some(({ placed }) => placed === "yes")) {',
         'if (ancestorFacts.includes(states.CANCELLED) && ancestorFacts.some(({ placed }) => placed === "yes")) {',
@@ -350,11 +345,6 @@ const ofClients = mutantsOf(unit("client-cancellations", "split"), [
     "an order that names calls ends no other",
     "(order.indexes === null || hasIndex(order.indexes, indexOf(id)))",
     "true",
-  ],
-  [
-    "the messages of a split carry how many calls the request has",
-    "(batchCalls === calls.length ? {} : { batchCalls })",
-    "(batchCalls === calls.length ? { batchCalls } : {})",
   ],
 ]);
 

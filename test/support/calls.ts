@@ -1,6 +1,7 @@
 import type { Call } from "../../shared/calls/call-request.ts";
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId, indexOf } from "../../shared/calls/ids.ts";
 import { randomId } from "../../shared/lib/random.ts";
+import type { CallsMessage } from "../../shared/ports/call-messages.ts";
 
 let madeOfGivenRequests = 0;
 
@@ -26,5 +27,18 @@ export function aCall(more: Partial<Call> = {}): Call {
       timezone: "America/New_York",
     },
     ...more,
+  };
+}
+
+/** Composes the message that carries all these calls of one request. */
+export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage {
+  const [{ requestId, client, acceptedAt, ancestors }] = calls;
+  return {
+    kind: "calls",
+    requestId,
+    client,
+    acceptedAt,
+    ...(ancestors === undefined ? {} : { ancestors }),
+    calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
   };
 }

@@ -23,12 +23,8 @@ import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallQueue } from "../../shared/ports/queue.ts";
-import {
-  type CallsMessage,
-  type Message,
-  toCallsMessage,
-} from "../../shared/ports/call-messages.ts";
-import { aCall, aRequestId } from "./calls.ts";
+import type { CallsMessage, Message } from "../../shared/ports/call-messages.ts";
+import { aCall, aRequestId, toCallsMessage } from "./calls.ts";
 import type { createDialerBench } from "./dialer.ts";
 import { rowIn } from "./rows.ts";
 import { removeCurrent } from "./documents.ts";
@@ -59,7 +55,7 @@ export const message = (call: Call): CallsMessage => toCallsMessage([call]);
 export function request(calls: readonly Call[]): CallsMessage {
   const [first, ...rest] = calls;
   if (first === undefined) throw new Error("no call was given");
-  return { ...toCallsMessage([first, ...rest]), batchCalls: calls.length };
+  return toCallsMessage([first, ...rest]);
 }
 
 /** Composes a dispatch of rows of an account, that of `agent_sales` unless another one is named. */

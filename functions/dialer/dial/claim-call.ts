@@ -102,24 +102,22 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
 
 /**
  * Runs the checks that do not depend on each other side by side under the claim: the number's cap, the account's live
- * calls, orders and the do-not-call list, the redialed calls that this one replaces, and the permit.
+ * calls, the redialed calls that this one replaces, and the permit. Orders are looked at once the permit's time has come.
  */
 export async function checkClaim(
   claim: Claim,
-  { deps, caps, live, documents, permits }: Delivery,
+  { deps, caps, live, permits }: Delivery,
 ): Promise<Refusal | { permit: Permit }> {
   const { dial, row } = claim;
   const asked = permits.take(dial.route);
-  const [count, isLive, read, byAncestors, permit] = await Promise.all([
+  const [count, isLive, byAncestors, permit] = await Promise.all([
     caps.count(claim, dial.route, asked),
     live.enter({ ...claim, route: row.route ?? dial.route }),
-    documents(deps.clock.now()),
     checkAncestors(row, deps),
     asked,
   ]);
   const refused =
     byAncestors ??
-    checkControls(claim, read, deps) ??
     (permit === undefined ? toWaiting("pace", claim) : undefined) ??
     (count.isCounted ? undefined : checkCap(claim, count.freeAt, deps)) ??
     (isLive ? undefined : toWaiting("live_calls", claim));

@@ -204,9 +204,15 @@ describe("a finished request", () => {
 
   it("waits for rows that are not written yet", async () => {
     const bench = createEventsBench(finished);
-    const call = { ...aCallNow(bench), batchCalls: 2 };
+    const call = aCallNow(bench);
+    const second = { ...call, id: call.id.replace(/0$/, "1") };
     bench.answer = async () => ({ kind: "rejected", code: "no_such_number" });
-    await bench.send({ ...request([call]), batchCalls: 2 });
+    const { write } = bench.deps.ledger;
+    bench.breakLedger({
+      write: async (changes) =>
+        changes.some(({ next }) => next.id === second.id) ? boom() : write(changes),
+    });
+    await bench.send(request([call, second]));
     await bench.simulate(5, { firstSweepSeconds: 1000 });
     await deliverFor(bench, 3);
     expect(bench.posted).toEqual([]);
