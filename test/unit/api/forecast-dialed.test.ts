@@ -10,10 +10,11 @@ const againMs = 10_000;
 const sharing = 3;
 /**
  * Maximum difference of two times in different minutes. A row that is dispatched and not yet claimed has had its turn. A
- * forecast gives it another one, so calls of agents that share a pace may go so many turns earlier or later.
+ * forecast gives it another one, so calls of agents that share a pace may go so many turns earlier or later; and one that
+ * its delivery leaves waits for a turn more.
  */
 const graceMsOf = ({ pace }: Situation) =>
-  againMs + (pace === null ? 0 : ((sharing - 1) * 1_000) / pace.callsPerSecond);
+  againMs + (pace === null ? 0 : (sharing * 1_000) / pace.callsPerSecond);
 const lifetimeHours = 30;
 /**
  * A dialer decides a call up to 5 s before it sends its request, and no later than 35 s before its hours close. Whether a
