@@ -4,10 +4,9 @@ import {
   type CallRow,
   dialingPrefix,
   parseDialingBacklog,
-  parseRow,
-  toStoredRow,
   watchBacklog,
 } from "../calls/call-row.ts";
+import { parseRow, toStoredRow } from "../ports/stored-row.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
 import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";

@@ -230,32 +230,13 @@ export interface Call {
   ancestors?: string[] | undefined;
 }
 
-const types = [
-  "amazon-connect",
-  "bland",
-  "elevenlabs",
-  "exotel",
-  "livekit",
-  "plivo",
-  "retell",
-  "signalwire",
-  "simulator",
-  "telnyx",
-  "twilio",
-  "ultravox",
-  "vapi",
-  "vonage",
-  "webhook",
-] as const;
-/** Kinds of dialing provider, as dial plans and rows name them. */
-export const providerTypes: readonly string[] = types;
-
 /**
  * Route of an agent's calls, as kept with each call. Its provider's own fields stand beside these: their schema is the
  * provider's (shared/providers).
  */
 export interface Route {
-  type: (typeof types)[number];
+  /** Kind of the provider, such as `twilio`. */
+  type: string;
   /** Name of the account in the dial plan's `providers`. */
   provider: string;
   callingHours?: string | undefined;

@@ -1,10 +1,5 @@
-import {
-  type CallRow,
-  dialingPrefix,
-  parseDialingBacklog,
-  parseRow,
-  toStoredRow,
-} from "../calls/call-row.ts";
+import { type CallRow, dialingPrefix, parseDialingBacklog } from "../calls/call-row.ts";
+import { parseRow, toStoredRow } from "../ports/stored-row.ts";
 import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
 import { pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
 import { firstCallIdAt } from "../calls/ids.ts";

@@ -1,8 +1,8 @@
 import { hasNumbers } from "../telephony/phone-number.ts";
 import * as z from "../lib/zod.ts";
 import { httpsUrl } from "../lib/https-url.ts";
-import { type Route, providerTypes } from "../calls/call-request.ts";
-import { parseRoute } from "../providers/routes.ts";
+import type { Route } from "../calls/call-request.ts";
+import { parseRoute, typeNames } from "../providers/routes.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
@@ -10,15 +10,13 @@ import { isTimeZone } from "../telephony/time-zone.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
 import { dayMs } from "../lib/units.ts";
 
-const typesText = providerTypes.join(", ");
+const typesText = typeNames.join(", ");
 /** Settings of an account at a provider. */
 export const accountSchema = z
   .strictObject({
     /** The kind of provider. Defaults to the account's name. */
     type: z.optional(
-      z
-        .string()
-        .check(z.refine((type) => providerTypes.includes(type), `must be one of ${typesText}`)),
+      z.string().check(z.refine((type) => typeNames.includes(type), `must be one of ${typesText}`)),
     ),
     /** Base URL of the provider's API for this account, such as that of a region. */
     baseUrl: z.optional(
@@ -224,7 +222,7 @@ const dialPlanSchema = z
       const isName = (name: string) => isPreset(name) || Object.hasOwn(callingHours, name);
       const presetNames = ["always", ...Object.keys(presets)].join(", ");
       for (const [name, { type }] of Object.entries(providers)) {
-        if (type !== undefined || providerTypes.includes(name)) continue;
+        if (type !== undefined || typeNames.includes(name)) continue;
         refuse(["providers", name], `needs a type: one of ${typesText}`);
       }
       for (const [name, hours] of Object.entries(callingHours)) {
@@ -266,7 +264,7 @@ export const planWithRoutesSchema = z.pipe(
     for (const [name, fields] of Object.entries(plan.agents)) {
       const account = plan.providers[fields.provider];
       const type = account?.type ?? fields.provider;
-      if (!providerTypes.includes(type)) {
+      if (!typeNames.includes(type)) {
         const message = `must be an account of providers, or one of ${typesText}`;
         const path = ["agents", name, "provider"];
         issues.push({ code: "custom", path, message, input: undefined });

@@ -4,7 +4,7 @@ import { isE164 } from "../telephony/phone-number.ts";
 import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
 
 /** Fields of every route, beside its provider's own. */
-const fieldsOf = <Type extends Route["type"]>(type: Type) => ({
+const fieldsOf = <Type extends string>(type: Type) => ({
   /** Name of the route's account in the dial plan's `providers`. */
   provider: z.string(),
   callingHours: z.optional(z.string()),
@@ -67,7 +67,7 @@ interface Secrets<Own extends Route> {
  * @param schema makes a strict object of `fields`, which every route has, and the provider's own. It is called with the
  *   first route that is parsed: a plan has routes of few providers, and each start would build the schemas of all
  */
-export function defineRoute<Type extends Route["type"], Own extends Route & { type: Type }>(
+export function defineRoute<Type extends string, Own extends Route & { type: Type }>(
   name: Type,
   schema: (fields: ReturnType<typeof fieldsOf<Type>>) => z.ZodMiniType<Own>,
   { secrets, ...facts }: NoInfer<RouteFacts<Own> & Secrets<Own>>,

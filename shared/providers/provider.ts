@@ -189,3 +189,10 @@ export interface ProviderOptions {
   /** Prints the simulator's description of a call. */
   print(line: string): void;
 }
+
+/** A provider did not answer, or refused to. Its error is the cause. */
+export class ProviderUnreachableError extends Error {
+  constructor(cause: unknown) {
+    super("the provider did not answer", { cause });
+  }
+}

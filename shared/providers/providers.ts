@@ -1,42 +1,7 @@
-import { amazonConnect } from "./amazon-connect.ts";
-import { bland } from "./bland.ts";
-import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
-import { elevenlabs } from "./elevenlabs.ts";
-import { exotel } from "./exotel.ts";
 import type { Route } from "../calls/call-request.ts";
-import { type ProviderRoute, findRole, secretName } from "./routes.ts";
-import { livekit } from "./livekit.ts";
-import { plivo } from "./plivo.ts";
-import { retell } from "./retell.ts";
-import { signalwire } from "./signalwire.ts";
-import { simulator } from "./simulator.ts";
-import { telnyx } from "./telnyx.ts";
-import { twilio } from "./twilio.ts";
-import { ultravox } from "./ultravox.ts";
-import { vapi } from "./vapi.ts";
-import { vonage } from "./vonage.ts";
-import { webhook } from "./webhook.ts";
-
-/** The adapters of all types. The dialer alone imports them. */
-const adapters: {
-  [Type in Route["type"]]: ProviderAdapter<Extract<ProviderRoute, { type: Type }>>;
-} = {
-  "amazon-connect": amazonConnect,
-  bland,
-  elevenlabs,
-  exotel,
-  livekit,
-  plivo,
-  retell,
-  signalwire,
-  simulator,
-  telnyx,
-  twilio,
-  ultravox,
-  vapi,
-  vonage,
-  webhook,
-};
+import { adapters } from "./list.ts";
+import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
+import { findRole, secretName } from "./routes.ts";
 
 /**
  * Returns a function that finds the dialing provider of a route. @throws if a secret of one of `routes` is

@@ -1,50 +1,14 @@
 import type { CallRequest, Route } from "../calls/call-request.ts";
 import type * as z from "../lib/zod.ts";
 import type { AwsRole } from "./provider.ts";
-import { amazonConnectRoutes } from "./amazon-connect.ts";
-import { blandRoutes } from "./bland.ts";
-import { elevenlabsRoutes } from "./elevenlabs.ts";
-import { exotelRoutes } from "./exotel.ts";
-import { livekitRoutes } from "./livekit.ts";
-import { plivoRoutes } from "./plivo.ts";
-import { retellRoutes } from "./retell.ts";
-import { signalwireRoutes } from "./signalwire.ts";
-import { simulatorRoutes } from "./simulator.ts";
-import { telnyxRoutes } from "./telnyx.ts";
-import { twilioRoutes } from "./twilio.ts";
-import { ultravoxRoutes } from "./ultravox.ts";
-import { vapiRoutes } from "./vapi.ts";
-import { vonageRoutes } from "./vonage.ts";
-import { webhookRoutes } from "./webhook.ts";
 import type { ProviderType } from "./define-provider.ts";
+import { type ProviderRoute, providerTypes } from "./list.ts";
 
-/**
- * Every kind of dialing provider there is. The adapters, which stand in the same files, are listed apart (providers.ts):
- * the API imports this list, and its bundle has no adapter.
- */
-const known = [
-  amazonConnectRoutes,
-  blandRoutes,
-  elevenlabsRoutes,
-  exotelRoutes,
-  livekitRoutes,
-  plivoRoutes,
-  retellRoutes,
-  signalwireRoutes,
-  simulatorRoutes,
-  telnyxRoutes,
-  twilioRoutes,
-  ultravoxRoutes,
-  vapiRoutes,
-  vonageRoutes,
-  webhookRoutes,
-] as const;
-
-/** A route with all fields of its provider. */
-export type ProviderRoute = z.infer<(typeof known)[number]["routeSchema"]>;
-
-const types: readonly ProviderType<ProviderRoute>[] = known;
+const types: readonly ProviderType<ProviderRoute>[] = providerTypes;
 const typesByName = new Map<string, ProviderType<Route>>(types.map((type) => [type.name, type]));
+
+/** Names of the kinds of dialing provider, as dial plans and rows have them. */
+export const typeNames: readonly string[] = [...typesByName.keys()];
 
 /** Parses a route of a dial plan whose account is of this type. Paths of issues begin at the route. */
 export function parseRoute(

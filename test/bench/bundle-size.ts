@@ -2,12 +2,12 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
-import { providerTypes } from "../../shared/calls/call-request.ts";
+import { typeNames } from "../../shared/providers/routes.ts";
 import { report } from "./report.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 /** All adapters except those of the smallest dialer: the webhook, and the simulator of `npm start`. */
-const adapters = providerTypes.filter((name) => name !== "webhook" && name !== "simulator");
+const adapters = typeNames.filter((name) => name !== "webhook" && name !== "simulator");
 
 /** Omits the adapters' files, with the forms of their routes, and the modules that they alone import. */
 const withoutAdapters: Plugin = {

@@ -1,4 +1,5 @@
-import { backlogOf, toStoredRow } from "../../shared/calls/call-row.ts";
+import { backlogOf } from "../../shared/calls/call-row.ts";
+import { toStoredRow } from "../../shared/ports/stored-row.ts";
 import { callStates } from "../../shared/calls/states.ts";
 import { countsKeyOf } from "../../shared/policy/state-counts.ts";
 import { randomVersion } from "../../shared/lib/random.ts";

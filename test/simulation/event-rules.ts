@@ -1,5 +1,6 @@
 import type { Call } from "../../shared/calls/call-request.ts";
-import { type CallRow, parseRow } from "../../shared/calls/call-row.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { parseRow } from "../../shared/ports/stored-row.ts";
 import type { EventBody } from "../../shared/events/outbox-rows.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
 import type { RowVersion } from "./ledger.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { parseRow } from "../../shared/calls/call-row.ts";
+import { parseRow } from "../../shared/ports/stored-row.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import type { CallLedger, Change, Page } from "../../shared/ports/ledger.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";

@@ -1,10 +1,5 @@
-import {
-  type CallRow,
-  dialingPrefix,
-  parseDialingBacklog,
-  parseRow,
-  toStoredRow,
-} from "../../shared/calls/call-row.ts";
+import { type CallRow, dialingPrefix, parseDialingBacklog } from "../../shared/calls/call-row.ts";
+import { parseRow, toStoredRow } from "../../shared/ports/stored-row.ts";
 import { isPending, pendingKeptMs } from "../../shared/events/outbox-rows.ts";
 import { states } from "../../shared/calls/states.ts";
 import { firstCallIdAt, requestIdOf } from "../../shared/calls/ids.ts";

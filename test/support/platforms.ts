@@ -1,6 +1,7 @@
 import { DynamoDBClient, paginateScan } from "@aws-sdk/client-dynamodb";
 import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
-import { type CallRow, parseRow } from "../../shared/calls/call-row.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { parseRow } from "../../shared/ports/stored-row.ts";
 import { toRow } from "../../shared/aws/dynamodb-rows.ts";
 import { openLocalD1 } from "./local-d1.ts";
 import type { PlatformUnderTest } from "./service.ts";

@@ -15,7 +15,7 @@ import { withPortLimits } from "../runtime/time-limits.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { pollAccount, pollLive } from "../results/poll-results.ts";
 import { followCallback } from "../results/handle-callback.ts";
-import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
+import { ProviderUnreachableError } from "../../../shared/providers/provider.ts";
 
 /** Number of deliveries after which a callback that is a hint is let go: the sweep has its account asked anyway. */
 const hintAttemptsMax = 3;

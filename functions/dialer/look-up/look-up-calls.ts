@@ -5,7 +5,6 @@ import { breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
@@ -15,7 +14,12 @@ import { recordOutcome } from "../breakers/record-outcome.ts";
 import { createCaps } from "../record/number-caps.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
 import { findNextPollAt, toSettlement, unknownDueAt } from "../record/to-settlement.ts";
-import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
+import {
+  type FoundCall,
+  type NotPlaced,
+  ProviderUnreachableError,
+  type SoughtCall,
+} from "../../../shared/providers/provider.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { hourMs } from "../../../shared/lib/units.ts";

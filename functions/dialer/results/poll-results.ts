@@ -9,7 +9,7 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
+import { ProviderUnreachableError } from "../../../shared/providers/provider.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 

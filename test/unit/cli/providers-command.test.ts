@@ -6,7 +6,7 @@ import { run } from "../../../infra/cli/providers.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import { startStandIn } from "../../../infra/stand-ins/stand-in.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";
-import { providerTypes } from "../../../shared/calls/call-request.ts";
+import { typeNames } from "../../../shared/providers/routes.ts";
 import { environmentOf, routeFields } from "../../support/stand-ins.ts";
 
 const to = "--to +12025550147";
@@ -69,7 +69,7 @@ async function createBench(
   return { standIn, environment, providers, asked, pauses };
 }
 
-const types = providerTypes.filter((type) => standInTypes.has(type) && type in routeFields);
+const types = typeNames.filter((type) => standInTypes.has(type) && type in routeFields);
 
 describe("npm run providers -- check", () => {
   it.each(types)("makes one call through an account of %s, and finds it", async (type) => {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseRow, toStoredRow } from "../../../shared/calls/call-row.ts";
+import { parseRow, toStoredRow } from "../../../shared/ports/stored-row.ts";
 import {
   createEventsBench,
   failed,

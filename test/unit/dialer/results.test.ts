@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextPollAt } from "../../../functions/dialer/record/to-settlement.ts";
-import { parseRow, toStoredRow } from "../../../shared/calls/call-row.ts";
+import { parseRow, toStoredRow } from "../../../shared/ports/stored-row.ts";
 import { aCallNow, boom, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import {
   pollAfter,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Route } from "../../../shared/calls/call-request.ts";
+import type { ProviderRoute } from "../../../shared/providers/list.ts";
 import { adapterGrowthBytes, workerBytes, workerText } from "../../bench/bundle-size.ts";
 
 it("grows by at most 40 kB gzip with all dialing providers together, to at most 150 kB with results and events", async () => {
@@ -17,7 +17,7 @@ it("of the API's Worker is at most 112 kB gzip, without documents and what dials
 });
 
 /** Texts of each adapter: an address that it posts to, or what it sends, and a word of its tables if it has one. */
-const adapterTexts: Record<Route["type"], string[]> = {
+const adapterTexts: Record<ProviderRoute["type"], string[]> = {
   "amazon-connect": ["contact/outbound-voice", "OutboundContactNotPermitted", "TELECOM_UNANSWERED"],
   bland: ["https://api.bland.ai", "pre_queue_error"],
   elevenlabs: ["https://api.elevenlabs.io", "sip_request_timed_out"],

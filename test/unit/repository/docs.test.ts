@@ -10,7 +10,7 @@ import { callStates, states } from "../../../shared/calls/states.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { providerTypes } from "../../../shared/calls/call-request.ts";
+import { typeNames } from "../../../shared/providers/routes.ts";
 
 const inDocs = await readdir("docs", { recursive: true });
 const pages = [
@@ -103,7 +103,7 @@ describe("the documentation", () => {
   ].map(([, name = "", section = ""]) => ({ name, section }));
 
   it("tells of every provider how it is set up, but of the simulator", () => {
-    const names = providerTypes.filter((name) => name !== "simulator");
+    const names = typeNames.filter((name) => name !== "simulator");
     expect(setup.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
   });
 

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Failure } from "../../../infra/stand-ins/failures.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { providerTypes } from "../../../shared/calls/call-request.ts";
+import { typeNames } from "../../../shared/providers/routes.ts";
 import { base64, createPrivateKey } from "../../support/private-key.ts";
 import { aCallOfText, type Pair, routeFields, startPair } from "../../support/stand-ins.ts";
 
 /** Types that have both an adapter and a stand-in. */
-const types = providerTypes.filter((type) => standInTypes.has(type) && type in routeFields);
+const types = typeNames.filter((type) => standInTypes.has(type) && type in routeFields);
 /** Types whose adapters look calls up. The others are sent a call again, which they know by its id. */
 const searched = types.filter((type) => type !== "amazon-connect" && type !== "webhook");
 const number = "+12025550123";

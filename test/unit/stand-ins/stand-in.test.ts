@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import { startStandIn } from "../../../infra/stand-ins/stand-in.ts";
-import { providerTypes } from "../../../shared/calls/call-request.ts";
+import { typeNames } from "../../../shared/providers/routes.ts";
 import { aCallOfText, startPair } from "../../support/stand-ins.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -30,7 +30,7 @@ const vapiCall = {
 
 describe("a stand-in", () => {
   it("exists for every provider that has an adapter", () => {
-    const without = providerTypes.filter((name) => !standInTypes.has(name));
+    const without = typeNames.filter((name) => !standInTypes.has(name));
     expect(without).toEqual(["simulator"]);
   });
 
@@ -100,7 +100,7 @@ describe("a stand-in", () => {
     expect((await fetch(`${standIn.url}/call`, { headers: key })).status).toBe(200);
   });
 
-  it.each([...standInTypes.keys()].filter((type) => providerTypes.includes(type)))(
+  it.each([...standInTypes.keys()].filter((type) => typeNames.includes(type)))(
     "prints what %s would have got without whole numbers, context or secrets",
     async (type) => {
       const lines: string[] = [];

@@ -1,0 +1,89 @@
+import { callEventSchema } from "../calls/call-event.ts";
+import { type Route, storedCallRequestSchema } from "../calls/call-request.ts";
+import { callResultSchema } from "../calls/call-result.ts";
+import type { CallRow } from "../calls/call-row.ts";
+import { callStates } from "../calls/states.ts";
+import * as z from "../lib/zod.ts";
+import { typeNames } from "../providers/routes.ts";
+
+const time = z._default(z.nullable(z.number()), null);
+const text = z._default(z.nullable(z.string()), null);
+
+const rowSchema = z.looseObject({
+  state: z.enum(callStates),
+  reason: z.string(),
+  backlog: text,
+  dueAt: time,
+  claims: z._default(z.array(z.string()), []),
+  attempt: z._default(z.number(), 0),
+  resent: z._default(z.boolean(), false),
+  claimedAt: time,
+  lostUntil: time,
+  unknownSince: time,
+  misses: z._default(z.number(), 0),
+  request: z._default(z.nullable(z.catchall(storedCallRequestSchema, z.unknown())), null),
+  batchCalls: z._default(z.number(), 1),
+  ancestors: z._default(z.array(z.string()), []),
+  route: z._default(
+    z.nullable(
+      z.looseObject({
+        type: z.string().check(z.refine((type) => typeNames.includes(type))),
+        provider: z.string(),
+      }),
+    ),
+    null,
+  ),
+  providerCallId: text,
+  result: z._default(z.nullable(callResultSchema), null),
+  optedOut: z._default(z.boolean(), false),
+  echo: z._default(z.nullable(z.record(z.string(), z.string())), null),
+  events: z._default(z.array(callEventSchema), []),
+  deliverTo: text,
+  deliverAt: time,
+  redialedAs: text,
+  client: z.string(),
+  agentId: z.string(),
+  numberHash: z.string(),
+  numberTail: z.string(),
+  acceptedAt: z.number(),
+  updatedAt: z.number(),
+  history: z._default(
+    z.array(
+      z.looseObject({
+        at: z.number(),
+        state: z.enum(callStates),
+        reason: z.string(),
+        dueAt: z.optional(z.number()),
+        by: z.optional(z.string()),
+      }),
+    ),
+    [],
+  ),
+});
+
+/**
+ * Parses a stored row. Undefined if this version cannot read it, because of a state or a type of route that
+ * only a later version knows.
+ */
+export function parseRow(id: string, version: string, stored: unknown): CallRow | undefined {
+  const { data } = rowSchema.safeParse(stored);
+  if (data === undefined) return undefined;
+  // A route is read as it was written: the schema of its provider may have become stricter since.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its type is one that is known
+  return { ...data, route: data.route as Route | null, id, version };
+}
+
+/** Counters that read as 0 where they are absent. */
+const counters: ReadonlySet<string> = new Set(["attempt", "misses"] satisfies (keyof CallRow)[]);
+
+/** Returns a row as stored beside its id and version, without fields whose absence reads the same. */
+export function toStoredRow(row: CallRow): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).filter(([name, value]) => {
+      if (name === "id" || name === "version" || value === null || value === false) return false;
+      if (value === 0 && counters.has(name)) return false;
+      if (value === 1 && name === "batchCalls") return false;
+      return !(Array.isArray(value) && value.length === 0);
+    }),
+  );
+}
