@@ -2,33 +2,36 @@ import { ConflictError, onConflict, retry } from "../lib/retry.ts";
 import type { Kind, ValueOf, DocumentKey, StoredDocument } from "./document-kinds.ts";
 import type { Documents } from "./documents.ts";
 
-const triesMax = 3;
-
 /** A change of one document. */
 interface DocumentEdit<K extends Kind> {
   name: DocumentKey<K>;
-  /** Returns what is to stand, or undefined to leave the document as it is. It is called again after another's write. */
-  change(
-    current: ValueOf<K> | undefined,
-  ): Pick<StoredDocument<K>, "value" | "expiresAt"> | undefined;
+  /**
+   * Returns the document's new content, or undefined to leave the document as it is. It is called again after another
+   * process's write.
+   */
+  change(current: ValueOf<K> | undefined): Changed<K> | Promise<Changed<K>>;
+  /** Maximum tries. Default: 3. */
+  triesMax?: number;
 }
 
+type Changed<K extends Kind> = Pick<StoredDocument<K>, "value" | "expiresAt"> | undefined;
+
 /**
- * Reads a document, changes it, and writes it over the version that was read; three times at most, as other processes may
- * write it meanwhile. A document that is written as it was has a fresh version: a removal of it whose answer was lost may be
- * under way still.
+ * Reads a document, changes it, and writes it over the version that was read. It tries again if another process writes the
+ * document meanwhile. An unchanged value is written under a fresh version too, which an earlier removal whose answer was
+ * lost does not match.
  *
  * @returns the values before and after; `after` is undefined where the document was left
  * @throws ConflictError if other writes came first each time
  */
 export async function changeDocument<K extends Kind>(
-  { name, change }: DocumentEdit<K>,
+  { name, change, triesMax = 3 }: DocumentEdit<K>,
   { documents, random }: { documents: Documents; random: { version(): string } },
 ): Promise<{ before: ValueOf<K> | undefined; after: ValueOf<K> | undefined }> {
   return retry(async () => {
     const current = (await documents.read([name])).get(name.kind, name.key);
     const before = current?.value;
-    const changed = change(before);
+    const changed = await change(before);
     if (changed === undefined) return { before, after: undefined };
     const next = { ...name, ...changed, version: random.version() };
     const [isWritten] = await documents.write([{ next, seen: current?.version ?? null }]);

@@ -308,8 +308,8 @@ const ofDialing = [
     [
       [
         "a number's entries are written on the version",
-        "if (await write(key, added.next, current)) return { isCounted: true };",
-        "await write(key, added.next, current);\n          return { isCounted: true };",
+        'throw new ConflictError("a document was changed by others each time");',
+        "return { before, after: changed.value };",
       ],
       [
         "a resend that was not counted needs a place",
@@ -323,13 +323,13 @@ const ofDialing = [
       ],
       [
         "what may have rung stays counted",
-        "const others = entries.filter((one) => one.claim !== version);",
-        "const others: typeof entries = [];",
+        "const entries = current.entries.filter((one) => one.claim !== version);",
+        "const entries: typeof current.entries = [];",
       ],
       [
         "what surely was not placed frees its place",
-        "if (await write(key, others, current)) return;",
-        "return;",
+        "if (entries.length === current.entries.length) return undefined; return toCap({ ...current, entries }, clock.now());",
+        "return undefined;",
       ],
     ],
   ),

@@ -1,13 +1,15 @@
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { ConflictError } from "../../../shared/lib/retry.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { capDaysMax, freeAt, type FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-const writeTries = 4;
+const triesMax = 4;
 
 /** Result of counting a call towards its cap; `freeAt` in milliseconds since the epoch. */
 type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | undefined };
@@ -18,7 +20,8 @@ interface Counted {
   version: string;
 }
 
-type Entry = StoredDocument<"cap">["value"]["entries"][number];
+type CapValue = ValueOf<"cap">;
+type Entry = CapValue["entries"][number];
 
 /** Returns the entries with a call among them, or the time at which its number is free again, undefined if not known. */
 function addEntry(
@@ -42,11 +45,11 @@ function addEntry(
   return { next: [...others, { call: row.id, claim: version, at }] };
 }
 
-/** Returns a number's document, without the entries that no cap looks at any more. */
-function toCap(key: string, value: { entries: readonly Entry[] }, now: number) {
+/** Returns the content of a number's document, without the entries that no cap counts any more. */
+function toCap(value: CapValue, now: number) {
   const periodMs = capDaysMax * dayMs;
   const entries = value.entries.filter(({ at }) => at > now - periodMs);
-  return { kind: "cap" as const, key, value: { ...value, entries }, expiresAt: now + periodMs };
+  return { value: { ...value, entries }, expiresAt: now + periodMs };
 }
 
 /** Returns a function that runs `work` after this delivery's pending work on the same number. */
@@ -60,28 +63,21 @@ function createTurns() {
   };
 }
 
+function leftOnConflict(error: unknown): { after: undefined } {
+  if (error instanceof ConflictError) return { after: undefined };
+  throw error;
+}
+
 /**
  * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
  * are written one after another, so that two calls never take the last room together.
  */
-export function createCaps({ documents, clock, random, settings, log }: DialerDeps) {
+export function createCaps(deps: DialerDeps) {
+  const { clock, settings, log } = deps;
   const inTurn = createTurns();
   /** The number's hash under today's HASH_KEY: that of a row may be older. */
   const keyOf = ({ request }: Call) =>
     hashNumber(request.phone_number, settings.hashKey).numberHash;
-  const read = async (key: string): Promise<StoredDocument<"cap"> | undefined> =>
-    (await documents.read([{ kind: "cap", key }])).get("cap", key);
-  const write = async (
-    key: string,
-    entries: readonly Entry[],
-    seen: StoredDocument<"cap"> | undefined,
-  ): Promise<boolean> => {
-    const next = {
-      ...toCap(key, { ...seen?.value, entries }, clock.now()),
-      version: random.version(),
-    };
-    return (await documents.write([{ next, seen: seen?.version ?? null }]))[0] === true;
-  };
 
   return {
     /**
@@ -103,15 +99,19 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
       if (!isCounted) return { isCounted: true };
       const key = keyOf(call);
       return inTurn(key, async () => {
-        for (let tries = 0; tries < writeTries; tries++) {
-          const [current, permitted] = await Promise.all([read(key), permit]);
-          if (permitted === undefined) break;
+        let refused: CountedOrNot = { isCounted: false, freeAt: undefined };
+        const change = async (current: CapValue = { entries: [] }) => {
+          const permitted = await permit;
+          if (permitted === undefined) return undefined;
           const at = Math.max(clock.now(), permitted.permitAt);
-          const added = addEntry(current?.value.entries ?? [], counted, { caps, at });
-          if ("freeAt" in added) return { isCounted: false, freeAt: added.freeAt };
-          if (await write(key, added.next, current)) return { isCounted: true };
-        }
-        return { isCounted: false, freeAt: undefined };
+          const added = addEntry(current.entries, counted, { caps, at });
+          if ("next" in added) return toCap({ ...current, entries: added.next }, clock.now());
+          refused = { isCounted: false, freeAt: added.freeAt };
+          return undefined;
+        };
+        const edit = { name: { kind: "cap", key }, triesMax, change } as const;
+        const { after } = await changeDocument(edit, deps).catch(leftOnConflict);
+        return after === undefined ? refused : { isCounted: true };
       });
     },
 
@@ -124,15 +124,13 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
       if (call === undefined || row.resent) return;
       if (!settings.schedule.capsOf(call.request, route).isCounted) return;
       const key = keyOf(call);
-      await inTurn(key, async () => {
-        for (let tries = 0; tries < writeTries; tries++) {
-          const current = await read(key);
-          const entries = current?.value.entries ?? [];
-          const others = entries.filter((one) => one.claim !== version);
-          if (others.length === entries.length) return;
-          if (await write(key, others, current)) return;
-        }
-      }).catch((error: unknown) => {
+      const change = (current: CapValue = { entries: [] }) => {
+        const entries = current.entries.filter((one) => one.claim !== version);
+        if (entries.length === current.entries.length) return undefined;
+        return toCap({ ...current, entries }, clock.now());
+      };
+      const edit = { name: { kind: "cap", key }, triesMax, change } as const;
+      await inTurn(key, () => changeDocument(edit, deps)).catch((error: unknown) => {
         log("warning", "cap.release_failed", { call_id: row.id, error: errorForLog(error) });
       });
     },
