@@ -4,8 +4,8 @@ import { hash } from "node:crypto";
 const blockCharacters = 64;
 
 /**
- * Creates an HMAC-SHA256 (RFC 2104) under a key of at most 64 ASCII characters, in base64url. Two hashes at once cost
- * half of `createHmac`, which makes an object for each text.
+ * Creates an HMAC-SHA256 (RFC 2104) under a key of at most 64 ASCII characters, in base64url. `hash` called twice
+ * costs half of `createHmac`, which makes an object for each text.
  *
  * @throws if the key is longer, or has other characters
  */

@@ -9,18 +9,18 @@ export interface OutgoingRequest {
   /** Ends the request, or the reading of its answer. */
   signal: AbortSignal;
   /**
-   * Asked as soon as the connection stands, in the same turn in which the request is written: if false, nothing leaves.
-   * On Workers nothing tells that a connection stands, so there it is not asked.
+   * Returns false to keep the request from leaving. It is called once the connection is open, in the same turn of the
+   * event loop that writes the request. Workers do not show when a connection is open, so there it is not called.
    */
   mayLeave?: () => boolean;
 }
 
-/** Thrown instead of sending a request that may not leave any more: surely nothing of it has left. */
+/** Thrown instead of sending a request that `mayLeave` refuses. Nothing of the request has left. */
 export class Withheld extends Error {}
 
 /**
- * Sends a request exactly once. Resolves when the status and the headers have come. `fetch` is one such function.
+ * Sends a request exactly once. Resolves once status and headers have arrived. `fetch` is one such function.
  *
- * @throws Withheld; the signal's reason, or a TypeError whose `cause` tells what happened, as Node's `fetch` does
+ * @throws Withheld; the signal's reason; or a TypeError whose `cause` is the network error, as Node's `fetch` does
  */
 export type Send = (url: string, request: OutgoingRequest) => Promise<Response>;

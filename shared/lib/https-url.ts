@@ -1,6 +1,6 @@
 import * as z from "./zod.ts";
 
-/** A URL of a dial plan: https, or plain http to this machine; without user information. */
+/** A URL of a dial plan: https, or plain http to this machine, without a user name or password. */
 export const httpsUrl = z.url("must be a URL").check(
   z.refine(
     (url) => !URL.canParse(url) || url.startsWith("https:") || isPlainLoopback(url),

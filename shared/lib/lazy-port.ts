@@ -1,11 +1,11 @@
 import { withTimeLimit } from "./retry.ts";
 
-/** Time limit of a creation. A creation that hangs would otherwise hold every later call. */
+/** Time limit of `create`. Without it a `create` that hangs would block every later call. */
 const createSecondsMax = 3;
 
 /**
- * Returns a port whose adapter is created by its first call, such as one whose client takes long to load. All its
- * methods return promises. `create` runs again if it failed.
+ * Returns a port whose first call creates its adapter, for adapters whose client takes long to load. All methods of
+ * the port return promises. After a failure the next call runs `create` again.
  */
 export function lazyPort<Port extends object>(create: () => Promise<Port>): Port {
   let creating: Promise<Port> | undefined;

@@ -1,6 +1,6 @@
 /**
- * Permitted fields of a log line: ids, codes and counts. The type is closed, so that a number, a name, a
- * context value or a token has no field to go into.
+ * Permitted fields of a log line: ids, codes and counts. The type is closed: no field can hold a number, a name, a
+ * context or a token.
  */
 export interface LogFields {
   call_id?: string;
@@ -26,9 +26,9 @@ export interface LogFields {
   due_at?: string;
   /** Name of the circuit breaker of an account, a route, an agent or a receiver of events. */
   breaker?: string;
-  /** Countries of the numbers whose calls were refused (ISO 3166-1), parted by spaces. */
+  /** Countries (ISO 3166-1) of the numbers whose calls were refused, separated by spaces. */
   countries?: string;
-  /** Name of a zone, in an event that concerns the zone and no call. */
+  /** IANA name of the time zone that the event concerns. */
   time_zone?: string;
   message_kind?: string;
   /** Id of an event whose delivery succeeded or failed. */
@@ -50,7 +50,7 @@ export type Log = (level: LogLevel, event: string, fields: LogFields) => void;
 /** Writes one line of JSON per event to the console, which the platform collects. */
 export const consoleLog: Log = (...event) => console.log(lineOf(...event));
 
-/** Writes like `consoleLog`, but alarms as errors: Cloudflare gathers a Worker's errors as issues and notifies of them. */
+/** Like `consoleLog`, but logs alarms as errors, which Cloudflare groups into issues and sends notifications of. */
 export const workerLog: Log = (level, ...event) => {
   const line = lineOf(level, ...event);
   if (level === "alarm") console.error(line);

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 
 /**
- * Returns 122 random bits in 32 hex digits: a UUID (RFC 9562, version 4) without its hyphens. Runtimes keep a
- * pool of random bytes for these, whereas each `randomBytes` asks the system, which was a tenth of the cost
- * of accepting a call.
+ * Returns 122 random bits in 32 hex digits: a UUID (RFC 9562, version 4) without its hyphens. Runtimes keep a pool of
+ * random bytes for UUIDs. `randomBytes` asks the system each time, which was a tenth of the cost of accepting a call.
  */
 export function randomId(): string {
   return randomUUID().replaceAll("-", "");

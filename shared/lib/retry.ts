@@ -1,13 +1,13 @@
-/** Another write came first: what was to be changed has another version by now. */
+/** The write was refused because another write changed the version first. */
 export class ConflictError extends Error {}
 
 /** Schedule of the tries of some work. */
 export interface RetryOptions {
-  /** Waits before each further try, in milliseconds: there is one try more than waits. */
+  /** Waits between the tries, in milliseconds. N waits allow N + 1 tries. */
   delaysMs: readonly number[];
-  /** Returns true if work that failed so may be tried again. Absent: always. */
+  /** Returns true if the work may be tried again after this error. Default: always. */
   when?: (error: unknown) => boolean;
-  /** Waits for some milliseconds. Zero needs no waiting, so that schedules of zeros need none. */
+  /** Waits for some milliseconds. May be absent if all `delaysMs` are zero. */
   sleep?: (ms: number) => Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export async function retry<Result>(
   return work();
 }
 
-/** Returns the schedule of a read and a write that other writers may come before: at once again, `triesMax` times in all. */
+/** Returns a schedule that repeats work at once after a ConflictError, up to `triesMax` tries in all. */
 export function onConflict(triesMax: number): RetryOptions {
   return {
     delaysMs: Array.from({ length: triesMax - 1 }, () => 0),
@@ -52,7 +52,7 @@ export function withTimeLimit<Result>(work: Promise<Result>, seconds: number): P
     clearTimeout(timer);
     reject(error);
   };
-  // Each call waits like this for several answers: Promise.race, or a second `then` for the timer, creates more promises.
+  // One `then` with both handlers creates fewer promises than Promise.race; a call waits here for several answers.
   work.then(succeed, fail);
   return promise;
 }

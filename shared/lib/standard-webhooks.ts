@@ -16,14 +16,14 @@ export function parseSigningKey(secret: string, what: string): KeyObject {
   return createSecretKey(key); // parsed once: a Buffer would be parsed for each signature
 }
 
-/** Decodes one secret, or the two with a comma between them while it is rotated. @throws as `parseSigningKey` does */
+/** Decodes one secret, or two separated by a comma during a rotation. @throws as `parseSigningKey` does */
 export function parseSigningKeys(secrets: string, what: string): KeyObject[] {
   return secrets.split(",").map((secret) => parseSigningKey(secret, what));
 }
 
 /**
- * Returns the headers that sign a message, once by each key: while a secret is rotated there are two. Without a key the
- * message still carries its id and time.
+ * Returns the headers that sign a message with each key: two during a rotation. Without a key the headers hold only
+ * the message's id and time.
  *
  * @param signing.now milliseconds since the epoch
  */
@@ -40,13 +40,13 @@ export function createSignatureHeaders(
   return { ...headers, "webhook-signature": signatures.join(" ") };
 }
 
-/** The header that keeps a message from being verified, and what it must be. */
+/** The header because of which a message cannot be verified, and what the header must be. */
 export interface SignatureProblem {
   header: string;
   detail: string;
 }
 
-/** Returns what is wrong unless one of a message's signatures is by this key, and within five minutes of its receipt. */
+/** Returns the problem unless one of a message's signatures is by this key and at most five minutes from the receipt. */
 export function findSignatureProblem(
   key: KeyObject,
   {

@@ -1,6 +1,6 @@
 /**
- * `zod/mini`, of whose functions a bundle contains those that it uses, with messages of this project. Every schema is made
- * by `import * as z` from here: `zod/mini` itself calls every fault "Invalid input".
+ * `zod/mini`, from which a bundle contains only the functions used, with error messages of this project: `zod/mini`
+ * itself says "Invalid input" of every fault. Every schema is made with `import * as z` from this file.
  */
 import { config, type ZodMiniType } from "zod/mini";
 import type { $ZodRawIssue } from "zod/v4/core";
@@ -8,12 +8,12 @@ import type { $ZodRawIssue } from "zod/v4/core";
 config({ localeError: describeIssue });
 
 export * from "zod/mini";
-// As `z.core.$ZodError` it would bring all of zod into the bundle.
+// Using `z.core.$ZodError` would put all of zod into the bundle.
 export { $ZodError as ZodError } from "zod/v4/core";
 
 const schemas = new WeakMap<() => ZodMiniType, ZodMiniType>();
 
-/** Returns the schema that a function makes, which is called once: importing a module builds none of its schemas. */
+/** Returns the schema that `make` builds, calling `make` once. Thus importing a module builds none of its schemas. */
 export function built<Schema extends ZodMiniType>(make: () => Schema): Schema;
 export function built(make: () => ZodMiniType): ZodMiniType {
   const schema = schemas.get(make) ?? make();
@@ -32,7 +32,7 @@ const types: Record<string, string> = {
   record: "an object",
 };
 
-/** Returns a schema's finding as a sentence of this project, which begins behind the name of the field. */
+/** Describes an issue in words that follow the field's name, such as "must be a string". */
 function describeIssue(issue: $ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
