@@ -14,7 +14,7 @@ interface WeeklyInterval {
 
 /** One rule about the hours in which people may be phoned, in their local time. */
 export interface HoursRule {
-  /** Place of the rule in the dial plan, such as `callingHours.office`. It becomes the reason of a wait. */
+  /** Path of the rule in the dial plan, such as `callingHours.office`. It becomes the reason of a wait. */
   name: string;
   /** Sorted; the intervals neither overlap nor touch. */
   weekly: readonly WeeklyInterval[];
@@ -85,7 +85,7 @@ function intervalOf(text: string): WeeklyInterval | undefined {
   const end = (endHour * 60 + endMinute) * minuteMs;
   if (start >= dayMs || end > dayMs || start === end) return undefined;
   if (end > start) return { start, end };
-  // 09:00-05:00 is five in the afternoon misspelled. Two intervals can express it if it is meant.
+  // 09:00-05:00 most likely means 17:00. A real one can be written as two intervals.
   return end + dayMs - start <= dayMs / 2 ? { start, end: end + dayMs } : undefined;
 }
 
@@ -117,28 +117,27 @@ export function parseDay(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / dayMs;
 }
 
-/** The hours of a call: every rule must be open by every clock of every zone the number may lie in. */
+/** The hours of a call. Every rule must be open by every clock of every zone in which the number may be. */
 export interface CallHours {
   rules: readonly HoursRule[];
   zones: readonly Zone[];
 }
 
 /**
- * Time from which on a call may be made (undefined: never), and, unless it is at once, the rule that was
- * closed first.
+ * Time from which a call may be made (undefined: never). `closedBy` is the rule that was closed first, absent if the
+ * call may be made at once.
  */
 export type Opening = { at: number; closedBy?: string } | { at: undefined; closedBy: string };
 
-/** True if all rules are open at `at` and stay so for `marginMs`, both in milliseconds. */
+/** True if all rules are open from `at` (milliseconds since the epoch) for at least `marginMs`. */
 export function isOpen(hours: CallHours, at: number, marginMs = 0): boolean {
   return nextOpening(hours, { from: at, until: at + 1, marginMs }).at !== undefined;
 }
 
 /**
- * Returns the first time in [`from`, `until`) from which on all rules are open for at least `marginMs`. The
- * result is exact, as the search goes from one change of a rule or a clock to the next: local time skipped
- * when clocks go forward never matches, and local time that comes twice matches twice. All times are
- * milliseconds since the epoch.
+ * Returns the first time in [`from`, `until`) from which all rules are open for at least `marginMs`. The search steps
+ * from one change of a rule or a clock to the next, so its result is exact: local time that is skipped when clocks go
+ * forward never matches, and local time that repeats matches twice. All times are milliseconds since the epoch.
  */
 export function nextOpening(
   { rules, zones }: CallHours,
@@ -155,7 +154,7 @@ export function nextOpening(
       for (const zone of zones) {
         for (const clock of zone.clocks) {
           const span = spanOf(rule, clock, at);
-          // Beyond the table's end no rule counts as open; `npm run tables` extends the table.
+          // After the table's end no rule counts as open. `npm run tables` extends the table.
           if (span === undefined) return { at: undefined, closedBy: closedBy ?? "no_clock" };
           if (span.open) openUntil = Math.min(openUntil, span.until);
           else {
@@ -180,8 +179,8 @@ export function nextOpening(
 }
 
 /**
- * Returns whether a rule is open at `at`, and the time until which that holds at least; undefined past the
- * clock's end.
+ * Returns whether a rule is open at `at`, and a time until which that does not change. Undefined after the clock's
+ * end.
  */
 function spanOf(
   { weekly, closedOn }: HoursRule,

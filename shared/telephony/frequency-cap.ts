@@ -1,9 +1,9 @@
 import * as z from "../lib/zod.ts";
 import { dayMs } from "../lib/units.ts";
 
-/** Maximum rolling period of a cap, for which a call is remembered. */
+/** Maximum period of a cap in days. Calls are remembered for this long. */
 export const capDaysMax = 60;
-/** Maximum count of a cap, and so of the calls to a number that are remembered. */
+/** Maximum count of a cap. It bounds the remembered calls of a number. */
 const capCountMax = 1000;
 
 /** At most `count` calls to one number in any rolling `days` × 24 hours. */

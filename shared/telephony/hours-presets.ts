@@ -30,9 +30,9 @@ function weekdayOf(day: number): number {
 }
 
 /**
- * Returns a test for holidays: fixed dates (`MM-DD`) and days counted from Easter Sunday.
+ * Returns a test for holidays, which are fixed dates (`MM-DD`) or days counted from Easter Sunday.
  *
- * @param substitute returns the day on which a fixed holiday is kept as well
+ * @param substitute returns the additional day on which a fixed holiday is observed
  */
 function holidays(
   dates: string[],
@@ -57,7 +57,7 @@ function holidays(
   };
 }
 
-/** Returns a preset whose hours are read when they are first asked for: a plan names few of them. */
+/** Returns a preset that parses its hours at first use, as a plan names few presets. */
 function preset(
   hours: Record<string, string[]>,
   rules: Omit<HoursPreset, "weekly"> = {},
@@ -158,15 +158,15 @@ const australia = preset(
 );
 
 /**
- * 9 to 21 o'clock every day: Telecom Commercial Communications Customer Preference Regulations 2010. Those of
- * 2018 go by the time bands that each customer chose, which this preset does not know: many dial from 10 o'clock on.
+ * 9 to 21 o'clock every day: Telecom Commercial Communications Customer Preference Regulations 2010. The regulations
+ * of 2018 use time bands that each customer chose, which this preset does not know: many callers start at 10 o'clock.
  * https://trai.gov.in/preference-registration
  */
 const india = preset({ "mon-sun": ["09:00-21:00"] });
 
 /**
- * Legal hours for telemarketing, by name. They cover hours only: neither consent, nor do-not-call registers,
- * nor rules about automated voices. They are no legal advice.
+ * Legal hours for telemarketing, by name. They cover hours only, not consent, do-not-call registers or rules about
+ * automated voices, and are no legal advice.
  */
 export const presets: Readonly<Record<string, HoursPreset>> = {
   "us-federal": usFederal,

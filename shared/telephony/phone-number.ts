@@ -9,11 +9,11 @@ interface CallingCode {
   /** Trunk prefix: dialed before a number within the country, and not part of the number abroad. */
   trunk?: {
     prefix: string;
-    /** Replacement for a prefix that keeps a part of itself. */
+    /** Replacement for a prefix of which a part stays. */
     transform?: string;
     /** Pattern of all numbers of the code's main country. */
     pattern: string;
-    /** Possible numbers of digits, such as `9 10`. */
+    /** Possible digit counts, such as `9 10`. */
     lengths: string;
   };
   /** Countries of the code, the main one first; empty if the code belongs to no country. */
@@ -33,17 +33,17 @@ const callingCodes: Partial<Record<string, CallingCode>> = table;
 
 /**
  * True if `text` is an E.164 number: it has the shape (ITU-T E.164: at most 15 digits), and parses to itself.
- * `+5305555555` has the shape but parses to the Cuban `+535555555`, somebody else's phone. Numbers not in use
- * pass: refusing them would refuse test and fictional ranges, and numbers newer than the table.
+ * `+5305555555` has the shape but parses to the Cuban `+535555555`, somebody else's phone. Numbers not in use pass,
+ * as test numbers, fictional ranges and numbers newer than the table do.
  */
 export function isE164(text: string): boolean {
   return /^\+[1-9]\d{6,14}$/.test(text) && readNumber(text)?.isAsWritten === true;
 }
 
 /**
- * Returns the ISO 3166-1 country of an E.164 number, or undefined if it has none (satellite, international
- * premium). A number that no single country of its calling code claims, such as a freephone one or a new area
- * code of +1, counts as the code's main country. Every other country of the code is recognised by its digits.
+ * Returns the ISO 3166-1 country of an E.164 number, or undefined if it has none (satellite, international premium).
+ * A number that no single country of its calling code claims, such as a freephone number or a new area code of +1,
+ * counts as the main country's. The code's other countries are recognised by their digits.
  */
 export function countryOf(phoneNumber: string): string | undefined {
   if (last?.phoneNumber !== phoneNumber) {
@@ -54,7 +54,7 @@ export function countryOf(phoneNumber: string): string | undefined {
   return last.country;
 }
 
-/** The last result: decisions on one call ask several times for the country of its number. */
+/** The last result, cached because decisions on one call need the country several times. */
 let last: { phoneNumber: string; country: string | undefined } | undefined;
 
 /** True if there are numbers of this country, given by its two capital letters (ISO 3166-1). `UK` has none. */
@@ -75,10 +75,7 @@ interface NumberingPlan {
 
 const plans = new Map<string, NumberingPlan>();
 
-/**
- * Returns the numbering plan of an E.164 number, and its digits after the calling code as libphonenumber
- * reads them.
- */
+/** Returns the numbering plan of an E.164 number, and the national number as libphonenumber reads it. */
 function readNumber(
   phoneNumber: string,
 ): { plan: NumberingPlan; national: string; isAsWritten: boolean } | undefined {
@@ -119,7 +116,7 @@ function createPlan({ trunk, countries }: CallingCode): NumberingPlan {
     if (found === null || found[0] === "") return national;
     const isKept = transform !== undefined && Boolean(found.at(-1)) && found.length > 1;
     const rest = isKept ? national.replace(prefix, transform) : national.slice(found[0].length);
-    // The digits are part of the number if it is invalid without them, or would have an impossible length.
+    // The prefix belongs to the number if the number is invalid, or impossibly long or short, without it.
     if (pattern.test(national) && !pattern.test(rest)) return national;
     const country = countryOfDigits(rest);
     const { lengths = trunk.lengths } = countries.find((one) => one.country === country) ?? {};
@@ -131,8 +128,8 @@ function createPlan({ trunk, countries }: CallingCode): NumberingPlan {
 }
 
 /**
- * Returns a test of whether a country claims a national number: by being the code's only country, by the
- * leading digits, or by a kind of number.
+ * Returns a test of whether a national number is a country's: the code has no other country, or its leading digits or
+ * a pattern match.
  */
 function claimOf({
   leading,
@@ -163,8 +160,8 @@ function whole(pattern: string): RegExp {
 }
 
 /**
- * Returns the trace of a number that may be kept after its call: a keyed hash, equal for equal numbers, and
- * two digits.
+ * Returns what may be kept of a number after its call: a keyed hash, equal for equal numbers, and the last two
+ * digits.
  */
 export function hashNumber(
   phoneNumber: string,

@@ -9,7 +9,7 @@ export function toPace(callsPerSecond: number, burst: number): Pace {
   return { intervalUs: Math.ceil(1_000_000 / callsPerSecond), burst };
 }
 
-/** Permits that are asked for: at most `count`, none outside of the window. Times are milliseconds since the epoch. */
+/** A request for at most `count` permits within a window. Times are milliseconds since the epoch. */
 export interface PermitRequest {
   count: number;
   notBefore: number;

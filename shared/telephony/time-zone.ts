@@ -1,7 +1,7 @@
 import table from "./time-zones.json" with { type: "json" };
 import { minuteMs } from "../lib/units.ts";
 
-/** Length of a block. No zone of the table changes its clock twice in so short a time (test/unit/telephony/time-zone.test.ts). */
+/** Length of a block. No zone of the table changes its clock twice within one (test/unit/telephony/time-zone.test.ts). */
 const intlBlockMs = 7 * 24 * 60 * minuteMs;
 /** Maximum blocks kept per zone. A month's search for an opening needs six. */
 const intlBlocksMax = 32;
@@ -18,7 +18,7 @@ interface ClockSpan {
 /** Returns the offset of local time at `at` by one source; undefined past the end of that source. */
 export type Clock = (at: number) => ClockSpan | undefined;
 
-/** A time zone with every source of its clock. A call is permitted only if it is by each of them. */
+/** A time zone with every source of its clock. A call must be permitted by each source. */
 export interface Zone {
   /** Name in lower case; `+05:30` for a fixed offset. */
   name: string;
@@ -33,9 +33,9 @@ const zonesAsSpelled = new Map<string, Zone>();
 const spellingsMax = 1_000;
 
 /**
- * Returns the zone of an IANA name or alias in any case (`US/Eastern`), `UTC`, `Z`, or a fixed offset
- * `±HH:MM` between -12:00 and +14:00, the offsets in civil use. Undefined for any other text, or for a name
- * that the table or the runtime does not know: then one of the two could never say "open".
+ * Returns the zone of an IANA name or alias in any case (`US/Eastern`), `UTC`, `Z`, or a fixed offset `±HH:MM`
+ * between -12:00 and +14:00, the offsets in civil use. Undefined for other text, and for a name that the table or the
+ * runtime does not know, as both must say "open".
  */
 export function findZone(text: string): Zone | undefined {
   const known = zonesAsSpelled.get(text);
@@ -48,7 +48,7 @@ export function findZone(text: string): Zone | undefined {
 function zoneBy(text: string): Zone | undefined {
   const fixed = fixedOffset(text);
   if (fixed !== undefined) return fixed;
-  // Intl takes offsets in other spellings too; only names are looked up.
+  // Only names are passed to Intl, which would also accept other spellings of offsets.
   if (!/^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/.test(text)) return undefined;
   const name = text.toLowerCase();
   const words = clockWords().get(name);

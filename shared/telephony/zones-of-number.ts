@@ -4,10 +4,9 @@ const none: readonly string[] = [];
 let zonesByPrefix: Map<string, readonly string[]> | undefined;
 
 /**
- * Returns the zones that a number may lie in, by its longest known prefix: one for most area codes, some
- * forty for `+1800…`, none for a satellite phone. This is a guess, as people keep their numbers when they
- * move: the `timezone` of a call always wins. The table follows Google's libphonenumber
- * (infra/generate/tables.ts).
+ * Returns the zones in which a number may be, by its longest known prefix: one for most area codes, some forty for
+ * `+1800…`, none for a satellite phone. This is a guess, as people keep their numbers when they move, so a call's
+ * `timezone` takes precedence. The table follows Google's libphonenumber (infra/generate/tables.ts).
  *
  * @param phoneNumber E.164
  */
