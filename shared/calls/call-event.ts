@@ -16,20 +16,20 @@ const callEventTypes = [
 ] as const;
 export type CallEventType = (typeof callEventTypes)[number];
 
-/** Types of all events that the service tells, as the dial plan names them. */
+/** Types of all events, as the dial plan names them. */
 export const eventTypes = [...callEventTypes, "request.finished"] as const;
 
-/** State of telling one event, as it is stored. Times are milliseconds since the epoch. */
+/** State of one event's delivery, as stored. Times are milliseconds since the epoch. */
 export const deliveryFields = {
-  /** Number of tries that failed. Absent: none. */
+  /** Number of failed tries. Absent: none. */
   tries: z.optional(z.number()),
-  /** Time of the next try. Absent: it was told, or its tries are used up. */
+  /** Time of the next try. Absent: the event was delivered, or its tries are exhausted. */
   dueAt: z.optional(z.number()),
-  /** True once its tries are used up. */
+  /** True once the event's tries are exhausted. */
   exhausted: z.optional(z.boolean()),
 };
 
-/** State of telling one event: see `deliveryFields`. */
+/** State of one event's delivery: see `deliveryFields`. */
 export interface DeliveryState {
   tries?: number | undefined;
   dueAt?: number | undefined;
@@ -37,29 +37,29 @@ export interface DeliveryState {
 }
 
 /**
- * An event of a call, as its row keeps it: enough to say again what it said. Its id is the call's id, a point and its
- * sequence.
+ * An event of a call as its row stores it, from which a repeated delivery makes the same body. The event's id is the
+ * call's id, a dot and the sequence.
  */
 export const callEventSchema = z.looseObject({
   ...deliveryFields,
   /** A type of `callEventTypes`, or one that only a later version knows. */
   type: z.string(),
-  /** Number of the event among those of its call, from 1. */
+  /** Number of the event among its call's events, from 1. */
   sequence: z.number(),
-  /** Time at which it happened. */
+  /** Time of the event. */
   at: z.number(),
-  /** State, reason and attempt of the call then. */
+  /** State, reason and attempt of the call at that time. */
   state: z.string(),
   reason: z.string(),
   attempt: z.number(),
   /** `call.ended`: the status of the result. */
   status: z.optional(z.enum(resultStatuses)),
-  /** `call.answered` and `call.ended`: time of the answer, if it was known. */
+  /** `call.answered` and `call.ended`: time of the answer, if known. */
   answeredAt: z.optional(z.number()),
 });
 export type CallEvent = z.infer<typeof callEventSchema>;
 
-/** Waits after each try that failed (Standard Webhooks): ten tries, the last one after three days. */
+/** Waits after each failed try (Standard Webhooks): ten tries, the last one after three days. */
 const waitsMs = [
   5_000,
   5 * minuteMs,
@@ -69,29 +69,29 @@ const waitsMs = [
 /** Longest wait that a receiver may ask for. */
 const retryAfterMsMax = dayMs;
 
-/** Result of one try to tell an event. */
+/** Result of one try to deliver an event. */
 export type DeliveryOutcome =
   | { kind: "taken" }
-  /** `retryAfterMs`: the receiver's own wish. */
+  /** `retryAfterMs`: the receiver's Retry-After. */
   | { kind: "failed"; retryAfterMs?: number | undefined }
-  /** A circuit breaker's probe failed: it counts for no try. */
+  /** A circuit breaker's probe failed, which does not count as a try. */
   | { kind: "deferred" };
 
-/** Result of one try, and the due time that led to it. */
+/** Result of one try, and the due time because of which it was made. */
 export interface Tried {
   told: DeliveryOutcome;
   dueAt: number;
 }
 
 /**
- * True if a try counts. One that failed counts only while its due time stands: two deliveries may try an event at the
- * same moment, and are one try.
+ * True if a try counts. A failed try counts only while the due time is unchanged, so that two deliveries that try an
+ * event at the same moment count as one try.
  */
 export function isCounted({ dueAt }: DeliveryState, { told, ...tried }: Tried): boolean {
   return dueAt !== undefined && (told.kind === "taken" || dueAt === tried.dueAt);
 }
 
-/** Returns the state of telling an event after a try at `now`. */
+/** Returns the state of a delivery after a try at `now`. */
 export function applyDelivery(
   { tries = 0, dueAt }: DeliveryState,
   told: DeliveryOutcome,
@@ -105,7 +105,7 @@ export function applyDelivery(
   return { tries: tries + 1, dueAt: now + Math.max(wait, asked) };
 }
 
-/** Returns the first time at which one of these is to be told; undefined if none is. */
+/** Returns the earliest due time; undefined if nothing is due. */
 export function firstDueOf(deliveries: readonly DeliveryState[]): number | undefined {
   const times = deliveries.flatMap(({ dueAt }) => dueAt ?? []);
   return times.length === 0 ? undefined : Math.min(...times);

@@ -2,16 +2,13 @@ import * as z from "../lib/zod.ts";
 import { isE164 } from "../telephony/phone-number.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
 
-/** Maximum entries of a call's `context`. */
 const contextEntriesMax = 100;
-/** Maximum size of a `context`, in bytes of its JSON. */
+/** Bytes of the JSON. */
 const contextBytesMax = 32 * 1024;
-/** Maximum errors that an answer names. */
+/** Maximum errors that one answer lists. */
 export const errorsMax = 100;
-/** Maximum calls of one batch. */
 export const batchCallsMax = 10_000;
 
-/** Maximum characters of an agent's id. */
 const agentIdCharactersMax = 128;
 const agentIdPattern = new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{1,${agentIdCharactersMax}}$`, "u");
 const isAgentId = (text: string) => agentIdPattern.test(text);
@@ -39,7 +36,7 @@ const context = z.pipe(
       if (keys.length > contextEntriesMax) {
         addIssue(`must have at most ${contextEntriesMax} entries`);
       } else if (
-        // Only a flat value is measured: one nested thousands deep would overflow the stack.
+        // JSON.stringify would overflow the stack on a value nested thousands deep, so only a flat one is measured.
         Object.values(value).every((entry) => typeof entry === "string") &&
         Buffer.byteLength(JSON.stringify(value)) > contextBytesMax
       ) {
@@ -139,8 +136,7 @@ export const batchSchema = z.transform((elements: unknown, { issues }) => {
   else if (elements.length > batchCallsMax) {
     refuse(`must have at most ${batchCallsMax} calls`);
   } else {
-    // Calls are read one by one until the answer is full of errors: a few MiB can hold half a million wrong
-    // values.
+    // Reading stops once the answer is full of errors: a few MiB can hold half a million wrong values.
     for (let index = 0; index < elements.length && issues.length < errorsMax; index++) {
       const call = readCall(elements[index], [index], issues);
       if (call !== undefined) calls.push(call);
@@ -212,14 +208,11 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** An accepted call: the client's request and the data added at acceptance. */
 export interface Call {
-  /**
-   * Composed of the request's id and the call's index (ids.ts). It accompanies the call everywhere, to the
-   * provider too.
-   */
+  /** Composed of the request's id and the call's index (ids.ts). It is sent to the provider with the call. */
   id: string;
   /** The `X-Request-Id` of the request that contained the call. */
   requestId: string;
-  /** Number of calls of that request. Every row has it, as no other record of a request lasts. */
+  /** Number of calls of that request. Every row stores it, as a request has no lasting record of its own. */
   batchCalls: number;
   /** The `client` of the token that the call was posted with. */
   client: string;
@@ -231,8 +224,8 @@ export interface Call {
 }
 
 /**
- * Route of an agent's calls, as kept with each call. Its provider's own fields stand beside these: their schema is the
- * provider's (shared/providers).
+ * Route of an agent's calls, as stored with each call. It also has the fields of its provider's schema
+ * (shared/providers).
  */
 export interface Route {
   /** Kind of the provider, such as `twilio`. */
@@ -240,9 +233,9 @@ export interface Route {
   /** Name of the account in the dial plan's `providers`. */
   provider: string;
   callingHours?: string | undefined;
-  /** Another address of the provider's API. */
+  /** Address of the provider's API, if not the default. */
   baseUrl?: string | undefined;
-  /** URL of a webhook, to which its calls are posted. */
+  /** URL to which a webhook's calls are posted. */
   url?: string;
   /** True if the provider drops a call whose id it has seen, so that a call of unknown outcome may be resent. */
   idempotent?: boolean | undefined;

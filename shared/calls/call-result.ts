@@ -1,10 +1,10 @@
 import * as z from "../lib/zod.ts";
 
 /**
- * Results of placed calls, as their provider's records tell them. `live`: it rings or is spoken. All others are ends.
- * `completed`: it was answered, as far as the provider says; `declined`: the callee refused it; `voicemail`: a machine
- * answered; `failed`: it never reached the callee; `invalid`: there is no such number; `blocked`: a carrier or a list
- * refused it; `unknown`: the provider did not tell in time, or in a word that is not known here.
+ * Results of placed calls, by their provider's records. `live`: the call rings or is in progress. All others are
+ * ends. `completed`: answered, as far as the provider says; `declined`: the callee refused; `voicemail`: a machine
+ * answered; `failed`: the call never reached the callee; `invalid`: there is no such number; `blocked`: a carrier or
+ * a list refused the call; `unknown`: the provider did not report in time, or by an unmapped word.
  */
 export const resultStatuses = [
   "live",
@@ -25,17 +25,17 @@ export const callResultSchema = z.looseObject({
   status: z.enum(resultStatuses),
   /** True if a person answered, false if a machine did; null unless the provider says. */
   human: z._default(z.nullable(z.boolean()), null),
-  /** The provider's own word for the end, from its type's table. Null if the table lacks it. */
+  /** The provider's word for the end. Null if the provider's table lacks the word. */
   word: z._default(z.nullable(z.string()), null),
   answeredAt: z._default(z.nullable(z.number()), null),
   endedAt: z._default(z.nullable(z.number()), null),
-  /** `live`: true if it was answered, though the provider does not say when. */
+  /** `live`: true if the call was answered, though the provider does not say when. */
   answered: z.optional(z.boolean()),
   /** Length of the conversation in seconds. */
   seconds: z._default(z.nullable(z.number()), null),
   /** Time at which the record was read. */
   readAt: z.optional(z.number()),
-  /** True if the provider used a word that its type's table lacks. */
+  /** True if the provider's table lacks its word. */
   unmapped: z.optional(z.boolean()),
 });
 export type CallResult = z.infer<typeof callResultSchema>;

@@ -4,25 +4,25 @@ import type { CallResult } from "./call-result.ts";
 import { requestIdOf } from "./ids.ts";
 import type { CallState } from "./states.ts";
 
-/** The backlog of the calls of unknown outcome, which sweeps look after. */
+/** The backlog of calls whose outcome is unknown, which sweeps go through. */
 export const watchBacklog = "watch";
 
-/** Beginning of the backlogs of calls under way. */
+/** Prefix of the backlogs of calls under way. */
 export const dialingPrefix = "dialing:";
 
-/** The account and the backlog that a call under way counts for. */
+/** The account, client and agent for which a call under way counts. */
 export interface DialingOf {
   account: string;
   client: string;
   agentId: string;
 }
 
-/** Names the backlog in which a call under way is counted, by its account, client and agent. */
+/** Names the backlog in which a call under way is counted. */
 export function dialingBacklogOf({ account, client, agentId }: DialingOf): string {
   return dialingPrefix + JSON.stringify([account, client, agentId]);
 }
 
-/** Returns what a backlog's name of `dialingBacklogOf` says. */
+/** Parses a name that `dialingBacklogOf` made. */
 export function parseDialingBacklog(name: string): DialingOf {
   const [account = "", client = "", agentId = ""]: string[] = JSON.parse(
     name.slice(dialingPrefix.length),
@@ -30,7 +30,10 @@ export function parseDialingBacklog(name: string): DialingOf {
   return { account, client, agentId };
 }
 
-/** Names the backlog of an account's placed calls whose results are asked for. `provider`: its name in the plan. */
+/**
+ * Names the backlog of an account's placed calls whose results are polled. `provider` is the account's name in the
+ * plan.
+ */
 export function resultsBacklogOf({ provider }: Pick<Route, "provider">): string {
   return `results:${provider}`;
 }
@@ -69,22 +72,19 @@ export interface CallRow {
    */
   dueAt: number | null;
   /**
-   * Versions of the row's claims since it last surely was not placed, oldest first. Each claim may be settled
-   * PLACED.
+   * Versions of the row's claims, oldest first, since it was last certain that no claim had placed the call. Each of
+   * them may be settled PLACED.
    */
   claims: string[];
   /** Number of claims so far. Backoff grows with it. */
   attempt: number;
-  /**
-   * True if the request was repeated to an idempotent provider: an answer may then be about the second
-   * request alone.
-   */
+  /** True if the request was repeated to an idempotent provider. An answer may then concern only the second request. */
   resent: boolean;
-  /** Time of the last claim: its request was sent then or some seconds later, if at all. */
+  /** Time of the last claim. Its request, if any, was sent within seconds. */
   claimedAt: number | null;
   /**
-   * Latest time at which the call may have been dialed, where the claims since `claimedAt` were lost when the
-   * ledger was restored. Null: the claim of `claimedAt` is the last one.
+   * Latest time at which the call may have been dialed, if a restore of the ledger lost claims after `claimedAt`.
+   * Null: none was lost.
    */
   lostUntil: number | null;
   /** Time at which the outcome first became unknown. */
@@ -93,30 +93,30 @@ export interface CallRow {
   misses: number;
   /** The call as the client posted it, so that an operator can redial it. Null once it is placed. */
   request: CallRequest | null;
-  /** Number of calls of the call's request, by which it is known whether all of them have rows. */
+  /** Number of calls of the call's request. It tells whether all of them have rows. */
   batchCalls: number;
   /** Ids of the calls that this redial replaces, the first one first. */
   ancestors: string[];
   /** Route of the last claim. */
   route: Route | null;
   providerCallId: string | null;
-  /** Result of the placed call. Null: the provider has not told, or was not asked. */
+  /** Result of the placed call. Null: not known yet, or not polled. */
   result: CallResult | null;
-  /** True if the callee asked not to be called again, as a signed callback told. */
+  /** True if a signed callback reported that the callee asked not to be called again. */
   optedOut: boolean;
-  /** The part of its context that the call's events repeat. Null: nothing. */
+  /** The part of the context that the call's events repeat. Null: nothing. */
   echo: Record<string, string> | null;
   /** Events of the call for which the plan had a receiver, oldest first. */
   events: CallEvent[];
-  /** The list in which the row stands for its events, by the receiver: see outbox-rows.ts. Null: none of them is left to tell. */
+  /** Key of the row in the index of events, by receiver (outbox-rows.ts). Null: no event is pending or exhausted. */
   deliverTo: string | null;
-  /** Time of the next try to tell one; of rows with tries used up, time of the last such event. */
+  /** Time of the next try to deliver an event; of rows with only exhausted events, time of the last one. */
   deliverAt: number | null;
   /** Id of the redial that replaces this call. */
   redialedAs: string | null;
   client: string;
   agentId: string;
-  /** Keyed hash and last two digits of the number. Nothing else of it is kept once the call is placed. */
+  /** Keyed hash and last two digits of the number. A placed call's row has nothing else of the number. */
   numberHash: string;
   numberTail: string;
   acceptedAt: number;
@@ -138,7 +138,7 @@ export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId
   return JSON.stringify([client, agentId]);
 }
 
-/** A call with the trace of its number, and what its events repeat of it, as needed for its first row. */
+/** The data of a call's first row. */
 export interface NewCall {
   call: Call;
   numberHash: string;

@@ -1,6 +1,6 @@
 /** Crockford's base32: digits and capitals without I, L, O and U, in the order of their values. */
 const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** All pairs of digits in the order of their values: an id made of pairs takes two thirds of the time. */
+/** All pairs of digits in the order of their values. Making an id of pairs takes two thirds of the time. */
 const pairs = Array.from(base32).flatMap((first) => Array.from(base32, (second) => first + second));
 const timeDigits = 10;
 const randomDigits = 13;
@@ -9,12 +9,11 @@ const requestIdDigits = timeDigits + randomDigits + callsDigits;
 const indexDigits = 5;
 
 /**
- * Creates a request's id: a ULID of 26 characters, 48 bits of time, 65 random bits and the number of its calls, which
- * `withCalls` puts in. Ids sort by acceptance and cannot be guessed.
+ * Creates a request's id: a ULID of 26 characters with 48 bits of time, 65 random bits, and 15 bits in which
+ * `withCalls` stores the number of calls. Ids sort by acceptance and cannot be guessed.
  *
  * @param now milliseconds since the epoch
- * @param randomHex at least 32 hex digits of a UUID (version 4) without its hyphens; its fixed bits are left
- * out
+ * @param randomHex at least 32 hex digits of a UUID (version 4) without hyphens; the UUID's fixed bits are not used
  */
 export function createRequestId(now: number, randomHex: string): string {
   let id = "";
@@ -31,15 +30,15 @@ export function createRequestId(now: number, randomHex: string): string {
 }
 
 /**
- * Returns a request's id with the number of its calls. Until a call of the request has a row, its id alone tells how many
- * there are: accepting writes nothing but the message.
+ * Stores the number of calls in a request's id. Accepting writes only the message, so until a call has a row, only
+ * the id tells how many calls there are.
  */
 export function withCalls(requestId: string, calls: number): string {
   const high = base32[calls >> 10] ?? "0";
   return `${requestId.slice(0, -callsDigits)}${high}${pairs[calls % pairs.length]}`;
 }
 
-/** Returns the number of calls that a request's id tells; 0 where it was made for no calls. */
+/** Returns the number of calls stored in a request's id; 0 if none was stored. */
 export function callsIn(requestId: string): number {
   let calls = 0;
   for (const digit of requestId.slice(-callsDigits)) calls = calls * 32 + base32.indexOf(digit);
@@ -49,12 +48,15 @@ export function callsIn(requestId: string): number {
 const requestIdPattern = /^[0-9A-HJKMNP-TV-Z]{26}$/i;
 const callIdPattern = /^call_([0-9A-HJKMNP-TV-Z]{26}_\d{5})$/i;
 
-/** Reads a request's id in any case: the digits of Crockford's base32 have none. Undefined: the text is no id. */
+/** Reads a request's id in upper or lower case, as Crockford's base32 does. Undefined: the text is no id. */
 export function readRequestId(text: string): string | undefined {
   return requestIdPattern.test(text) ? text.toUpperCase() : undefined;
 }
 
-/** Reads a call's id in any case. Undefined: the text is no id, and must not reach adapters, which split ids. */
+/**
+ * Reads a call's id in upper or lower case. Undefined: the text is no id, and must not reach adapters, which split
+ * ids.
+ */
 export function readCallId(text: string): string | undefined {
   const [, digits] = callIdPattern.exec(text) ?? [];
   return digits && `call_${digits.toUpperCase()}`;
@@ -79,8 +81,8 @@ export function indexOf(callId: string): number {
 }
 
 /**
- * Returns the time in the id of a request or a call, in milliseconds since the epoch. It serves searches
- * only: `acceptedAt`, which a replay may have renewed, decides whether a call has expired.
+ * Returns the time in the id of a request or a call, in milliseconds since the epoch. Only searches may use it:
+ * whether a call has expired is decided by `acceptedAt`, which a replay may have renewed.
  */
 export function timeOfId(id: string): number {
   const digits = (id.startsWith("call_") ? requestIdOf(id) : id).slice(0, timeDigits);

@@ -1,6 +1,6 @@
 /**
- * A set of indexes of a request's calls, as text: one bit an index, in base64. The ten thousand indexes of the largest
- * request take 1.7 kB, so an order that names them is one small document.
+ * Encodes a set of call indexes as base64 of one bit per index. The ten thousand indexes of the largest request take
+ * 1.7 kB, so that an order which names them is one small document.
  */
 export function toIndexSet(indexes: readonly number[], earlier = ""): string {
   const before = Buffer.from(earlier, "base64");

@@ -2,7 +2,7 @@ import type { CallResult } from "./call-result.ts";
 import { type CallRow, resultsBacklogOf } from "./call-row.ts";
 import type { Write } from "./transitions.ts";
 
-/** Reason in the history of a call whose provider has told of two ends. */
+/** Reason in the history of a call whose provider has reported two different ends. */
 export const contradicted = "result_contradicted";
 
 /** True if a call's end is known. */
@@ -11,11 +11,11 @@ export function hasEnded(result: CallResult | null | undefined): boolean {
 }
 
 /**
- * Applies what the provider tells of a placed call. The first end that it tells stays; only `unknown`, set when the
- * time for asking was over, may be replaced. Another end, told later, is noted in the history.
+ * Applies a provider's report of a placed call. The first reported end stays, except `unknown`, which is set when
+ * polling ends and may be replaced. A different later end is noted in the history.
  *
  * @param known.result undefined if there is no record yet
- * @param known.pollAt next time to ask, as long as the call has not ended
+ * @param known.pollAt next time to poll, as long as the call has not ended
  */
 export function recordResult(
   row: CallRow,
@@ -33,6 +33,6 @@ export function recordResult(
   const isEnd = result !== undefined && result.status !== "live";
   const next = { ...row, version, result: result ?? row.result };
   if (isEnd) return { ...next, backlog: null, dueAt: null, updatedAt: at };
-  // A row that a plan without results had settled joins the backlog with its first record.
+  // A row settled under a plan without `results` enters the backlog with its first record.
   return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: pollAt };
 }

@@ -4,15 +4,15 @@ import { states } from "./states.ts";
 import { enterState, toUnknown, type Write } from "./transitions.ts";
 import { minuteMs } from "../lib/units.ts";
 
-/** Facts of a restore, as far as they decide about a row. Times are milliseconds since the epoch. */
+/** Facts of a restore that decide about a row. Times are milliseconds since the epoch. */
 export interface Restored {
-  /** The time to which the ledger went back. */
+  /** Time to which the ledger was restored. */
   at: number;
-  /** The time at which dialing was held. What was due or accepted well after it was not dialed before. */
+  /** Time at which dialing was suspended. A call that was due or accepted well after it was not dialed. */
   since: number;
 }
 
-/** Tolerated difference between the clocks of an API or a dialer and of the sweep that held all dialing. */
+/** Tolerated difference between the clock of an API or a dialer and that of the sweep that suspended dialing. */
 const restoreMarginMs = minuteMs;
 
 /** True if a call that has no row may have been dialed before the ledger was restored. */
@@ -27,17 +27,17 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
   const { open, placed } = states[row.state];
   if (!open) return false;
   if (placed !== "no") return true;
-  // A row that the copy did not have may stand for one that was lost, whenever it is due: a function that stood still
-  // has written it.
+  // A row that is newer than the backup may repeat a lost row, whenever it is due: a function that stood still has
+  // written it.
   const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
-  // Nothing moves a due time forward, so a row that is due later was not due before.
+  // Due times never move to an earlier time, so a row that is due later was not due before.
   return isNew || (row.dueAt ?? 0) <= since + restoreMarginMs;
 }
 
 /**
- * Turns a row that may have been dialed in the time that was lost UNKNOWN, to be looked up in all of that time.
+ * Turns a row that may have been dialed in the lost time UNKNOWN, so that it is looked up in all of that time.
  *
- * @param route the route along which it can be looked up. Undefined: it cannot, and waits for review
+ * @param route the route along which the call can be looked up. Undefined: the call waits for review
  */
 export function recoverRow(
   row: CallRow,
@@ -52,7 +52,7 @@ export function recoverRow(
     ...toUnknown({ ...row, unknownSince: write.at }, to, write),
     route,
     claims: [...row.claims, write.version],
-    // The first claim that was lost had the next number.
+    // The first lost claim had the next number.
     attempt: row.state === "WAITING" ? row.attempt + 1 : row.attempt,
     claimedAt: Math.min(row.claimedAt ?? restore.at, restore.at),
     lostUntil: restore.since,

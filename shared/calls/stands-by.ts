@@ -1,4 +1,4 @@
-/** Names of the reasons why calls that are due stand still. The dispatcher notes one with each account. */
+/** Reasons why due calls of an account do not go. The dispatcher records one with each account. */
 export const standsByNames = [
   "paused",
   "breaker_open",
@@ -9,7 +9,7 @@ export const standsByNames = [
 ] as const;
 export type StandsBy = (typeof standsByNames)[number];
 
-/** A sentence for each, which the API's description, the console and the command line share. */
+/** A sentence for each reason, shared by the API's description, the console and the command line. */
 export const standsBy: Readonly<Record<StandsBy, string>> = {
   paused: "An operator has paused them.",
   breaker_open: "The circuit breaker is open: one call at a time probes it.",

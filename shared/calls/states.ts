@@ -19,35 +19,40 @@ export type CallState = (typeof callStates)[number];
 /** An operator's action on a call. `resolve`: the operator says whether the call was placed. */
 export type CallAction = "cancel" | "resolve" | "redial";
 
-/** All that the service decides by a call's state. */
+/** Everything that depends on a call's state, except the transitions. */
 export interface StateFacts {
-  /** The kind of backlog in which a row of the state stands while it has a due time. Null: the row has none. */
+  /** Kind of backlog that contains rows of the state while they have a due time. Null: they have none. */
   index: "backlog" | "dialing" | "watch" | "results" | null;
-  /** True if the service itself goes on with the call. What is left to a person is not open. */
+  /** True if the service itself goes on with the call. A call that is left to a person is not open. */
   open: boolean;
-  /** Answers whether a provider has taken the call. `now`: the request may be under way. */
+  /** Tells if a provider has taken the call. `now`: the request may be under way. */
   placed: "no" | "now" | "perhaps" | "yes";
-  /** True if operators look after the state. Ledgers index its rows; rows of other states are listed by time. */
+  /**
+   * True if operators look after calls in the state. Ledgers index these rows, and list those of other states by
+   * time.
+   */
   attention: boolean;
   /** Actions that an operator may take. */
   actions: readonly CallAction[];
-  /** States to which the row's last claim may settle it. Every claim may settle it PLACED, from every state. */
+  /**
+   * States to which the last claim may settle the row. In addition, every claim may settle it PLACED from every
+   * state.
+   */
   settlesTo: readonly CallState[];
-  /** Event that tells receivers that a call came into the state. */
+  /** Event of a call's entering the state. */
   event: CallEventType | null;
-  /** Level of the log line that says that a call came into the state. */
+  /** Level of the log line of a call's entering the state. */
   logLevel: LogLevel;
-  /** True if the counts of each hour have the calls that came into the state. */
+  /** True if the hourly counts include calls that entered the state. */
   counted: boolean;
   /** True if the number and the context are erased in the state. */
   erasesPayload: boolean;
-  /** Answers how a row is deleted after the retention. `alarm`: with an alarm, as nobody has resolved the call. */
+  /** Purge of a row after the retention. `alarm`: with an alarm, as nobody has resolved the call. */
   purge: "never" | "quietly" | "alarm";
 }
 
-/** Facts of each state. Whatever depends on a call's state, but for the transitions themselves, follows from them. */
 export const states: Readonly<Record<CallState, StateFacts>> = {
-  /** Waits for its due time: hours, a pause, a pace, a retry of what surely did not ring. */
+  /** Waits for its due time: calling hours, a pause, a pace, or a retry of a call that certainly did not ring. */
   WAITING: {
     index: "backlog",
     open: true,
@@ -75,7 +80,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
     erasesPayload: false,
     purge: "never",
   },
-  /** May have been placed. The provider's records are asked until they tell, or until the review. */
+  /** May have been placed. It is looked up at the provider until it is found or must be reviewed. */
   UNKNOWN: {
     index: "watch",
     open: true,
@@ -103,7 +108,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
     erasesPayload: false,
     purge: "alarm",
   },
-  /** Was taken by the provider. It has a due time while the provider is asked for its result. */
+  /** Was taken by the provider. It has a due time while its result is polled. */
   PLACED: {
     index: "results",
     open: false,
@@ -159,7 +164,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
     erasesPayload: false,
     purge: "quietly",
   },
-  /** Was replaced: an operator had another call made. `perhaps`: as of CANCELLED. */
+  /** Was replaced by another call, by an operator. `perhaps`: as for CANCELLED. */
   REDIALED: {
     index: null,
     open: false,
@@ -180,13 +185,16 @@ export function statesWhere(holds: (facts: StateFacts) => boolean): CallState[] 
   return callStates.filter((state) => holds(states[state]));
 }
 
-/** States that operators look after. Adapters keep an index of them. */
+/** States that operators look after. Adapters index them. */
 export const attentionStates: readonly CallState[] = statesWhere(({ attention }) => attention);
 
-/** Time after which a result that is due and was not asked for is no longer waited for. */
+/** Time after which a due result that was never polled is no longer waited for. */
 const resultLateMs = hourMs;
 
-/** True if nothing more will become of a call. A result that is long due is not asked for: its account is gone. */
+/**
+ * True if nothing more will happen to a call. A result that is long due is not polled any more, as its account is
+ * gone.
+ */
 export function isFinished(
   { state, dueAt }: { state: CallState; dueAt: number | null },
   now: number,

@@ -13,12 +13,11 @@ import {
 import { type CallAction, type CallState, states } from "./states.ts";
 
 /**
- * Conditions under which a row may change. Each function takes the row as read and returns the row to write,
- * or undefined if the change is not allowed. The ledger writes a row only while the version that was read
- * still stands, so a condition that held when the row was read holds when it is written.
+ * Conditions under which a row may change. Each function takes the row as read and returns the row to write, or
+ * undefined if the change is not allowed. The ledger writes a row only while its version is the one read, so a
+ * condition that held at the read holds at the write.
  *
- * The passing of time never turns DIALING into a state that dials: the claim's holder may still be about to
- * send.
+ * The passing of time never turns DIALING into a state that dials, as the claim's holder may still be about to send.
  */
 
 /** A fresh random version and the time of the write, in milliseconds since the epoch. */
@@ -34,15 +33,15 @@ export type Decided =
 
 /** Maximum time from a claim to its request. A call under an older claim is not dialed. */
 export const claimAgeMsMax = 10_000;
-/** Time left to a holder to settle after the provider's time limit, before its claim lapses. */
+/** Time after the provider's time limit in which the holder can settle before its claim lapses. */
 const settleMs = 15_000;
 
-/** Returns the time from a claim to its lapse, by the time limit of its account. */
+/** Returns the time from a claim to its lapse, by the account's `timeoutSeconds`. */
 export function claimLifeMs(timeoutSeconds: number): number {
   return claimAgeMsMax + timeoutSeconds * 1000 + settleMs;
 }
 
-/** Maximum steps in a history. Of later steps only the call's end is recorded. */
+/** Maximum steps in a history. After them only the call's end is recorded. */
 const historyStepsMax = 60;
 
 /** Applies a decision made without a claim, to a call without a row or to a WAITING row. */
@@ -84,7 +83,7 @@ export function applyClaim(
   };
 }
 
-/** Result of a claim, reported by its holder. It travels as an `outcome` message if the ledger refuses it. */
+/** Result of a claim, reported by its holder. It is sent as an `outcome` message if the ledger does not take it. */
 export const settlementSchema = z.strictObject({
   id: z.string(),
   /** Version of the claim's write. */
@@ -102,16 +101,16 @@ export const settlementSchema = z.strictObject({
   /** Present for WAITING and UNKNOWN. */
   dueAt: z.optional(z.number()),
   providerCallId: z.optional(z.string()),
-  /** PLACED: the first time at which the provider is asked for the result. Absent: it is not asked. */
+  /** PLACED: time of the first poll for the result. Absent: the result is not polled. */
   pollAt: z.optional(z.number()),
   at: z.number(),
 });
 export type Settlement = z.infer<typeof settlementSchema>;
 
 /**
- * Applies a settlement. PLACED is accepted under any of the row's claims, from any state, so that a late
- * success is never lost. Other settlements are accepted under the last claim alone, and leave a call that was
- * once resent UNKNOWN: the answer may be about the second request.
+ * Applies a settlement. PLACED is accepted under any of the row's claims, from any state, so that a late success is
+ * never lost. Other settlements are accepted only under the last claim. They leave a resent call UNKNOWN, as the
+ * answer may concern only the second request.
  */
 export function applySettlement(
   row: CallRow,
@@ -141,7 +140,7 @@ export function applySettlement(
 }
 
 /**
- * Turns a claim whose holder has not settled in time UNKNOWN, as it may have dialed. `dueAt` is the next
+ * Turns a row UNKNOWN whose holder has not settled in time, as the holder may have dialed. `dueAt` is the next
  * look-up or the review.
  */
 export function expireClaim(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
@@ -171,7 +170,7 @@ export function requireReview(
 export type OperatorAction =
   | { to: "PLACED" | "CANCELLED" }
   | { to: "CANCELLED"; reason: "client" }
-  /** Id of the call that replaces it. */
+  /** Id of the call that replaces this one. */
   | { to: "REDIALED"; redialedAs: string };
 
 /** Actions that lead to a state. */
@@ -234,13 +233,13 @@ export function enterState(
     version,
     state,
     reason,
-    // A claim, and whoever asks for a result, name the backlog themselves.
+    // Callers that claim a row or record a result set the backlog themselves.
     backlog: isWaiting ? backlogOf(row) : index === "watch" ? watchBacklog : null,
     dueAt: dueAt ?? null,
     request: erasesPayload ? null : row.request,
     updatedAt: at,
     history: isTold(row, entry) ? [...row.history, entry] : row.history,
-    // The call surely was not placed, so no earlier claim can be settled PLACED.
+    // The call certainly was not placed, so no earlier claim can be settled PLACED.
     ...(isWaiting
       ? { claims: [], resent: false, lostUntil: null, unknownSince: null, misses: 0 }
       : {}),
