@@ -10,16 +10,16 @@
  *  "Attributes": {"first_name": "Ada", "call_id": "call_…"}}
  * ```
  *
- * 200 with `ContactId`: placed. For seven days, a repeated `ClientToken` is answered with the id of the
- * contact that it has started, so a call of unknown outcome is sent again under its id (`isIdempotent`), one
- * day at most. Copies of the reference from before 2020 added that a new contact is started if the first one
- * is disconnected. The present reference does not; `idempotent: false` is for whoever will not rely on it.
+ * 200 with `ContactId`: placed. For seven days a repeated `ClientToken` gets the id of the contact that it started,
+ * so a call of unknown outcome is resent under its id (`isIdempotent`), within one day at most. Copies of the
+ * reference from before 2020 added that a new contact is started if the first one is disconnected. Today's reference
+ * does not; `idempotent: false` serves users who do not rely on it.
  *
  * The result is read by `GET /contacts/{InstanceId}/{ContactId}`
  * (https://docs.aws.amazon.com/connect/latest/APIReference/API_DescribeContact.html).
  *
- * Errors are told apart by their names, in `x-amzn-errortype` or `__type`: see `refusedBy`. A flow or instance
- * that is missing is an error of the route.
+ * Errors have names, in `x-amzn-errortype` or `__type`: see `refusedBy`. A missing flow or instance is an error of
+ * the route.
  */
 import type { CallRequest, Route } from "../calls/call-request.ts";
 import { httpsUrl } from "../lib/https-url.ts";
@@ -43,10 +43,10 @@ export function isConnectRoute(route: Route): route is ConnectRoute {
 /** Maximum size of all attributes of a contact, names and values in UTF-8. */
 const attributeBytesMax = 32_768;
 
-/** Attribute of our own, beside the context's. */
+/** Attribute that holds the call's id, beside those of the context. */
 const ownAttribute = "call_id";
 
-/** Bytes that are reserved for our own attribute: its name, and a call's id of 37 characters. */
+/** Bytes reserved for `ownAttribute`: its name and a call's id of 37 characters. */
 const ownBytesMax = 64;
 
 /** Routes of Amazon Connect, as a dial plan has them. */
@@ -60,17 +60,17 @@ export const amazonConnectRoutes = defineRoute(
       region: z
         .string()
         .check(z.regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region such as us-east-1")),
-      /** Id of the instance. It becomes part of the ARN in the dialer's policy, so nothing but an id may stand here. */
+      /** Id of the instance. It becomes a part of the ARN in the dialer's policy, so only an id is accepted. */
       instance: z.guid("must be the id of an instance, the last part of its ARN"),
       /** Id of the flow that takes the answered call. */
       flow: idText,
       /** The calling number, claimed for the instance. */
       from: phoneNumber,
-      /** False: a call of unknown outcome is not sent again under its token, and waits for a person. */
+      /** False: a call of unknown outcome is not resent under its token, but waits for a person. */
       idempotent: z._default(z.boolean(), true),
     }),
   {
-    // The default quota, of an AWS account in a region. Amazon Connect refuses what is above it and queues nothing.
+    // Default quota of an AWS account in a region. Amazon Connect refuses calls above it and queues none.
     callsPerSecond: 2,
     secrets: (_route, hasRole) => (hasRole ? [] : ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY"]),
     contextProblem,
@@ -78,7 +78,7 @@ export const amazonConnectRoutes = defineRoute(
 );
 export type ConnectRoute = z.infer<typeof amazonConnectRoutes.routeSchema>;
 
-/** Attributes may have names of some characters only, and a size together. */
+/** Attributes have a limited set of characters for names, and a limited total size. */
 function contextProblem({ context = {} }: CallRequest): string | undefined {
   const names = Object.keys(context);
   if (!names.every((name) => /^[\w-]+$/.test(name))) {
@@ -102,7 +102,8 @@ export const amazonConnect = /* @__PURE__ */ defineProvider(
     const credentialsOf = (account: string) => {
       const accessKeyId = secret(account, "ACCESS_KEY_ID") ?? "";
       const secretAccessKey = secret(account, "SECRET_ACCESS_KEY") ?? "";
-      // The secrets of an account named `aws` have the names of the role's variables, which need a token too.
+      // The secrets of an account named `aws` would have the same names as the role's variables, which also need a
+      // session token.
       const hasOwn = accessKeyId !== "" && accessKeyId !== role?.accessKeyId;
       return !hasOwn && role !== undefined ? role : { accessKeyId, secretAccessKey };
     };
@@ -154,7 +155,7 @@ function callIdIn(body: unknown): string | undefined {
 
 const errorSchema = () => z.object({ __type: z.string() });
 
-/** Statuses that the references give to refusals. Under another one a name says nothing of what was done. */
+/** Statuses of refusals in the references. Under another status, an error's name proves nothing. */
 const refusing = new Set([400, 401, 402, 403, 404, 422, 429]);
 
 function outcomeOf(answer: Answer, now: number): DialOutcome {
@@ -167,7 +168,7 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
         const errorType =
           answer.headers.get("x-amzn-errortype") ??
           z.built(errorSchema).safeParse(body).data?.["__type"];
-        // Either may have more around the name: com.example#NameException, NameException:http://example.com/.
+        // Both may have text around the name: com.example#NameException, NameException:http://example.com/.
         const name = /^(?:[^:]*#)?(\w+?)(?:Exception)?(?::.*)?$/.exec(errorType ?? "")?.[1] ?? "";
         const refusal = refusedBy.get(name);
         const words = name.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
@@ -179,11 +180,11 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
 }
 
 /**
- * Outcomes by the names of errors, those of the call's own reference and the common ones
- * (https://docs.aws.amazon.com/connect/latest/APIReference/CommonErrors.html), without `Exception`. Of
- * `DestinationNotAllowed` may be of the country, so it counts for the backlog's breaker. Of
- * `OutboundContactNotPermitted` the reference says only that the contact is not permitted: a person decides.
- * `RequestAborted` is a 400 too, and leaves open what was done before.
+ * Outcomes by the names of errors, without `Exception`: those of the request's reference and the common ones
+ * (https://docs.aws.amazon.com/connect/latest/APIReference/CommonErrors.html). `DestinationNotAllowed` may concern
+ * the country, so it counts for the backlog's breaker. Of `OutboundContactNotPermitted` the reference says only that
+ * the contact is not permitted: a person decides. `RequestAborted` is missing: it is a 400, but does not say how far
+ * the request came.
  */
 const refusedBy = /* @__PURE__ */ createTable<Refusal>(
   [{ kind: "not_placed" }, "LimitExceeded Throttling TooManyRequests"],
@@ -200,9 +201,9 @@ const refusedBy = /* @__PURE__ */ createTable<Refusal>(
 );
 
 /**
- * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). Who
- * hung up does not tell that anybody had answered: `ConnectedToSystemTimestamp`, the time of the callee's
- * answer, does. `TELECOM_UNANSWERED`: "cannot deliver the call at this time".
+ * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). A reason
+ * that names who hung up does not prove an answer. `ConnectedToSystemTimestamp`, the time of the callee's answer,
+ * does. `TELECOM_UNANSWERED`: "cannot deliver the call at this time".
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "live"],
@@ -223,7 +224,7 @@ const words = /* @__PURE__ */ createWords(
   ],
 );
 
-/** Values of `AnsweringMachineDetectionStatus`, which campaigns have alone. The others tell nothing. */
+/** Values of `AnsweringMachineDetectionStatus`, which only campaigns have. Other values tell nothing. */
 const answeredBy = /* @__PURE__ */ createAnswerers(
   "HUMAN_ANSWERED",
   "VOICEMAIL_BEEP VOICEMAIL_NO_BEEP FAX_MACHINE_DETECTED",

@@ -1,8 +1,8 @@
 import { AwsV4Signer } from "aws4fetch";
 
 /**
- * Returns a request's headers with its AWS Signature Version 4. A module of its own, as importing its library does
- * something: a bundle without the adapter is without both.
+ * Returns a request's headers with its AWS Signature Version 4. Importing aws4fetch has side effects, so it is
+ * imported in this file only: a bundle that does not use this function leaves out both.
  *
  * @param now time of the signature in milliseconds since the epoch
  */

@@ -1,20 +1,20 @@
 /**
- * Bland: `POST /v1/calls` (https://docs.bland.ai/api-v1/post/calls), with `authorization` and the account's
- * secret `BLAND_API_KEY`, which stands there alone.
+ * Bland: `POST /v1/calls` (https://docs.bland.ai/api-v1/post/calls). The header `authorization` is the account's
+ * secret `BLAND_API_KEY`, without a scheme.
  *
  * ```json
  * {"phone_number": "+12025550123", "pathway_id": "…", "from": "+12025550100",
  *  "request_data": {"first_name": "Ada"}, "metadata": {"call_id": "call_…", "attempt": "1"}}
  * ```
  *
- * 200 with `status: "success"` and `call_id`: placed, possibly only in Bland's own queue. Errors are
- * `{status: "error", message}`, in newer answers with `errors[].message`, and have no code. One status, 429,
- * says three things: see `exception`. The message is read and never repeated, as it may quote the number.
+ * 200 with `status: "success"` and `call_id`: placed, possibly only in Bland's own queue. Errors are `{status:
+ * "error", message}`, in newer answers with `errors[].message`, and have no code. Status 429 has three meanings: see
+ * `exception`. The message is read and never repeated, as it may quote the number.
  *
- * A look-up lists the calls of the day (https://docs.bland.ai/api-v1/get/calls), newest first. Its filter
- * `to_number` would put the callee's number into the address, so the rows are compared here. The example of
- * the list has no metadata, so each call to the number in that time is read by its id
- * (https://docs.bland.ai/api-v1/get/calls-id), and counts only if its metadata has our id and attempt.
+ * A look-up lists the calls of the day (https://docs.bland.ai/api-v1/get/calls), newest first. Its filter `to_number`
+ * would put the callee's number into the address, so the rows are compared here. The list's example has no metadata,
+ * so each call to the number in that period is read by its id (https://docs.bland.ai/api-v1/get/calls-id), and counts
+ * only if its metadata has our id and attempt.
  */
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
@@ -82,7 +82,7 @@ export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetc
       for (let page = 0; page < pagesMax; page++) {
         const query = new URLSearchParams({
           ...(route.from === undefined ? {} : { from_number: route.from }),
-          // The time zone of these days is not said, so a day is added on both sides.
+          // The reference names no time zone for these days, so a day is added on both sides.
           start_date: new Date(from - dayMs).toISOString().slice(0, 10),
           end_date: new Date(until + dayMs).toISOString().slice(0, 10),
           ascending: "false",
@@ -130,9 +130,9 @@ const refusedSchema = () =>
   });
 
 /**
- * Reads the message of a refusal. "Calls can only be sent every 10 seconds to the same number" and a limit of
- * calls, of the account or of new accounts, pass: such a call is sent later. A number on a blacklist is
- * refused for good. Which status an empty balance has is not said, so a 400 about it is the account's.
+ * Reads the message of a refusal. "Calls can only be sent every 10 seconds to the same number" and limits on calls,
+ * of the account or of new accounts, are temporary: such a call is sent later. A blacklisted number is refused for
+ * good. The reference names no status for an empty balance, so a 400 about the balance refuses the account.
  */
 function exception(status: number, body: unknown): DialOutcome | undefined {
   const { message, errors } = z.built(refusedSchema).safeParse(body).data ?? {};
@@ -168,7 +168,7 @@ const listSchema = () =>
     ),
   });
 
-/** Older examples of the list have a number without its country code, so one may be the end of the other. */
+/** Older examples of the list have numbers without a country code, so one number may be the end of the other. */
 function isSameNumber(listed: string | null | undefined, number: string): boolean {
   const digits = listed?.replaceAll(/\D/g, "") ?? "";
   return digits.length >= 7 && number.endsWith(digits);
@@ -182,8 +182,8 @@ function hasNeverStarted(state: string | null | undefined): boolean {
 }
 
 /**
- * Values of `status`, `queue_status` and `answered_by` (https://docs.bland.ai/api-v1/get/calls-id). What
- * `failed` and `canceled` say of an answer is not told.
+ * Values of `status`, `queue_status` and `answered_by` (https://docs.bland.ai/api-v1/get/calls-id). The reference
+ * does not say if calls that `failed` or were `canceled` may have been answered.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "new queued allocated started"],
@@ -194,7 +194,7 @@ const words = /* @__PURE__ */ createWords(
   ["unknown", "failed canceled unknown complete call_error complete_error"],
 );
 
-/** Values of `answered_by`. The others tell nothing. */
+/** Values of `answered_by`. Other values tell nothing. */
 const answeredBy = /* @__PURE__ */ createAnswerers("human", "voicemail");
 
 /** The details of a call. */
@@ -205,7 +205,7 @@ const detailsSchema = () =>
     status: optionalText(),
     queue_status: z.nullish(z.string()),
     answered_by: optionalText(),
-    /** Time at which the call was connected. `end_at` is when it would be ended at the latest. */
+    /** Time at which the call was connected. `end_at` is the latest time at which Bland would end it. */
     started_at: optionalText(),
     /** Seconds. */
     corrected_duration: z.catch(z.nullish(z.union([z.string(), z.number()])), null),
@@ -216,7 +216,7 @@ const detailsSchema = () =>
 /** The details of a call whose result is read. */
 const callSchema = () => z.extend(detailsSchema(), { call_id: z.string() });
 
-/** `completed` is ahead of `queue_status`. `answered_by` is told where the account has it enabled. */
+/** `completed` takes precedence over `queue_status`. `answered_by` is set only if enabled for the account. */
 function resultOfDetails(call: z.infer<ReturnType<typeof detailsSchema>>): ReadResult {
   const { completed, status, queue_status, answered_by, started_at } = call;
   const state = queue_status ?? "";

@@ -3,7 +3,7 @@ import * as z from "../lib/zod.ts";
 import { isE164 } from "../telephony/phone-number.ts";
 import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
 
-/** Fields of every route, beside its provider's own. */
+/** Fields that every route has beside those of its provider. */
 const fieldsOf = <Type extends string>(type: Type) => ({
   /** Name of the route's account in the dial plan's `providers`. */
   provider: z.string(),
@@ -11,40 +11,40 @@ const fieldsOf = <Type extends string>(type: Type) => ({
   type: z.literal(type),
 });
 
-/** An id or a name, of a provider or at one. */
+/** An id or a name that a provider assigned. */
 export const idText = z.string().check(z.minLength(1), z.maxLength(200));
 
 /** A calling number. */
 export const phoneNumber = z.string().check(z.refine(isE164, "must be an E.164 number"));
 
-/** Facts of a kind of provider that the API knows, beside the form of its routes and its secrets. */
+/** What the API knows of a kind of provider, beside its routes' schema and its secrets. */
 interface RouteFacts<Own extends Route> {
   /**
-   * Describes, in words for the client, why a request along this route could not carry a call's context
-   * whole, so that acceptance refuses it. Absent if any context can be carried.
+   * Describes to the client why a request along this route could not carry the whole context of a call, which the API
+   * then refuses. Absent if any context can be carried.
    */
   contextProblem?(request: CallRequest, route: Own): string | undefined;
   /**
-   * Default calls per second of an account; absent if it takes calls without a rate limit. Carriers queue
-   * calls above their rate, past all calling hours: a new account gets one per second.
+   * Default calls per second of an account. Absent: no rate limit. Carriers queue calls above their rate, past all
+   * calling hours; the default is a new account's rate.
    */
   callsPerSecond?: number;
-  /** True if its lists have calls that have ended alone, so that a look-up finds none before. */
+  /** True if the provider lists only calls that have ended, so that a look-up cannot find a live one. */
   listsEnded?: boolean;
-  /** Default of an account's `timeoutSeconds`. Absent: that of all accounts. */
+  /** Default of an account's `timeoutSeconds`. Absent: the common default. */
   timeoutSeconds?: number;
   /** Describes why a route's own times do not fit into its account's `timeoutSeconds`, or undefined. */
   timeProblem?(route: Own, timeoutSeconds: number): string | undefined;
-  /** True if an agent may be late (`isAbsent`), so that a placed call is noted for its agent. */
+  /** True if an agent may join late (`isAbsent`). A placed call is then noted for its agent. */
   hasLateAgents?: boolean;
   /**
-   * Names of the headers that sign a callback. Present if its body tells the result itself, and is verified by the
-   * dialer. Absent: a callback is a hint, and the provider's record is read.
+   * Names of the headers that sign a callback. Present if the callback's body contains the result, which the dialer
+   * verifies. Absent: a callback is a hint, upon which the provider's record is read.
    */
   callbackHeaders?: readonly string[];
 }
 
-/** One kind of provider, as the API knows it: the form of its routes in a dial plan, and the secrets it needs. */
+/** One kind of provider as the API knows it: the schema of its routes, and the names of its secrets. */
 export interface ProviderType<Own extends Route> extends RouteFacts<Own> {
   name: Own["type"];
   routeSchema: z.ZodMiniType<Own>;
@@ -62,10 +62,10 @@ interface Secrets<Own extends Route> {
 }
 
 /**
- * Defines the form of a provider's routes.
+ * Defines a provider's routes.
  *
- * @param schema makes a strict object of `fields`, which every route has, and the provider's own. It is called with the
- *   first route that is parsed: a plan has routes of few providers, and each start would build the schemas of all
+ * @param schema makes a strict object of `fields`, which every route has, and the provider's fields. It is called
+ * when the first route is parsed, so that a start does not build the schemas of providers that the plan does not use
  */
 export function defineRoute<Type extends string, Own extends Route & { type: Type }>(
   name: Type,
@@ -77,10 +77,10 @@ export function defineRoute<Type extends string, Own extends Route & { type: Typ
 }
 
 /**
- * Defines a provider's adapter, in the file of its routes. The API imports that file for the routes alone. The mark
- * `@__PURE__` at each call, and schemas that are built where they are first used, keep adapters out of its bundle.
+ * Defines a provider's adapter, in the same file as its routes. The API imports that file only for the routes. Its
+ * bundle has no adapter because each call of this function is marked `@__PURE__`, and schemas are built at first use.
  *
- * @param create makes the adapter for the provider's own routes. It throws if one of their secrets is malformed
+ * @param create makes the adapter for this provider's routes. It throws if one of their secrets is malformed
  */
 export function defineProvider<Own extends Route>(
   { name }: ProviderType<Own>,

@@ -8,10 +8,10 @@
  *  "conversation_initiation_client_data": {"dynamic_variables": {"first_name": "Ada"}, "user_id": "call_…"}}
  * ```
  *
- * 200 with `success: true`: placed. `success: false` has no published meaning. Its message may end in the SIP
- * status of the callee's side, which is read as LiveKit's is: 486 has rung. Otherwise such a call is unknown
- * and looked up. Errors have their code in `detail.code` or, older ones, `detail.status`; `quota_exceeded`
- * comes as a 401. A 404, and a field of the route that is not valid, are the agent's refusal.
+ * 200 with `success: true`: placed. `success: false` has no published meaning. Its message may end in the SIP status
+ * of the callee's side, which decides as it does for LiveKit: 486 means that the phone has rung. Otherwise such a
+ * call is unknown and looked up. Errors have their code in `detail.code` or, older ones, `detail.status`;
+ * `quota_exceeded` comes as a 401. A 404 and an invalid field of the route count as refusals of the agent.
  *
  * `sip-trunk` answers once the phone has been answered or has rung out, so the phone may ring for
  * `timeoutSeconds` less 5 s, by `telephony_call_config.ringing_timeout_secs`, which is 60 by default.
@@ -109,7 +109,7 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
           notPlaced.push(became);
         }
         const [only, ...others] = notPlaced;
-        // A conversation does not tell its attempt, so it proves something only of the first one.
+        // A conversation does not name its attempt, so it proves something only about the first one.
         const isAlone = others.length === 0 && listed.has_more !== true;
         return only !== undefined && isAlone && attempt === 1
           ? { by: "id", notPlaced: only }
@@ -123,7 +123,7 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
   },
 );
 
-/** Time that the phone may ring so that the answer still comes within the time limit, in seconds. */
+/** Maximum ringing time, in seconds, with which the answer still comes within the time limit. */
 function ringSecondsOf(timeoutSeconds: number): number {
   return Math.max(1, timeoutSeconds - 5);
 }
@@ -180,9 +180,9 @@ function outcomeOfConversation(one: Conversation): "placed" | NotPlaced | undefi
 }
 
 /**
- * Values of `status` (elevenlabs-js, GetConversationResponseModelStatus), and SIP statuses of the callee's
- * side in the error of a conversation that failed (RFC 3261, section 21; 607: RFC 8197; 608: RFC 8688). While a
- * conversation is processed, its record is not whole. An exchange answers a 5xx after the phone has rung, too.
+ * Values of `status` (elevenlabs-js, GetConversationResponseModelStatus), and SIP statuses of the callee's side in
+ * the error of a conversation that failed (RFC 3261, section 21; 607: RFC 8197; 608: RFC 8688). The record of a
+ * conversation that is `processing` is incomplete. Exchanges answer 5xx after the phone has rung, too.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "initiated in-progress processing"],
@@ -199,7 +199,7 @@ const words = /* @__PURE__ */ createWords(
 /** A conversation whose result is read. */
 const toldSchema = () => z.extend(conversationSchema(), { status: z.string() });
 
-/** A conversation tells that a machine answered only if its agent has the tool that detects mailboxes. */
+/** A conversation shows that a machine answered only if its agent has the tool that detects voicemail. */
 function resultOfConversation({ status, metadata }: Conversation): ReadResult {
   const { start_time_unix_secs, accepted_time_unix_secs, call_duration_secs } = metadata ?? {};
   const sip = status === "failed" ? sipWordIn(metadata?.error?.reason ?? "") : undefined;
@@ -210,7 +210,7 @@ function resultOfConversation({ status, metadata }: Conversation): ReadResult {
   });
 }
 
-/** Returns what a row tells, or undefined for one that failed: its record says more. */
+/** Returns the result of a row. Undefined for a failed conversation, whose record says more. */
 function resultOfRow(row: z.infer<ReturnType<typeof rowSchema>>): ReadResult | undefined {
   const { status, start_time_unix_secs, call_duration_secs, tool_names } = row;
   if (status === "failed") return undefined;

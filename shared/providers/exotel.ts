@@ -1,22 +1,24 @@
 /**
  * Exotel: `POST /v1/Accounts/{sid}/Calls/connect.json`, form-encoded, Basic authentication
- * (https://developer.exotel.com/docs/voice-v1/api-reference/connect-to-flow). It calls `From`, which is the callee, and
- * connects whoever answers with a call flow. Secrets: `EXOTEL_ACCOUNT_SID`, `EXOTEL_API_KEY` and `EXOTEL_API_TOKEN`.
+ * (https://developer.exotel.com/docs/voice-v1/api-reference/connect-to-flow). It calls `From`, which is the callee,
+ * and connects the answered call with a call flow. Secrets: `EXOTEL_ACCOUNT_SID`, `EXOTEL_API_KEY` and
+ * `EXOTEL_API_TOKEN`.
  *
  * ```
  * From=+919876543210&CallerId=08047091234&Url=http://my.exotel.com/{sid}/exoml/start_voice/926&CallType=trans
  *   &CustomField=call_…
  * ```
  *
- * `CustomField` has at most 128 characters, which the call's id takes: a context cannot be carried. The flow gives it to
- * the user's server.
+ * `CustomField` holds at most 128 characters. It carries the call's id, so no context can be carried. The flow passes
+ * it to the user's server.
  *
- * 200 with `Call.Sid`: placed. Exotel answers once the operator has the call, and tries other operators until then, so
- * an answer can take long. It says that a 500 or 504 was never placed; they stay unknown, as a gateway's answer proves
- * nothing. Errors are `{RestException: {Status, Message, Code}}`: see `exception`. The message may quote the number.
+ * 200 with `Call.Sid`: placed. Exotel answers once a carrier has taken the call, and tries other carriers until then,
+ * so an answer can take long. Exotel says that a call with 500 or 504 was never placed; it stays unknown here, as a
+ * gateway's answer proves nothing. Errors are `{RestException: {Status, Message, Code}}`: see `exception`. The
+ * message may quote the number.
  *
- * No list repeats `CustomField`, so a look-up finds calls by number and time, of those that have ended: the list leaves
- * out the others (https://developer.exotel.com/api/call-details-bulk).
+ * No list repeats `CustomField`, so a look-up finds calls by number and time. The list has only calls that have ended
+ * (https://developer.exotel.com/api/call-details-bulk).
  */
 import type { Send } from "../lib/http-client.ts";
 import { httpsUrl } from "../lib/https-url.ts";
@@ -106,9 +108,9 @@ export const exotel = /* @__PURE__ */ defineProvider(exotelRoutes, ({ secret, fe
 });
 
 /**
- * Returns the fields of a call's callbacks. Without `StatusCallbackEvents` Exotel tells of the end alone.
+ * Returns the fields of a call's callbacks. Without `StatusCallbackEvents` Exotel reports only the end.
  *
- * @param tellsAnswer true if Exotel is to tell of the answer, too
+ * @param tellsAnswer true if Exotel is to report the answer, too
  */
 function callbackFields(
   callbackUrl: string | undefined,
@@ -133,8 +135,9 @@ const errorSchema = () => z.object({ RestException: z.object({ Message: z.nullis
 
 /**
  * Returns the outcome of an error if it says more than its status. A number on India's registry of people who want no
- * calls (NDNC) is refused with 403, as is a suspended account (https://developer.exotel.com/docs/references/error-codes).
- * The address of a 404 names nothing but the account.
+ * calls (NDNC) is refused with 403, as is a suspended account
+ * (https://developer.exotel.com/docs/references/error-codes). The request's address names only the account, so a 404
+ * refuses the account.
  */
 function exception(status: number, body: unknown): DialOutcome | undefined {
   const error = z.built(errorSchema).safeParse(body).data?.RestException;
@@ -145,7 +148,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
     : undefined;
 }
 
-/** A call as Exotel reads and lists it. Times have no zone, and the reference names none. */
+/** A call in Exotel's records. Times have no zone, and the reference names none. */
 const callSchema = () =>
   z.object({
     Sid: idText,
@@ -157,14 +160,14 @@ const callSchema = () =>
     Direction: optionalText(),
     Status: optionalText(),
     DateCreated: optionalText(),
-    /** Seconds, which come up to five minutes after the end. */
+    /** Seconds. Set up to five minutes after the end. */
     Duration: z.catch(z.nullish(z.union([z.string(), z.number()])), null),
   });
 type ExotelCall = z.infer<ReturnType<typeof callSchema>>;
 
 const recordSchema = () => z.object({ Call: callSchema() });
 const nextSchema = () => z.object({ NextPageUri: z.nullish(z.string()) });
-/** A page of the list. Where its cursor stands is not in the reference's text. */
+/** A page of the list. The reference does not say which field has the cursor. */
 const pageSchema = () =>
   z.object({
     Metadata: z.nullish(nextSchema()),
@@ -177,10 +180,10 @@ const pageCalls = 100;
 /** Maximum pages of each period that a look-up reads. */
 const pagesMax = 10;
 
-/** Hours by which times can be ahead of UTC: those of India and Singapore, where Exotel's servers are, and UTC's own. */
+/** Possible offsets of Exotel's times from UTC: India's and Singapore's, where its servers are, and none. */
 const zoneHours = [5.5, 8, 0];
 
-/** Returns a time in the form of the reference. */
+/** Formats a time as the reference does. */
 function timeText(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace("T", " ");
 }
@@ -229,25 +232,25 @@ async function findCall(
       const page = readPage(await ask(send, url + pathOf(created, paging, after), { headers }));
       for (const call of page.rows) {
         if (!isSameNumber(call.From, number) || !isOwn(call, ownNumber)) continue;
-        // A row of which nothing tells the time or the direction may be anybody's.
+        // A row without a time or a direction may be any call, also ours.
         if (!call.DateCreated || !call.Direction) return undefined;
         const isThen = call.DateCreated >= start && call.DateCreated <= end;
         if (isThen && call.Direction === ours) found.add(call.Sid);
       }
       after = page.next;
-      // A full page without a cursor may have been cut.
+      // A full page without a cursor may be incomplete.
       if (after === undefined && page.rows.length >= pageCalls) return undefined;
     }
   }
   return { by: "number", providerCallIds: [...found] };
 }
 
-/** True unless a call is another's leg, or from another ExoPhone. */
+/** True unless the call is a second leg, or from another ExoPhone. */
 function isOwn({ ParentCallSid, PhoneNumberSid }: ExotelCall, ownNumber: string): boolean {
   return !ParentCallSid && (!PhoneNumberSid || isSameNumber(PhoneNumberSid, ownNumber));
 }
 
-/** Compares numbers, of which either may be without its country code, and with the zero of long-distance calls. */
+/** Compares two numbers, either of which may lack its country code and may begin with the trunk prefix 0. */
 function isSameNumber(listed: string | null | undefined, number: string): boolean {
   const one = nationalDigits(listed ?? "");
   const other = nationalDigits(number);
@@ -267,7 +270,7 @@ const words = /* @__PURE__ */ createWords(
   ["failed", "failed canceled"],
 );
 
-/** `in-progress` is told while the phone rings, too. Times are left out, as their zone is not known. */
+/** Exotel says `in-progress` also while the phone rings. Times are left out, as their zone is unknown. */
 function resultOfCall({ Status, Duration }: ExotelCall): ReadResult {
   return resultOf(words, { word: Status, seconds: Duration });
 }
@@ -275,7 +278,7 @@ function resultOfCall({ Status, Duration }: ExotelCall): ReadResult {
 const list: ListType<ExotelCall> = {
   rowsMax: pageCalls,
   ask(from, limit, next) {
-    // All zones are ahead of UTC or in it, so no call since then is missed. The newest come first.
+    // All possible offsets are zero or ahead of UTC, so no later call is missed. The newest calls come first.
     return { path: pathOf(`gte:${timeText(from)}`, { PageSize: String(limit) }, next) };
   },
   read: readPage,

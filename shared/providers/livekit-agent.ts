@@ -5,12 +5,12 @@ import { ask } from "./provider-http.ts";
 import type { DialOutcome } from "./provider.ts";
 
 /**
- * Waits before each look for the agent, in milliseconds; the last one repeats. A worker that is there takes a job
- * within some ms, and one that must start first within 10 to 20 s.
+ * Waits before each look for the agent, in milliseconds; the last one repeats. A running worker takes a job within
+ * milliseconds, one that must start within 10 to 20 s.
  */
 const agentWaitsMs = [0, 250, 500, 750, 1000, 1500];
 
-/** Parts `timeoutSeconds` among dispatch, the agent's arrival and the call, in whole milliseconds. */
+/** Divides `timeoutSeconds` between dispatch, the agent's arrival and the call, in whole milliseconds. */
 export function splitTime(timeoutSeconds: number, agentWaitSeconds: number) {
   const all = timeoutSeconds * 1000;
   const agent = Math.min(agentWaitSeconds * 1000, Math.round((all * 2) / 3));
@@ -59,13 +59,13 @@ const listSchema = () =>
     agentDispatches: z.optional(dispatchesSchema()),
   });
 
-/** Statuses of a job that an agent has taken. It may be without one, as JS_PENDING is the default. */
+/** Statuses of a job that an agent has taken. JSON omits JS_PENDING, as it is the default. */
 const underWay = new Set<unknown>([undefined, 0, 1, "JS_PENDING", "JS_RUNNING"]);
 
 /** Kinds of a participant that is an agent (livekit/protocol, livekit_models.proto). */
 const agentKinds = new Set<unknown>(["AGENT", 4]);
 
-/** The API of a project's rooms, and the time for one look at a room. */
+/** The API of a project's rooms, and the time limit of one look at a room. */
 interface RoomApi {
   baseUrl: string;
   headers: Record<string, string>;

@@ -1,4 +1,4 @@
-/** Events of a LiveKit project's webhook, of which one tells the end of a call. */
+/** Events of a LiveKit project's webhook. One of them reports the end of a call. */
 import { hash } from "node:crypto";
 import { jwtVerify } from "jose";
 import * as z from "../lib/zod.ts";
@@ -6,10 +6,10 @@ import { createWords, resultOf } from "./provider-records.ts";
 import type { SignedCallback, ToldResult } from "./provider.ts";
 
 /**
- * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto), and SIP statuses of the callee's side. A callee
- * who was never connected has one of the `USER_` reasons, so that one who left was on the phone. `USER_REJECTED` also
- * stands for a busy phone, a number that does not exist and a trunk that refuses us (livekit/sip, errors.go), so it
- * tells nothing. The others tell nothing of an answer.
+ * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto), and SIP statuses of the callee's side. A
+ * callee who was never connected has one of the `USER_` reasons, so a callee with another reason had answered.
+ * `USER_REJECTED` also stands for a busy phone, a number that does not exist and a trunk that refuses us
+ * (livekit/sip, errors.go), so it tells nothing. Nor do the reasons that are not listed here.
  */
 const words = /* @__PURE__ */ createWords(
   ["completed", "CLIENT_INITIATED"],
@@ -73,7 +73,7 @@ export async function readLiveKitCallback(
     if (!isEnd || id === undefined) return { kind: "other" };
     const { disconnectReason, attributes } = participant;
     const isAnswered = attributes?.["sip.callStatus"] === "active";
-    // Users have seen this attribute; LiveKit's reference has none for the status.
+    // Users have reported this attribute. LiveKit's reference has none for the status.
     const sip = `sip_${attributes?.["sip.callStatusCode"] ?? ""}`;
     const saysMore = !isAnswered && disconnectReason !== "CLIENT_INITIATED" && words.has(sip);
     const result = resultOf(words, {

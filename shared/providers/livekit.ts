@@ -1,7 +1,7 @@
 /**
- * LiveKit, by three requests (https://docs.livekit.io/sip/outbound-calls): the agent is dispatched to a room,
- * seen to have come, and the callee is called into it. The room is named by the call's id and attempt, so that
- * a later attempt never meets the agent of one that was not placed. Secrets: `LIVEKIT_API_KEY` and
+ * LiveKit, by three requests (https://docs.livekit.io/sip/outbound-calls): the agent is dispatched to a room, the
+ * adapter waits until it has come, and the callee is called into the room. The room is named by the call's id and
+ * attempt, so that a later attempt never meets the agent of one that was not placed. Secrets: `LIVEKIT_API_KEY` and
  * `LIVEKIT_API_SECRET`, which sign a token for each request.
  *
  * ```json
@@ -14,21 +14,22 @@
  *  "participant_attributes": {"call_id": "call_…"}, "hide_phone_number": true}
  * ```
  *
- * The dispatch succeeds although no worker has the agent's name, and the callee would then hear silence. So
- * the callee is called only once the dispatch has a job (livekit/protocol, livekit_agent_dispatch.proto) or
- * an agent is in the room. Otherwise nobody was called, and the route's agent is at fault.
+ * A dispatch succeeds even if no worker has the agent's name, and the callee would then hear silence. So the callee
+ * is called only once the dispatch has a job (livekit/protocol, livekit_agent_dispatch.proto) or an agent is in the
+ * room. Otherwise nobody is called, and the route's agent is at fault.
  *
- * Seconds may lie between the first request and the third, so orders, hours and expiry are looked at again before it.
+ * The third request may follow the first by seconds, so controls, hours and expiry are checked again before it.
  *
- * An agent on a small plan has shut down and joins after 10 to 20 s, so it is waited for `agentWaitSeconds`, at
- * most two thirds of `timeoutSeconds`. Of the rest the dispatch may take a third, the call two thirds. The token
- * of the dispatch grants `roomCreate`: servers that create no rooms by themselves create it then
- * (livekit/livekit d12367500). 200 with `sip_call_id`: placed. An agent dispatched for a call that was then not placed waits in an empty room,
- * and should leave if nobody joins. LiveKit accepts 64,000 bytes of metadata, more than a context can fill.
+ * An agent on a small plan shuts down between calls and joins after 10 to 20 s, so the adapter waits up to
+ * `agentWaitSeconds` for it, and at most two thirds of `timeoutSeconds`. Of the rest the dispatch may take a third,
+ * the call two thirds. The token of the dispatch grants `roomCreate`, with which servers that create no rooms
+ * automatically create this one (livekit/livekit d12367500). 200 with `sip_call_id`: placed. An agent dispatched for
+ * a call that was then not placed waits in an empty room, and should leave if nobody joins. LiveKit accepts 64,000
+ * bytes of metadata, more than a context can fill.
  *
- * `X-Livekit-Request-Id` names the request to LiveKit, which drops a second one of the same name
- * (livekit/livekit, pkg/service/requestid.go). It guards against what repeats requests on the way. Nothing here
- * relies on it: no version of the server promises how long it remembers.
+ * `X-Livekit-Request-Id` names the request to LiveKit, which drops a second one of the same name (livekit/livekit,
+ * pkg/service/requestid.go). It guards against proxies that repeat requests. Nothing here relies on it, as no version
+ * of the server promises how long it remembers names.
  *
  * Errors are Twirp's, `{code, msg, meta}`. Their code counts: `meta.sip_status_code` means that the callee's
  * side has answered, so a 429 with 486 is a busy phone that has rung and no limit of the account
@@ -59,7 +60,7 @@ export const livekitRoutes = defineRoute(
       agent: idText,
       /** Id of the outbound SIP trunk. */
       trunk: idText,
-      /** Longest time for which the agent is waited for: a part of the account's `timeoutSeconds`. */
+      /** Maximum wait for the agent, as a part of the account's `timeoutSeconds`. */
       agentWaitSeconds: z._default(z.int().check(z.minimum(5), z.maximum(60)), 20),
     }),
   {
@@ -155,16 +156,15 @@ function signToken(
     .sign(apiSecret);
 }
 
-/** Where an agent is dispatched to, and the time that its dispatch and its arrival may take. */
+/** The room to which an agent is dispatched, and the time limits of dispatch and arrival. */
 interface Dispatch {
   room: string;
   route: LiveKitRoute;
-  /** Returns the headers of a request that needs these grants. */
   headersFor(account: string, grants: Record<string, object>): Promise<Record<string, string>>;
   seconds: { dispatch: number; agent: number };
 }
 
-/** Dispatches the agent to the room and waits for it. Returns the outcome if none came, undefined if one did. */
+/** Dispatches the agent to the room and waits for it. Returns undefined if an agent came, otherwise the outcome. */
 async function bringAgent(
   call: Call,
   { room, route, headersFor, seconds }: Dispatch,
@@ -185,7 +185,7 @@ async function bringAgent(
   return findAgentAbsence(room, { baseUrl, headers, timeoutSeconds: seconds.agent }, fetch);
 }
 
-/** Returns what the agent is told of its call. */
+/** Returns the metadata that the agent gets. */
 function metadataOf({ id, request: { agent_id, context = {} } }: Call): string {
   return JSON.stringify({ call_id: id, agent_id, context });
 }
@@ -203,9 +203,8 @@ function dispatchIdIn(body: unknown): string | undefined {
 }
 
 /**
- * Returns the outcome of a dispatch that failed, undefined if it succeeded. A server that does not know the
- * request, or sends it elsewhere, is no LiveKit server or one without dispatches: the account's `baseUrl` is
- * wrong.
+ * Returns the outcome of a failed dispatch; undefined if it succeeded. A server that does not know the request, or
+ * redirects it, is not LiveKit or does not support dispatches: the account's `baseUrl` is wrong.
  */
 function refusalOfDispatch(answer: Answer, now: number): DialOutcome | undefined {
   const outcome = toOutcome(answer, { callIdIn: dispatchIdIn, exception }, now);
@@ -219,7 +218,7 @@ function refusalOfDispatch(answer: Answer, now: number): DialOutcome | undefined
     : notDispatched(outcome);
 }
 
-/** The second request places the call, so nobody is called if the first one fails. */
+/** The outcome of a failed first request: surely nobody was called, as a later request places the call. */
 function notDispatched(outcome: DialOutcome): DialOutcome {
   if (outcome.kind !== "unknown") return outcome;
   return { kind: "not_placed", code: `dispatch_${outcome.code}` };
@@ -252,7 +251,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
     return outcome.kind === "placed" || status <= 404 ? outcome : { ...outcome, kind: "unknown" };
   }
   if (/\bsip status\b/i.test(error.msg)) return { kind: "unknown", code: "sip" };
-  // The trunk's numbers are looked at before anything is sent to the carrier (livekit/protocol, rpc/sip.go).
+  // LiveKit checks the trunk's numbers before it sends anything to the carrier (livekit/protocol, rpc/sip.go).
   if (error.code === "failed_precondition" && status === 412 && noNumbers.test(error.msg)) {
     return { kind: "route_refused", code: "livekit_no_numbers" };
   }
@@ -263,9 +262,9 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
 const noNumbers = /^no numbers on outbound trunk\b/i;
 
 /**
- * Twirp's codes by which a request is refused before it acts, each with its HTTP status (twitchtv/twirp,
- * errors.go). An unknown trunk is `not_found`. A code under another status was not written by LiveKit. So is a
- * SIP status that means a refusal: sip.go gives those 400 to 404.
+ * Twirp's codes by which a request is refused before it acts, each with its HTTP status (twitchtv/twirp, errors.go).
+ * An unknown trunk is `not_found`. A code under another status does not come from LiveKit, nor does one of a refusing
+ * SIP status, which sip.go answers with 400 to 404.
  */
 const refusals = /* @__PURE__ */ createTable<
   "not_placed" | "account_refused" | "rejected" | "route_refused"

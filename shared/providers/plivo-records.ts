@@ -11,7 +11,7 @@ import {
   resultOf,
 } from "./provider-records.ts";
 
-/** An account's address of calls, and the headers of every request to it. */
+/** The URL of an account's calls, and the headers of every request to it. */
 interface Api {
   url: string;
   headers: Record<string, string>;
@@ -25,7 +25,7 @@ interface Sought {
   until: number;
 }
 
-/** A call that has ended. Plivo tells nothing of others here. */
+/** A call that has ended. The list has no others. */
 const callSchema = () =>
   z.object({
     call_uuid: idText,
@@ -69,8 +69,8 @@ function readPage(answer: unknown): { rows: PlivoCall[]; next?: string | undefin
 }
 
 /**
- * Lists the calls to a number in a period, of those in progress and of those that have ended. The calls in progress come
- * first: one that ends meanwhile is in the second list. Undefined if one of them may be of another time.
+ * Lists the calls to a number in a period: first those in progress, then those that have ended, so that a call which
+ * ends meanwhile is in the second list. Undefined if the time of a call is not certain.
  */
 export async function findCall(
   sought: Sought,
@@ -89,7 +89,7 @@ const liveSchema = () =>
     direction: optionalText(),
     from: optionalText(),
     to: optionalText(),
-    /** Id that the request was answered with, which is the call's too (github.com/plivo/plivo-python/issues/44). */
+    /** Id with which the request was answered. It is the call's id, too (github.com/plivo/plivo-python/issues/44). */
     request_uuid: optionalText(),
     session_start: optionalText(),
   });
@@ -110,7 +110,8 @@ async function findLive(
   for (const id of ids) {
     const answer = await askLive(id, { url, headers }, send);
     const { to, request_uuid, session_start } = answer ?? {};
-    // A second leg has no request of its own. A time without a zone is in UTC, or found in the other list later.
+    // A second leg has no request id. A time without a zone is taken for UTC; if that is wrong, the call is found
+    // later, in the other list.
     const startedAt = Date.parse(zoned(session_start, "Z") ?? "");
     const isOfThen = startedAt >= from - 1000 && startedAt <= until;
     if (digitsIn(to) === number && request_uuid && isOfThen) found.push(request_uuid);
@@ -118,7 +119,7 @@ async function findLive(
   return found;
 }
 
-/** Reads a call in progress. Undefined if it has ended, or is none. */
+/** Reads a call in progress. Undefined if it has ended or does not exist. */
 async function askLive(id: string, { url, headers }: Api, send: Send) {
   const address = `${url}${encodeURIComponent(id)}/?status=live`;
   return z.built(liveSchema).safeParse(await ask(send, address, { headers, isById: true })).data;
@@ -153,7 +154,7 @@ function digitsIn(number: string | null | undefined): string | undefined {
 }
 
 /**
- * Returns a time such as `2022-06-28 19:39:05+05:30` in the form of ISO 8601, undefined if it has no zone.
+ * Converts a time such as `2022-06-28 19:39:05+05:30` to ISO 8601. Undefined if it has no zone.
  *
  * @param zone zone of a time without one
  */
@@ -186,7 +187,7 @@ const words = /* @__PURE__ */ createWords(
 /** `Machine Detected`, of calls with `machine_detection: hangup`. */
 const machineDetected = "9100";
 
-/** A call's times have a zone in the reference's examples. One without is left out. */
+/** The times of the reference's examples have a zone. Times without one are left out. */
 function resultOfCall(call: PlivoCall): ReadResult {
   const { answer_time, end_time, bill_duration, hangup_cause_code } = call;
   const word = hangup_cause_code == null ? null : String(hangup_cause_code);
@@ -199,7 +200,7 @@ function resultOfCall(call: PlivoCall): ReadResult {
   });
 }
 
-/** Reads the record of a call, or sees whether it is in progress. */
+/** Reads the record of a call that is in progress or has ended. */
 export async function readCall(
   { providerCallId }: PlacedCall,
   api: Api,

@@ -6,13 +6,13 @@
  * {"from": "12025550100", "to": "12025550123", "answer_url": "https://…?call_id=call_…", "ring_timeout": 60}
  * ```
  *
- * Numbers have no `+`, and a `<` in `to` would begin another number. The XML for an answered call comes from the user's
- * own URL, so no context can be carried.
+ * Numbers have no `+`, and a `<` in `to` would begin another number. The XML for an answered call comes from the
+ * user's URL, so no context can be carried.
  *
- * 201 with `request_uuid`: placed, possibly only in Plivo's own queue, where calls above the account's calls per second
- * wait (support.plivo.com, Calls per Second). Errors are `{api_id, error}` without a code: see `exception`. The text is
- * read and never repeated, as it may quote the number. Plivo's own SDK repeats a POST after a 5xx, twice; nothing does
- * so here.
+ * 201 with `request_uuid`: placed, possibly only in Plivo's own queue, where calls above the account's calls per
+ * second wait (support.plivo.com, Calls per Second). Errors are `{api_id, error}` without a code: see `exception`.
+ * The text is read and never repeated, as it may quote the number. Plivo's SDK repeats a POST twice after a 5xx. This
+ * adapter repeats nothing.
  *
  * No field of a call can hold an id of ours, so a look-up finds calls by number and time: those in progress, and those
  * that have ended. A call that waits in the queue is in neither list.
@@ -41,7 +41,7 @@ export const plivoRoutes = defineRoute(
       machineDetection: z.optional(z.enum(["true", "hangup"])),
       /** `ring_timeout`: longest time for which the phone rings. */
       ringSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(600))),
-      /** True to have a call's end told here, instead of to `answerUrl`. */
+      /** True to have Plivo report a call's end to this service instead of to `answerUrl`. */
       callbacks: z.optional(z.boolean()),
     }),
   {
@@ -113,8 +113,8 @@ const errorSchema = () => z.object({ api_id: z.string(), error: z.string() });
 
 /**
  * Returns the outcome of an error if it says more than its status (https://docs.plivo.com/docs/voice/api/overview). A
- * 404 is about the account's id or a calling number that is not its own. A 403 is about the destination's country
- * (Geo Permissions), or about the account, and only its text can tell which.
+ * 404 concerns the account's id, or a calling number of another account. A 403 concerns the destination's country
+ * (Geo Permissions) or the account, which only its text distinguishes.
  */
 function exception(status: number, body: unknown): DialOutcome | undefined {
   const error = z.built(errorSchema).safeParse(body).data?.error;

@@ -1,14 +1,14 @@
 import type { DialOutcome } from "./provider.ts";
 import { type Send, Withheld } from "../lib/http-client.ts";
 
-/** Maximum size of a provider's answer to a call that is read, as it may repeat the call's context. */
+/** Maximum bytes read of the answer to a call, which may repeat the call's context. */
 const answerBytesMax = 1024 * 1024;
-/** Maximum size of a provider's list of calls that is read. */
+/** Maximum bytes read of a list of calls. */
 const listBytesMax = 4 * 1024 * 1024;
 /** Time limit of each request of a look-up. */
 const lookUpSecondsMax = 10;
 
-/** Thrown where an answer to a look-up exceeds 4 MiB. A smaller page of the list may fit. */
+/** An answer to a query exceeds 4 MiB. A smaller page of the list may fit. */
 export class AnswerTooLong extends Error {}
 
 /** An answer from a provider, as far as it could be read in time. */
@@ -19,16 +19,15 @@ export interface Answer {
   text: string | undefined;
 }
 
-/** A request that places a call, beside its body. */
+/** Headers and time limit of a request that places a call. */
 interface Posted {
   headers: Record<string, string>;
   timeoutSeconds: number;
 }
 
 /**
- * Sends exactly one POST, or a request of another `method`: follows no redirect, repeats nothing. Creating a
- * call is not idempotent at almost any provider, so once a request may have left, only its answer tells the
- * outcome.
+ * Sends exactly one POST, or a request of another `method`: follows no redirect, repeats nothing. Almost no provider
+ * creates calls idempotently, so once a request may have left, only its answer tells the outcome.
  *
  * @returns the answer, or the outcome if none came
  * @throws Withheld if the request did not leave
@@ -43,7 +42,7 @@ export async function post(
       method: "POST",
       ...request,
       redirect: "manual",
-      signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // whole ms, as it throws otherwise
+      signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // throws unless the milliseconds are whole
     });
     const text = await readAtMost(response, answerBytesMax).catch(() => undefined);
     return { status: response.status, headers: response.headers, text };
@@ -65,21 +64,21 @@ export function postJson(
   });
 }
 
-/** Statuses by which a provider has no record of that id, or will not take it for one of its own. */
+/** Statuses of a query by id that mean: there is no such record, or it is no id of this provider. */
 const missingById = new Set([400, 404, 410, 422]);
 
 /** A request for a provider's records. */
 interface Query {
   headers: Record<string, string>;
-  /** Filters, where they are posted. */
+  /** Filters, if the provider takes them by POST. */
   json?: unknown;
-  /** True if one record is asked for: by 400, 410 and 422 there is none either. */
+  /** True if one record is queried by its id. Then 400, 410 and 422 also mean that there is none. */
   isById?: boolean;
   timeoutSeconds?: number;
 }
 
 /**
- * Queries a provider's records: by GET, or by POST of `json` if its filters are sent that way.
+ * Queries a provider's records by GET, or by POST of `json` if that is given.
  *
  * @returns undefined if the provider has no such record (404)
  * @throws an Error without the address if the answer cannot be read; AnswerTooLong if it exceeds 4 MiB
@@ -94,7 +93,7 @@ export async function ask(
     ...body,
     headers: json === undefined ? headers : { ...headers, "content-type": "application/json" },
     redirect: "manual",
-    signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // whole ms, as it throws otherwise
+    signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // throws unless the milliseconds are whole
   });
   const text = await readAtMost(response, listBytesMax);
   const { status } = response;
@@ -105,8 +104,8 @@ export async function ask(
 }
 
 /**
- * Returns the outcome of a status code for which the provider's own reference says nothing else. The caller
- * handles 2xx. Unlisted codes are unknown: a redirect may lead to the page after a placed call.
+ * Returns the outcome of a status code, for providers whose reference does not say otherwise. The caller handles 2xx.
+ * Unlisted codes are unknown: a redirect may lead to the page after a placed call.
  */
 export function toStatusOutcome({ status, headers }: Answer, now: number): DialOutcome {
   const code = `http_${status}`;
@@ -131,13 +130,13 @@ export function toStatusOutcome({ status, headers }: Answer, now: number): DialO
 interface JsonReading {
   /** Finds the provider's id of the call in the body of a 2xx. */
   callIdIn(body: unknown): string | undefined;
-  /** Returns this provider's meaning of an answer if it differs from the status. */
+  /** Returns the outcome of an answer if it differs from that of its status. */
   exception?(status: number, body: unknown): DialOutcome | undefined;
 }
 
 /**
- * Returns the outcome of a JSON answer: placed for a 2xx that names the call, unknown for a 2xx that cannot
- * be read, otherwise by the status. The outcome of a request that was not answered is returned as it is.
+ * Returns the outcome of a JSON answer: placed for a 2xx that names the call, unknown for a 2xx that cannot be read,
+ * otherwise by the status. The outcome of an unanswered request is returned unchanged.
  */
 export function toOutcome(
   answer: Answer | DialOutcome,
@@ -168,8 +167,8 @@ function jsonIn(text: string | undefined): unknown {
 }
 
 /**
- * Returns `Retry-After` in seconds, at least 1, from either of its forms (RFC 9110, section 10.2.3). A zero,
- * a past date (as of a clock that runs behind) or any other value yields undefined, and backoff decides.
+ * Returns `Retry-After` in seconds, at least 1, from either of its forms (RFC 9110, section 10.2.3). Zero, a past
+ * date (of a clock that runs behind) and other values yield undefined, and backoff decides.
  */
 export function retryAfterSeconds(headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after")?.trim();
@@ -182,8 +181,8 @@ export function retryAfterSeconds(headers: Headers, now: number): number | undef
 }
 
 /**
- * Errors of a system call that occur before any part of the request has left, if the call is one that makes a
- * connection. A connection that stood reports an unreachable host when it breaks, by the same codes.
+ * Errors of a system call that makes a connection, before any part of the request has left. An open connection that
+ * breaks because the host is unreachable has the same codes, so the system call matters.
  */
 const notConnected = new Set([
   "ECONNREFUSED",
@@ -194,7 +193,7 @@ const notConnected = new Set([
   "ETIMEDOUT",
 ]);
 const connecting = new Set<unknown>(["connect", "getaddrinfo"]);
-/** Errors of Node's own that occur before any part of the request has left. */
+/** Errors of Node, not of the system, before any part of the request has left. */
 const nothingLeft = new Set([
   "CONNECT_TIMEOUT",
   // TLS: the certificate was refused before the request was written.
@@ -209,9 +208,8 @@ const nothingLeft = new Set([
 ]);
 
 /**
- * Returns the outcome of a thrown error. Node gives the reason in `cause.code`. A Worker's errors do not
- * distinguish a refused connection from one that broke after the request was read, so there every thrown
- * error is unknown.
+ * Returns the outcome of a thrown error. Node gives the reason in `cause.code`. A Worker's errors do not distinguish
+ * a refused connection from one that broke after the request was read, so on Workers every thrown error is unknown.
  */
 function outcomeOfThrown(error: unknown): DialOutcome {
   if (error instanceof Withheld) throw error;
@@ -224,7 +222,7 @@ function outcomeOfThrown(error: unknown): DialOutcome {
   return { kind: "unknown", code: timedOut ? "time_out" : "connection_broken" };
 }
 
-/** True if no connection came about, to any of the host's addresses if several were tried. */
+/** True if no connection was made to any of the host's addresses. */
 function hasNotConnected(cause: unknown): boolean {
   if (cause instanceof AggregateError) {
     return cause.errors.length > 0 && cause.errors.every(hasNotConnected);
@@ -256,14 +254,14 @@ async function readAtMost(response: Response, bytesMax: number): Promise<string 
   }
 }
 
-/** Makes a table of what a provider's words mean: each row is a meaning and the words that have it, parted by spaces. */
+/** Makes a table of what a provider's words mean. Each row is a meaning and its words, separated by spaces. */
 export function createTable<Meaning>(...rows: [Meaning, string][]): ReadonlyMap<string, Meaning> {
   return new Map(
     rows.flatMap(([meaning, words]) => words.split(" ").map((word) => [word, meaning] as const)),
   );
 }
 
-/** A refusal whose code is made of the provider's word for it. */
+/** A refusal without its code, which is made from the provider's word. */
 export type Refusal = DialOutcome extends infer One
   ? One extends { code: string }
     ? Omit<One, "code">

@@ -5,25 +5,25 @@ import { AnswerTooLong, ask, createTable } from "./provider-http.ts";
 import type { Send } from "../lib/http-client.ts";
 
 /**
- * Fields of a record that a result needs and a look-up does not: a value of another kind counts as absent, so
- * that it neither keeps a call from being found nor a list from being read.
+ * Fields of a record that a result needs and a look-up does not. A value of another type counts as absent, so that a
+ * look-up still finds the call and the list is still read.
  */
 export const optionalText = () => z.catch(z.nullish(z.string()), null);
 export const optionalNumber = () => z.catch(z.nullish(z.number()), null);
 
-/** A provider's words for what became of a call, and our statuses. */
+/** A provider's words for a call's result, mapped to our statuses. */
 export type Words = ReadonlyMap<string, ResultStatus>;
 
 /**
- * Makes a type's table: each row is a status and the provider's words for it, parted by spaces. Words of
- * `unknown` do not tell whether anybody answered: the record's answer or length does. Words that a provider
- * does not list as never answered may not stand under `failed`.
+ * Makes a provider's table. Each row is a status and the provider's words for it, separated by spaces. `unknown` has
+ * the words that do not tell if the call was answered; then the record's answer or length decides. `failed` may have
+ * only words that the provider lists as never answered.
  */
 export function createWords(...rows: [ResultStatus, string][]): Words {
   return createTable(...rows);
 }
 
-/** Makes a type's table of answerers: its words for a person, and those for a machine, parted by spaces. */
+/** Makes a provider's table of its words for a person and for a machine that answered, separated by spaces. */
 export function createAnswerers(people: string, machines: string): ReadonlyMap<string, boolean> {
   return createTable([true, people], [false, machines]);
 }
@@ -36,7 +36,7 @@ interface Facts {
   word?: string | null | undefined;
   /** True if a person answered, false if a machine did; absent unless the provider says. */
   human?: boolean | null | undefined;
-  /** True if somebody or something answered, where a record tells so without a time. */
+  /** True if the record says that the call was answered, but not when. */
   isAnswered?: boolean;
   answeredAt?: Time;
   endedAt?: Time;
@@ -45,9 +45,9 @@ interface Facts {
 }
 
 /**
- * Returns what a record says. A word that the table lacks is not repeated, as it may be any text: such a call
- * was completed if its record shows an answer or a length, and is unknown otherwise. A call that nobody
- * answered has no times but its end.
+ * Returns the result that a record shows. A word that the table lacks is not repeated, as it may be any text. Such a
+ * call was completed if its record shows an answer or a length, and is unknown otherwise. A call that nobody answered
+ * has only the time of its end.
  */
 export function resultOf(words: Words, facts: Facts): ReadResult {
   const { word, human = null } = facts;
@@ -78,10 +78,10 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
 
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 
-/** 2020 to 2100. What is outside of it is no time of a call, and may be a number of another kind. */
+/** 2020 to 2100. A number outside of this range is no time of a call in milliseconds. */
 const timeMin = /* @__PURE__ */ Date.UTC(2020);
 const timeMax = /* @__PURE__ */ Date.UTC(2100);
-/** A week, which no call lasts. */
+/** A week. No call is as long. */
 const secondsMax = 604_800;
 
 function timeOf(value: Time): number | null {
@@ -95,15 +95,15 @@ function secondsOf(value: Facts["seconds"]): number | null {
   return seconds >= 0 && seconds <= secondsMax ? seconds : null;
 }
 
-/** A type's record of a call. */
+/** Describes how to read a provider's record of a call. */
 export interface RecordType<Row> {
   schema: () => z.ZodMiniType<Row>;
-  /** Returns what a record repeats of ours: `call_id` and `attempt`, as far as it does. */
+  /** Returns `call_id` and `attempt` as far as the record repeats them. */
   ownIn?(row: Row): Record<string, unknown> | null | undefined;
   resultOf(row: Row): ReadResult;
 }
 
-/** An address of a provider's API, and the headers that every request to it carries. */
+/** The URL of a provider's API, and the headers of every request to it. */
 interface Api {
   url: string;
   headers: Record<string, string>;
@@ -112,7 +112,7 @@ interface Api {
 /**
  * Reads the record of one call.
  *
- * @returns undefined if there is none, or if it is another call's or another attempt's
+ * @returns undefined if there is none, or if it belongs to another call or attempt
  * @throws if the provider could not be asked
  */
 export async function readRecord<Row>(
@@ -127,7 +127,7 @@ export async function readRecord<Row>(
   return isOfAnother(ownIn?.(row), placed) ? undefined : told(row);
 }
 
-/** True if a record carries the id of another call of ours, or another attempt. */
+/** True if a record has the id of another call, or another attempt. */
 export function isOfAnother(
   metadata: Record<string, unknown> | null | undefined,
   { id, attempt }: PlacedCall,
@@ -136,7 +136,7 @@ export function isOfAnother(
   return call_id !== id || carried !== String(attempt);
 }
 
-/** Makes an adapter's `readResult` of a record that is read at a path and the provider's id. */
+/** Makes an adapter's `readResult` for records whose address is a path and the provider's id. */
 export function createRecordReader<Route, Row>(
   send: Send,
   apiOf: (route: Route) => Api,
@@ -151,15 +151,15 @@ export function createRecordReader<Route, Row>(
 
 type Next = string | null | undefined;
 
-/** A type's list of calls. */
+/** Describes how to read a provider's list of calls. */
 export interface ListType<Row> {
   /** Maximum rows of a page. */
   rowsMax: number;
-  /** Returns the end of a page's address, and its filters if they are posted. `next` is that of the page before. */
+  /** Returns the end of a page's URL, and the filters if they are posted. `next` comes from the page before. */
   ask(from: number, limit: number, next: string | undefined): { path: string; json?: unknown };
   read(answer: unknown, limit: number): { rows: Row[]; next?: Next };
   idOf(row: Row): string;
-  /** Returns undefined if the row does not tell enough. */
+  /** Returns undefined if the row does not say enough. */
   resultOf(row: Row): ReadResult | undefined;
 }
 
@@ -167,8 +167,8 @@ export interface ListType<Row> {
 const pagesMax = 5;
 
 /**
- * Makes an adapter's `listResults`. A page that exceeds 4 MiB is asked for again with a quarter of its rows. What is
- * beyond the fifth page is left out.
+ * Makes an adapter's `listResults`. A page that exceeds 4 MiB is requested again with a quarter of its rows. Rows
+ * after the fifth page are left out.
  */
 export function createListReader<Route, Row>(
   send: Send,

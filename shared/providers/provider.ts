@@ -9,15 +9,15 @@ interface DialRequest {
   attempt: number;
   timeoutSeconds: number;
   /**
-   * Looks a last time whether the call may go: at clock, hours and orders. An adapter sends the one request by which the
-   * phone rings through it, and prepares everything else before. What may not go any more is withheld.
+   * Wraps `send` with the last look: at the clock, hours and controls. An adapter prepares everything else first, and
+   * sends the one request by which the phone rings through it. A request that may not go any more is withheld.
    *
-   * @param secondsMax time limit of that request. Absent: `timeoutSeconds`, as of the only request of an adapter
+   * @param secondsMax time limit of that request. Default: `timeoutSeconds`, for adapters with only one request
    */
   ring(send: Send, secondsMax?: number): Send;
-  /** Address at which the provider is to tell of the call's end. Absent: callbacks are off. */
+  /** URL to which the provider is to report the call's end. Absent: callbacks are off. */
   callbackUrl?: string | undefined;
-  /** True if a callback is to tell that the call was answered, where the provider can do so beside its end. */
+  /** True if a callback is to report the answer, too, if the provider can report both. */
   tellsAnswer?: boolean | undefined;
   /** Maximum duration of the call, for providers that take one: the account's `maxCallMinutes`. */
   maxCallMinutes?: number | undefined;
@@ -33,9 +33,9 @@ export type DialOutcome =
    */
   | { kind: "rejected"; code: string; blamesNumber?: boolean }
   /**
-   * The call surely was not placed, and a later try may succeed. `unanswered`: the provider could not be reached.
-   * `isFull`: the account has as many calls at once as it may. `blamesNumber`: because of the number, which says nothing
-   * about the account.
+   * The call certainly was not placed, and a later try may succeed. `unreachable`: the provider could not be reached.
+   * `isFull`: the account has as many live calls as it may have. `blamesNumber`: because of the number, which says
+   * nothing about the account.
    */
   | {
       kind: "not_placed";
@@ -45,11 +45,12 @@ export type DialOutcome =
       isFull?: boolean;
       blamesNumber?: boolean;
     }
-  /** The provider refuses the account (401, 402): nothing was placed, and no other call would be. */
+  /** The provider refuses the account (401, 402): it placed nothing, and would place no other call. */
   | { kind: "account_refused"; code: string }
   /**
-   * The provider refuses a part of the route, such as the caller id: no other call along it would be placed.
-   * `isAbsent`: the agent did not come. If it came within the last hour, it is late, and a later try may succeed.
+   * The provider refuses a part of the route, such as the caller id: no other call along the route would be placed.
+   * `isAbsent`: the agent did not join. An agent that has joined within the last hour is late, and a later try may
+   * succeed.
    */
   | { kind: "route_refused"; code: string; isAbsent?: boolean }
   /** A refusal that does not say whether it concerns the call or the account, such as a 403. A person decides. */
@@ -57,7 +58,7 @@ export type DialOutcome =
   /** The call may have been placed. It is never sent again, except to an idempotent provider. */
   | { kind: "unknown"; code: string };
 
-/** An outcome by which the call surely was not placed, and which says what is to become of it. */
+/** An outcome by which the call certainly was not placed, and which says what happens to the call. */
 export type NotPlaced = Extract<
   DialOutcome,
   { kind: "rejected" | "not_placed" | "account_refused" | "route_refused" }
@@ -79,14 +80,14 @@ export type FoundCall =
   /** A call that carries our call's id. */
   | { by: "id"; providerCallId: string }
   /**
-   * A record that carries our call's id, is surely of the sought attempt, and proves that nothing was placed.
+   * A record that carries our call's id, certainly belongs to the sought attempt, and proves that nothing was placed.
    * A record of an earlier attempt proves nothing about this one.
    */
   | { by: "id"; notPlaced: NotPlaced }
-  /** All calls placed to its number in that period, which may be other calls. */
+  /** All calls placed to the number in that period, which may be other calls. */
   | { by: "number"; providerCallIds: string[] };
 
-/** A placed call whose result is asked for. */
+/** A placed call whose result is polled. */
 export interface PlacedCall {
   id: string;
   /** Attempt number of the claim that was placed. */
@@ -96,18 +97,18 @@ export interface PlacedCall {
 
 export type ReadResult = CallResult;
 
-/** A callback whose body tells a result itself, with the headers that sign it. */
+/** A callback whose body contains a result, with the headers that sign it. */
 export interface SignedCallback {
   body: string;
   headers: Record<string, string>;
-  /** Time at which the API took it, in milliseconds since the epoch: it may have waited long on the queue. */
+  /** Time at which the API received it, in milliseconds since the epoch. It may have waited long on the queue. */
   receivedAt: number;
 }
 
 /** Result of reading a signed callback. */
 export type ToldResult =
   /**
-   * The end of a call. `call`: the call and its attempt, where the body names them. `optedOut`: the callee asked not to
+   * The end of a call. `call`: the call and its attempt, if the body names them. `optedOut`: the callee asked not to
    * be called again.
    */
   | {
@@ -116,20 +117,20 @@ export type ToldResult =
       call?: { id: string; attempt: number };
       optedOut?: boolean;
     }
-  /** Signed, and about something else. */
+  /** Signed, but not about the end of a call. */
   | { kind: "other" }
-  /** Not signed by this account, or not readable. */
+  /** Not signed by this account, or unreadable. */
   | { kind: "unverified" }
-  /** Signed, and not in its form. */
+  /** Signed, but malformed. */
   | { kind: "malformed" };
 
-/** Hands calls to one kind of dialing provider. `Own` is the dial plan's route of an agent. */
+/** Places calls with one kind of dialing provider. `Own` is the type of its routes. */
 export interface DialingProvider<Own> {
   /**
    * Makes exactly one request by which the phone rings, through `ring`, and never throws because of the provider or the
    * network.
    *
-   * @throws Withheld if that request did not leave, as the last look did not allow it
+   * @throws Withheld if the last look kept that request from leaving
    */
   dial(request: DialRequest, route: Own): Promise<DialOutcome>;
   /**
@@ -140,16 +141,16 @@ export interface DialingProvider<Own> {
    */
   lookUp?(sought: SoughtCall, route: Own): Promise<FoundCall | undefined>;
   /**
-   * Reads the record of one placed call, with one or two requests. Undefined if the provider has none yet.
-   * Absent if its records do not tell what became of a call.
+   * Reads the record of one placed call, with one or two requests. Undefined if the provider has none yet. Absent if
+   * its records do not contain results.
    *
    * @throws if the provider could not be asked
    */
   readResult?(placed: PlacedCall, route: Own): Promise<ReadResult | undefined>;
   /**
-   * Reads the records of the account's calls placed at or after `from` (milliseconds since the epoch), oldest
-   * first where the provider can, at most five pages. The keys are the provider's ids. Absent if it has no
-   * list that tells what became of calls; a type that has this has `readResult` too.
+   * Reads the records of the account's calls placed at or after `from` (milliseconds since the epoch), oldest first
+   * if the provider can, at most five pages. The keys are the provider's ids. Absent if the provider has no list with
+   * results. A provider that has this has `readResult`, too.
    *
    * @throws if the provider could not be asked
    */
@@ -157,12 +158,12 @@ export interface DialingProvider<Own> {
   /**
    * Verifies a signed callback and reads its result. Present if its type has `callbackHeaders`.
    *
-   * @param callId the call of its address, if that is of one call
+   * @param callId the call's id in the callback's URL, if that has one
    */
   readCallback?(signed: SignedCallback, route: Own, callId?: string): Promise<ToldResult>;
 }
 
-/** The part of a provider that dials, apart from the form of its routes (`defineProvider`). */
+/** The part of a provider that dials (`defineProvider`). */
 export interface ProviderAdapter<Own> {
   /**
    * @param routes routes of all types
@@ -171,7 +172,7 @@ export interface ProviderAdapter<Own> {
   create(options: ProviderOptions, routes: readonly Route[]): DialingProvider<Own>;
 }
 
-/** Credentials of a Lambda function's role, which Lambda puts into the function's environment. */
+/** Credentials of a Lambda function's role, from the function's environment. */
 export interface AwsRole {
   accessKeyId: string;
   secretAccessKey: string;
@@ -181,7 +182,7 @@ export interface AwsRole {
 export interface ProviderOptions {
   /** Returns a secret of an account, by its name from `secretsOf`. */
   secret(account: string, name: string): string | undefined;
-  /** Absent on every platform but Lambda. */
+  /** Only on Lambda. */
   role?: AwsRole | undefined;
   fetch: Send;
   /** Current time in milliseconds since the epoch. */

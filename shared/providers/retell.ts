@@ -1,16 +1,16 @@
 /**
  * Retell: `POST /v2/create-phone-call` (https://docs.retellai.com/api-references/create-phone-call), with
- * `Authorization: Bearer` and the account's secret `RETELL_API_KEY`. Retell calls one number a second unless
- * it has agreed to more. Its own SDK waits up to two minutes for an answer, so `timeoutSeconds` matters.
+ * `Authorization: Bearer` and the account's secret `RETELL_API_KEY`. Retell places one call a second unless it has
+ * agreed to more. Its SDK waits up to two minutes for an answer, so `timeoutSeconds` matters.
  *
  * ```json
  * {"from_number": "+12025550100", "to_number": "+12025550123", "override_agent_id": "agent_…",
  *  "retell_llm_dynamic_variables": {"first_name": "Ada"}, "metadata": {"call_id": "call_…", "attempt": "1"}}
  * ```
  *
- * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status
- * decides, but for a 422 by which an agent or a calling number does not exist. A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`. The result is read by
- * `GET /v2/get-call/{call_id}`.
+ * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status decides,
+ * except for a 422 that means that an agent or a calling number does not exist. A look-up is `POST /v3/list-calls`,
+ * filtered by the call's id in `metadata`. The result is read by `GET /v2/get-call/{call_id}`.
  */
 import { minuteMs } from "../lib/units.ts";
 import { httpsUrl } from "../lib/https-url.ts";
@@ -39,14 +39,17 @@ export const retellRoutes = defineRoute(
       agent: z.optional(idText),
       /** The calling number, E.164, bought from or imported into Retell. */
       from: phoneNumber,
-      /** True to have a call's events told here, instead of to the webhook of the agent and the account. */
+      /**
+       * True to have Retell send a call's events to this service instead of to the webhook of the agent or the
+       * account.
+       */
       callbacks: z.optional(z.boolean()),
     }),
   { callsPerSecond: 1, secrets: ["API_KEY"] },
 );
 export type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 
-/** Maximum duration of a call that Retell takes (retell-sdk, AgentOverride). */
+/** Maximum of the request's duration limit (retell-sdk, AgentOverride). */
 const callMinutesMax = 120;
 
 export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fetch, now }) => {
@@ -121,7 +124,7 @@ function callIdIn(body: unknown): string | undefined {
 
 const refusedSchema = () => z.object({ message: z.string() });
 
-/** Returns the agent's refusal: the request names a calling number and an agent, and no other asset of the account. */
+/** Returns the refusal of a missing asset. The request names only a calling number and an agent, so it is the route's. */
 function exception(status: number, body: unknown): DialOutcome | undefined {
   const message = z.built(refusedSchema).safeParse(body).data?.message ?? "";
   return status === 422 && /cannot find requested asset/i.test(message)
@@ -137,12 +140,12 @@ const listSchema = () =>
     pagination_key: z.nullish(z.string()),
   });
 
-/** A call as Retell reads and lists it. Times are in milliseconds since the epoch. */
+/** A call in Retell's records. Times are in milliseconds since the epoch. */
 const callSchema = () =>
   z.object({
     call_id: idText,
     call_status: optionalText(),
-    /** Another application's call may have anything there. */
+    /** Another application's call may have any metadata. */
     metadata: z.catch(z.nullish(z.record(z.string(), z.unknown())), null),
     disconnection_reason: optionalText(),
     start_timestamp: optionalNumber(),

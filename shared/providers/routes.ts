@@ -10,7 +10,7 @@ const typesByName = new Map<string, ProviderType<Route>>(types.map((type) => [ty
 /** Names of the kinds of dialing provider, as dial plans and rows have them. */
 export const typeNames: readonly string[] = [...typesByName.keys()];
 
-/** Parses a route of a dial plan whose account is of this type. Paths of issues begin at the route. */
+/** Parses the fields of a dial plan's route by its account's type. Paths of issues are relative to the route. */
 export function parseRoute(
   fields: Record<string, unknown>,
   account: {
@@ -44,8 +44,8 @@ export function listSecrets(route: Route, hasRole: boolean): string[] {
 }
 
 /**
- * Returns the credentials of the function's role, if this is the environment of a Lambda function. Elsewhere
- * the same variables may be those of the person who has started the process, and sign nothing.
+ * Returns the credentials of the function's role, if this is the environment of a Lambda function. Elsewhere these
+ * variables may hold the credentials of whoever started the process, which must sign nothing.
  */
 export function findRole(environment: Record<string, string | undefined>): AwsRole | undefined {
   const accessKeyId = environment["AWS_ACCESS_KEY_ID"];
@@ -69,7 +69,7 @@ export function defaultTimeoutSeconds(route: { type: string }): number {
   return typeOf(route).timeoutSeconds ?? timeoutSecondsDefault;
 }
 
-/** True if a route's agent may come late, so that its absence need not be the route's fault. */
+/** True if a route's agent may join late, so that its absence need not be the route's fault. */
 export function hasLateAgents(route: Route): boolean {
   return typeOf(route).hasLateAgents === true;
 }

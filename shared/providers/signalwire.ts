@@ -1,11 +1,12 @@
 /**
- * SignalWire, by its API that is compatible with Twilio's (https://signalwire.com/docs/compatibility-api/rest/calls/create-a-call):
- * `POST {space}/api/laml/2010-04-01/Accounts/{project}/Calls.json`, form-encoded, Basic authentication by the project's id
+ * SignalWire, through its Twilio-compatible API
+ * (https://signalwire.com/docs/compatibility-api/rest/calls/create-a-call): `POST
+ * {space}/api/laml/2010-04-01/Accounts/{project}/Calls.json`, form-encoded, Basic authentication by the project's id
  * and an API token. Secrets: `SIGNALWIRE_PROJECT_ID` and `SIGNALWIRE_API_TOKEN`.
  *
- * Requests, look-ups and results are those of twilio.ts. Its ids are UUIDs. The next page of a list is an address from
- * the host's root. Its own numbers of errors are documented apart from their statuses; those of Twilio have Twilio's
- * meaning, and the others follow their status.
+ * Requests, look-ups and results are those of twilio.ts. Ids are UUIDs. The address of a list's next page begins at
+ * the host's root. Error codes that Twilio has too mean the same. SignalWire documents its other codes without their
+ * statuses, so for those the status decides.
  */
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";

@@ -1,7 +1,7 @@
 /**
  * The simulator dials nobody: it prints each call, its number masked to the last two digits, without context. It
- * serves `npm start`; a plan that names it is refused unless ALLOW_SIMULATOR=true. Its id of a call tells what becomes of
- * the call, and the time of the dialing, so that the result needs no memory.
+ * serves `npm start`; a plan that names it is refused unless ALLOW_SIMULATOR=true. The id that it gives to a call
+ * contains the result and the time of dialing, so it needs no memory.
  */
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute } from "./define-provider.ts";
@@ -12,14 +12,14 @@ export const simulatorRoutes = defineRoute("simulator", (fields) => z.strictObje
   secrets: [],
 });
 
-/** Time for which a simulated phone rings, and for which a simulated conversation lasts. */
+/** Durations of ringing and of a conversation. */
 const ringMs = 3_000;
 const talkMs = 7_000;
 
 /** Status that a simulated call ends with. */
 export type Fate = "completed" | "voicemail" | "no_answer" | "busy";
 
-/** Returns what becomes of a simulated call, by its number's last digit: the same number ends the same way. */
+/** Returns the result of a simulated call, which depends on its number's last digit. */
 export function fateOf(number: string): Fate {
   const fates: Record<string, Fate> = { 7: "voicemail", 8: "no_answer", 9: "busy" };
   return fates[number.slice(-1)] ?? "completed";

@@ -5,7 +5,7 @@ import { createTable } from "./provider-http.ts";
 const outcomes = /* @__PURE__ */ createTable<
   "placed" | "rejected" | "account_refused" | "forbidden"
 >(
-  // The phone has rung, or may have: nobody answered (408, 480), hung up (487), busy or declined.
+  // The phone has rung, or may have: not answered (408, 480), cancelled (487), busy or declined.
   ["placed", "408 480 486 487 600 603 607 608"],
   // No such number.
   ["rejected", "404 410 484 604"],
@@ -14,8 +14,8 @@ const outcomes = /* @__PURE__ */ createTable<
 );
 
 /**
- * Returns the outcome of a SIP status of the callee's side (RFC 3261, section 21). An unlisted status is
- * unknown: an exchange answers many of them after the phone has rung.
+ * Returns the outcome of a SIP status of the callee's side (RFC 3261, section 21). Other statuses are unknown, as
+ * exchanges answer many of them after the phone has rung.
  */
 export function toSipOutcome(status: string): DialOutcome {
   const code = /^\d{3}$/.test(status) ? `sip_${status}` : "sip";

@@ -12,8 +12,8 @@ const payloadSchema = () =>
   });
 
 /**
- * Maximum depth of the search: a webhook holds its payload in `data`, and the reference does not say how much
- * of that `metadata` repeats.
+ * Maximum depth of the search for payloads. A webhook has its payload in `data`, and the reference does not say how
+ * much of it `metadata` repeats.
  */
 const payloadDepthMax = 4;
 
@@ -33,11 +33,11 @@ function callIdOfState(state: string | null | undefined): string | undefined {
     return z.built(stateSchema).parse(JSON.parse(Buffer.from(state ?? "", "base64").toString()))
       .call_id;
   } catch {
-    return undefined; // another application's own state
+    return undefined; // another application's state
   }
 }
 
-/** Returns the provider's id of a call if one of its events carries our id. */
+/** Returns the provider's id of the call if the event carries our id. */
 export function callIdOfEvent(event: unknown, id: string): string | undefined {
   const ours = payloadsIn(event).find(({ client_state }) => callIdOfState(client_state) === id);
   return ours?.call_control_id;
@@ -71,7 +71,7 @@ const eventSchema = () =>
 
 /**
  * Values of `hangup_cause` (https://developers.telnyx.com/api-reference/callbacks/call-hangup; telnyx-node adds
- * `no_answer`). The others come after an answer, and without one.
+ * `no_answer`). Other causes occur with and without an answer.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "live"],
@@ -89,7 +89,7 @@ const answeredBy = /* @__PURE__ */ createAnswerers(
   "machine fax_detected",
 );
 
-/** Returns what the events of a call tell; undefined before its end is among them. */
+/** Returns the result in a call's events; undefined until the events include the call's end. */
 export function resultOfEvents(events: unknown[], placed: PlacedCall): ReadResult | undefined {
   let word: string | null | undefined;
   let human: boolean | undefined;

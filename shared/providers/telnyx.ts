@@ -11,18 +11,18 @@
  * `client_state` is repeated by every webhook of the call. It is JSON in base64: `call_id`, and without an
  * assistant `agent_id` and `context` too.
  *
- * 200 with `data.call_control_id`: placed. Telnyx ignores a repeated `command_id`, but for 60 s only, which no
- * clock can guarantee to observe: an unknown outcome is looked up and never sent again. A look-up is
- * `GET /v2/call_events` (https://developers.telnyx.com/api-reference/debugging/list-call-events), which has the
- * webhooks of the last 24 hours, each with its `client_state`. A call that has just begun may not be among them
- * yet, so `GET /v2/connections/{id}/active_calls`
- * (https://developers.telnyx.com/api-reference/call-information/list-all-active-calls-for-given-connection)
- * follows. The called number appears in no URL.
+ * 200 with `data.call_control_id`: placed. Telnyx ignores a repeated `command_id` for only 60 s, which no clock can
+ * guarantee to keep, so a call of unknown outcome is looked up and never resent. A look-up is `GET /v2/call_events`
+ * (https://developers.telnyx.com/api-reference/debugging/list-call-events), which has the webhooks of the last 24
+ * hours, each with its `client_state`. A call that has just begun may not be among them yet, so `GET
+ * /v2/connections/{id}/active_calls`
+ * (https://developers.telnyx.com/api-reference/call-information/list-all-active-calls-for-given-connection) follows.
+ * The called number appears in no URL.
  *
- * Errors are `errors[].code` (https://developers.telnyx.com/development/api-fundamentals/api-errors). 10010 is
- * the code of every refusal. A D-code, in `telnyx_error.error_code` or anywhere in `detail`, names its subject,
- * under 400, 403, 404 and 422. Without one, an error whose `source.pointer` is `from`, `connection_id` or the
- * assistant's id is of the route, as is a 404 by which something does not exist.
+ * Errors are `errors[].code` (https://developers.telnyx.com/development/api-fundamentals/api-errors). 10010 is the
+ * code of every refusal. Under 400, 403, 404 and 422, a D-code in `telnyx_error.error_code` or anywhere in `detail`
+ * names the subject. Without a D-code, the route is at fault if `source.pointer` is `from`, `connection_id` or the
+ * assistant's id, or if a 404 means that something does not exist.
  */
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
@@ -42,15 +42,15 @@ export const telnyxRoutes = defineRoute(
       connection: idText,
       /** The calling number. */
       from: phoneNumber,
-      /** Id of an AI assistant that takes the call. Without it, your own application does. */
+      /** Id of the AI assistant that takes the call. Without it, the user's application takes the call. */
       agent: z.optional(idText),
-      /** Detection of answering machines, in Telnyx's words. Telnyx tells the result by its webhooks. */
+      /** Detection of answering machines, in Telnyx's words. Telnyx reports its result by webhook. */
       machineDetection: z.optional(
         z.enum(["premium", "detect", "detect_beep", "detect_words", "greeting_end"]),
       ),
       /** Longest time for which the phone rings. */
       ringSeconds: z.optional(z.int().check(z.minimum(5), z.maximum(600))),
-      /** True to have a call's end told here, instead of to the connection's own webhook. */
+      /** True to have Telnyx report a call's end to this service instead of to the connection's webhook. */
       callbacks: z.optional(z.boolean()),
     }),
   { callsPerSecond: 1, secrets: ["API_KEY"] },
@@ -77,7 +77,7 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
         ...(agent === undefined ? {} : { assistant: { id: agent, dynamic_variables: context } }),
         ...optionsOf(route),
         ...(maxCallMinutes === undefined ? {} : { time_limit_secs: maxCallMinutes * 60 }),
-        // All other events go to the connection's own webhook on.
+        // All other events still go to the connection's webhook.
         ...(route.callbacks === true && callbackUrl !== undefined
           ? { webhook_urls: { "call.hangup": [callbackUrl] }, webhook_urls_method: "POST" }
           : {}),
@@ -105,7 +105,7 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
       const answer = await ask(fetch, callUrl, { headers, isById: true });
       const { result, leg } = answer === undefined ? {} : resultOfStatus(answer, placed);
       if (leg === undefined && answer !== undefined) return result;
-      // The status is gone ten minutes after the end. Then the call may be among the latest events.
+      // Telnyx deletes the status ten minutes after the end. After that the call may be among the latest events.
       const events = new URLSearchParams({
         ...(leg === undefined
           ? { "filter[connection_id]": connection, "filter[from]": from }
@@ -180,19 +180,18 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   return { kind: ofRoute ? "route_refused" : "rejected", code };
 }
 
-/** Codes by which the account is refused, whatever the call. */
+/** Codes that refuse the account, not the call. */
 const accountCodes = new Set(["10009", "10039", "20012", "20013", "20016", "20100"]);
-/** Codes by which all channels of the account, the connection or the profile are in use. */
+/** Codes that mean: all channels of the account, the connection or the profile are in use. */
 const channelCodes = new Set(["90041", "90042", "90043"]);
-/** Codes by which a 404 says that the connection or the assistant does not exist. */
+/** Codes of a 404 that mean: the connection or the assistant does not exist. */
 const missingCodes = new Set(["10005", "10006", "10013", "10017"]);
 
 /**
- * Subject that each D-code refuses (https://support.telnyx.com/en/articles/4409457-telnyx-sip-response-codes):
- * nothing yet, the number, the destination or the call, the route, the account. By D1 to D3 too many calls are under
- * way at once. D9 (the same number within 60 s) and D39 (a day's spending) limit international calls alone, so they
- * delay that call alone. D12 and D13 refuse a country. D11 and D40 name the number but advise to ask the support, so
- * they count for the backlog's breaker, too.
+ * Meaning of each D-code (https://support.telnyx.com/en/articles/4409457-telnyx-sip-response-codes), by its subject.
+ * D1 to D3: too many live calls. D9 (the same number within 60 s) and D39 (a day's spending) limit only international
+ * calls, so they delay only that call. D12 and D13 refuse a country. D11 and D40 name the number but advise to ask
+ * Telnyx's support, so they count for the backlog's breaker, too.
  */
 const dCodes = /* @__PURE__ */ createTable<Refusal>(
   [{ kind: "not_placed", isFull: true }, "D1 D2 D3"],
@@ -210,7 +209,7 @@ type List = (
   query: URLSearchParams,
 ) => Promise<z.infer<ReturnType<typeof listSchema>>>;
 
-/** Maximum pages of a list that a look-up reads. A call beyond them is looked up again, and goes to review at last. */
+/** Maximum pages of a list that a look-up reads. A call on a later page is looked up again, and finally reviewed. */
 const pagesMax = 4;
 
 const rowsPerPage = 250;

@@ -1,4 +1,4 @@
-/** Calls as Twilio reads and lists them. */
+/** Twilio's records of calls. */
 import * as z from "../lib/zod.ts";
 import { idText } from "./define-provider.ts";
 import {
@@ -17,12 +17,12 @@ export const listSchema = () =>
     next_page_uri: z.nullish(z.string().check(z.regex(/^\/(?!\/)/))),
   });
 
-/** Returns a time in UTC in the form of Twilio's own SDK. */
+/** Formats a time in UTC like Twilio's SDK. */
 export function wholeSecond(time: number): string {
   return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** A call as Twilio reads and lists it. Times are in the form of RFC 2822. */
+/** Times have the form of RFC 2822. */
 const callSchema = () =>
   z.object({
     sid: idText,
@@ -33,7 +33,7 @@ const callSchema = () =>
     status: optionalText(),
     answered_by: optionalText(),
     end_time: optionalText(),
-    /** Seconds, and empty for a call that nobody answered. */
+    /** Seconds. Empty for a call that nobody answered. */
     duration: optionalText(),
   });
 
@@ -57,7 +57,7 @@ const answeredBy = /* @__PURE__ */ createAnswerers(
   "machine machine_start machine_end_beep machine_end_silence machine_end_other fax",
 );
 
-/** `start_time` is that of the dialing, so the answer's time is told by the end and the length. */
+/** `start_time` is the time of dialing, so the time of the answer follows from the end and the length. */
 function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult {
   const { status, answered_by, end_time, duration } = call;
   const seconds = Number(duration ?? "");

@@ -20,7 +20,6 @@ export function instructions(
   return { Url: url.href };
 }
 
-/** Composes the TwiML that connects an answered call with a stream. */
 function twimlOf(id: string, { agent_id, context = {} }: CallRequest, stream: string): string {
   const parameters = Object.entries({ ...context, call_id: id, agent_id }).map(
     ([name, value]) => `<Parameter name="${xmlText(name)}" value="${xmlText(value)}"/>`,
@@ -30,8 +29,8 @@ function twimlOf(id: string, { agent_id, context = {} }: CallRequest, stream: st
 }
 
 /**
- * Escapes text for an attribute. Bare tabs and line breaks, also those that only XML 1.1 knows, would be read
- * as spaces (XML 1.0, section 3.3.3; XML 1.1, section 2.11).
+ * Escapes text for an attribute. Unescaped tabs and line breaks, including those that only XML 1.1 knows, would be
+ * read as spaces (XML 1.0, section 3.3.3; XML 1.1, section 2.11).
  */
 function xmlText(text: string): string {
   return text.replaceAll(
@@ -43,10 +42,10 @@ function xmlText(text: string): string {
 /** Maximum length of `Twiml` (Twilio error 32018). */
 const twimlCharactersMax = 4000;
 
-/** Limit that name and value of a `<Parameter>` together must stay below (Twilio's reference of `<Stream>`). */
+/** Name and value of a `<Parameter>` together must be shorter than this (Twilio's reference of `<Stream>`). */
 const parameterCharactersMax = 500;
 
-/** Our own parameters, beside the context's. */
+/** Parameters beside those of the context. */
 const ownParameters = new Set(["call_id", "agent_id"]);
 
 /** Characters that no XML document can hold, escaped or not (XML 1.0, section 2.2). */

@@ -15,10 +15,10 @@
  * there for up to a day, past all calling hours, so `callsPerSecond` must not exceed the account's rate. Errors
  * are `{code, message}`: see `toRefusal`. The message may quote the number.
  *
- * No field of a call holds an id of ours, so a look-up finds calls by number and time. `StartTime>` takes a day,
- * or a time in UTC in the form of Twilio's own SDK. `start_time` is empty while a call is queued, so queued calls
- * are listed separately. Their `date_created` is empty at first, too. Of the address of the next page only the query
- * counts: its path begins at the host's root, wherever `baseUrl` leads.
+ * No field of a call holds our id, so a look-up finds calls by number and time. `StartTime>` takes a day, or a time
+ * in UTC in the form of Twilio's SDK. `start_time` is empty while a call is queued, so queued calls are listed
+ * separately. Their `date_created` may be empty at first, too. Only the query of the next page's address is used: its
+ * path begins at the host's root, whatever `baseUrl` is.
  */
 import type { Route } from "../calls/call-request.ts";
 import { httpsUrl } from "../lib/https-url.ts";
@@ -30,11 +30,11 @@ import type { DialingProvider, DialOutcome, FoundCall, ProviderOptions } from ".
 import { list, listSchema, record, wholeSecond } from "./twilio-records.ts";
 import { contextProblem, instructions } from "./twilio-twiml.ts";
 
-/** Fields of a route whose calls are Twilio's, at Twilio or at a provider that has its API. */
+/** Fields of a route at Twilio, or at a provider with the same API. */
 export const callFields = () => ({
   /** The calling number, bought from Twilio or verified there. */
   from: phoneNumber,
-  /** Target of the call's audio: a WebSocket of the user's own. */
+  /** WebSocket of the user that takes the call's audio. */
   stream: z.optional(
     z.url({ protocol: /^wss$/, error: "must be a wss:// URL" }).check(
       z.maxLength(500, "must be at most 500 characters"),
@@ -47,7 +47,7 @@ export const callFields = () => ({
       .url({ protocol: /^https$/, error: "must be an https URL" })
       .check(z.maxLength(500, "must be at most 500 characters")),
   ),
-  /** `MachineDetection`. Twilio gives the result to the URL that it fetches once the call is answered. */
+  /** `MachineDetection`. Twilio passes its result to the URL that it fetches once the call is answered. */
   machineDetection: z.optional(z.enum(["Enable", "DetectMessageEnd"])),
   /** `Timeout`: longest time for which the phone rings. Twilio may add 5 s. */
   ringSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(600))),
@@ -98,7 +98,7 @@ export const twilio = /* @__PURE__ */ defineProvider(twilioRoutes, (options) =>
   ),
 );
 
-/** The API of an account: the address of its calls, and the headers of every request. */
+/** The URL of an account's calls, and the headers of every request to it. */
 interface CallsApi {
   url: string;
   headers: Record<string, string>;
@@ -127,9 +127,9 @@ interface CallsRoute {
 }
 
 /**
- * Creates the adapter of a provider that has Twilio's API.
+ * Creates the adapter of a provider with Twilio's API.
  *
- * @param name begin of its codes
+ * @param name prefix of its codes
  */
 export function createCalls<Own extends Route & CallsRoute>(
   { fetch, now }: ProviderOptions,
@@ -157,11 +157,11 @@ export function createCalls<Own extends Route & CallsRoute>(
 
     async lookUp({ call, from, until }, route): Promise<FoundCall | undefined> {
       const { url, headers } = apiOf(route);
-      // Queued calls are listed first: a call dialed meanwhile is in the second list.
+      // Queued calls are listed first. A call that is dialed meanwhile is in the second list.
       const queries = [{ Status: "queued" }, { "StartTime>": wholeSecond(from) }];
       const found = new Set<string>();
       for (const query of queries) {
-        // The filter is our own number, so that the callee's does not appear in the URL.
+        // The filter is the calling number, so that the callee's does not appear in the URL.
         const all = new URLSearchParams({ From: route.from, ...query, PageSize: "500" });
         let page: string | undefined = `${url}?${all.toString()}`;
         for (let pages = 0; page !== undefined; pages++) {
@@ -170,8 +170,8 @@ export function createCalls<Own extends Route & CallsRoute>(
           for (const { sid, to, direction, date_created } of listed.calls) {
             // A child leg, such as that of a <Dial>, is no call of ours.
             if (to !== call.request.phone_number || (direction ?? ours) !== ours) continue;
-            // A row without a date may be of any time, and one without a direction of anybody: either may be
-            // ours, or another beside ours. Nothing is certain until Twilio has filled it in.
+            // A row without a date or direction may be our call or another one. Nothing is certain until Twilio has
+            // set both.
             if (!date_created || !direction) return undefined;
             const createdAt = Date.parse(date_created);
             if (createdAt >= from - 1000 && createdAt <= until) found.add(sid); // whole seconds
@@ -202,9 +202,9 @@ function optionsOf({ machineDetection, ringSeconds, callReason }: CallsRoute) {
 }
 
 /**
- * Returns the fields of a call's callbacks. Without `StatusCallbackEvent` Twilio tells of the end alone.
+ * Returns the fields of a call's callbacks. Without `StatusCallbackEvent` Twilio reports only the end.
  *
- * @param tellsAnswer true if Twilio is to tell of the answer, too
+ * @param tellsAnswer true if Twilio is to report the answer, too
  */
 function callbackFields(
   callbackUrl: string | undefined,
@@ -244,9 +244,10 @@ function toRefusal(status: number, body: unknown, name: string): DialOutcome | u
 const codes = /* @__PURE__ */ createTable<Exclude<DialOutcome["kind"], "placed">>(
   // Too many requests at once (20429), or calls (10004).
   ["not_placed", "10004 20429 86008"],
-  // Authentication (20003), test credentials (20008), a key without this permission (70051), access denied (20006), an
-  // account not active (20005), suspended or closed (20403), without calls (10005), on trial without this feature (10002).
-  // The deployment's own address for callbacks (21609), or their events (21626): every call carries them.
+  // Authentication (20003), test credentials (20008), a key without this permission (70051), access denied (20006),
+  // an account not active (20005), suspended or closed (20403), without calls (10005), on trial without this feature
+  // (10002). The URL of callbacks (21609) or their events (21626), which this service sends with every call, are not
+  // valid.
   ["account_refused", "21609 21626"],
   ["account_refused", "10001 10002 10005 20003 20005 20006 20008 20010 20403 70051 90010"],
   // The calling number is not verified (21210), not valid (21212) or missing (21213); answerUrl (21205), ringSeconds
@@ -258,7 +259,7 @@ const codes = /* @__PURE__ */ createTable<Exclude<DialOutcome["kind"], "placed">
   ["unknown", "21204"],
 );
 
-/** Returns the query of the next page's address, which may be of another path. */
+/** Returns the query of the next page's address. */
 function queryOf(address: string): string {
   const [, query] = address.split("?", 2);
   if (!query) throw new Error("the next page has no query");

@@ -1,7 +1,7 @@
 /**
  * Ultravox: `POST /api/agents/{agent_id}/calls` (https://docs.ultravox.ai/api-reference/agents/agents-calls-post),
- * with `X-API-Key` and the account's secret `ULTRAVOX_API_KEY`. Ultravox itself has the carrier call the
- * number, so the carrier's own calls per second count too.
+ * with `X-API-Key` and the account's secret `ULTRAVOX_API_KEY`. Ultravox has the carrier call the number, so the
+ * carrier's calls per second are a limit, too.
  *
  * ```json
  * {"templateContext": {"first_name": "Ada"}, "metadata": {"call_id": "call_…", "attempt": "1"},
@@ -10,13 +10,13 @@
  *
  * A SIP trunk is called at a SIP URI: `{"sip": {"outgoing": {"to": "sip:+12025550123@…", "from": "sip:…"}}}`.
  *
- * 201 with `callId`: placed. 429 is a limit of calls at once or of calls a second or minute
- * (https://docs.ultravox.ai/gettingstarted/concurrency). The form of errors is not published: their status
- * decides. A 404 with a JSON `detail` is the agent's, as the address names nothing else.
+ * 201 with `callId`: placed. 429 means a limit of live calls, or of calls a second or minute
+ * (https://docs.ultravox.ai/gettingstarted/concurrency). The form of errors is not published, so their status
+ * decides. A 404 with a JSON `detail` concerns the agent, as the address names nothing else.
  *
- * A look-up is `GET /api/calls?metadata.call_id=…` (https://docs.ultravox.ai/api-reference/calls/calls-list).
- * The rows repeat the metadata, so a filter that was ignored finds nothing. A call that ended by an error
- * before anybody had joined may have failed before the phone rang: it stays unknown, and a person decides.
+ * A look-up is `GET /api/calls?metadata.call_id=…` (https://docs.ultravox.ai/api-reference/calls/calls-list). The
+ * rows repeat the metadata, so an ignored filter does no harm. A call that an error ended before anybody joined may
+ * have failed before the phone rang: it stays unknown, and a person decides.
  */
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
@@ -160,15 +160,15 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
 const listSchema = () =>
   z.object({
     results: z.array(callSchema()),
-    /** Address of the next page, of which only its cursor is used. */
+    /** Address of the next page. Only its cursor is used. */
     next: z.nullish(z.url()),
   });
 
-/** A call as Ultravox reads and lists it. Times are in the form of ISO 8601. */
+/** A call in Ultravox's records. Times have the form of ISO 8601. */
 const callSchema = () =>
   z.object({
     callId: idText,
-    /** Another application's call may have anything there. */
+    /** Another application's call may have any metadata. */
     metadata: z.catch(z.nullish(z.record(z.string(), z.unknown())), null),
     joined: z.nullish(z.string()),
     ended: optionalText(),
@@ -177,7 +177,7 @@ const callSchema = () =>
   });
 type UltravoxCall = z.infer<ReturnType<typeof callSchema>>;
 
-/** True for a call that an error ended before anybody had joined: the phone may not have rung. */
+/** True if an error ended the call before anybody joined, so that the phone may not have rung. */
 function hasFailedEarly({ joined, endReason }: UltravoxCall): boolean {
   const hasError = endReason === "connection_error" || endReason === "system_error";
   return hasError && typeof joined !== "string";
@@ -185,8 +185,8 @@ function hasFailedEarly({ joined, endReason }: UltravoxCall): boolean {
 
 /**
  * Values of `endReason`, and of `sipDetails.terminationReason` of calls through a SIP trunk
- * (https://docs.ultravox.ai/api-reference/schema/call-definition). Through another carrier, a line that was
- * busy has not been joined either, and counts as not answered.
+ * (https://docs.ultravox.ai/api-reference/schema/call-definition). Through another carrier, a busy line is `unjoined`
+ * too, and counts as not answered.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "live"],
@@ -199,7 +199,7 @@ const words = /* @__PURE__ */ createWords(
   ["unknown", "timeout connection_error system_error"],
 );
 
-/** The SIP trunk's reason says more of a call that nobody has joined. */
+/** If nobody has joined, the SIP trunk's reason says more. */
 function resultOfCall({ joined, ended, endReason, sipDetails }: UltravoxCall): ReadResult {
   if (!ended && !endReason) return resultOf(words, { word: "live", answeredAt: joined });
   const sip = sipDetails?.terminationReason ?? "";

@@ -1,8 +1,8 @@
-/** Vapi's words for the end of a call, and for why one never began. */
+/** Vapi's reasons for a call's end, and for a call that never began. */
 import { createWords, resultOf } from "./provider-records.ts";
 import type { NotPlaced, ReadResult } from "./provider.ts";
 
-/** Beginnings of reasons. */
+/** Prefixes of reasons. */
 const start = "call.start.error-";
 const version = "call.start.assistant-version-";
 const inProgress = "call.in-progress.error-";
@@ -15,9 +15,9 @@ export const ofAccount = (code: string): NotPlaced => ({ kind: "account_refused"
 export const ofRoute = (code: string): NotPlaced => ({ kind: "route_refused", code });
 
 /**
- * Reasons for which a call has ended before anybody was phoned, and what they are about (VapiAI/server-sdk,
- * CallEndedReason). `call.start.error-get-transport` is not among them: it is what the carrier answered to
- * Vapi's own request for the call, whatever that was. Nor are those that do not tell whose fault it was.
+ * Reasons of calls that ended before anybody was phoned, by their subject (VapiAI/server-sdk, CallEndedReason).
+ * `call.start.error-get-transport` is not listed, as it stands for any answer of the carrier to Vapi's request. Nor
+ * are reasons that do not say whose fault it was.
  */
 export const notStarted = /* @__PURE__ */ (() =>
   new Map<string, NotPlaced>([
@@ -39,15 +39,15 @@ export const notStarted = /* @__PURE__ */ (() =>
     [`${start}vapi-number-international`, { kind: "rejected", code: "number_international" }],
   ]))();
 
-/** Returns what a reason proves of a call that nobody was phoned for, or undefined. */
+/** Returns the outcome if the reason proves that nobody was phoned, otherwise undefined. */
 export function notStartedFor(reason: string): NotPlaced | undefined {
   return reason.startsWith(version) ? ofRoute("assistant_version") : notStarted.get(reason);
 }
 
 /**
- * Values of `status`, and of `endedReason` (https://docs.vapi.ai/calls/call-ended-reason). The page counts SIP
- * 408 and 480 among the calls that rang and were not answered. Hundreds of reasons blame a model, a voice or a
- * transcriber: they are known by their beginnings alone, which is all that a result repeats of them.
+ * Values of `status`, and of `endedReason` (https://docs.vapi.ai/calls/call-ended-reason). The page counts SIP 408
+ * and 480 as calls that rang and were not answered. Hundreds of reasons blame a model, a voice or a transcriber: only
+ * their prefixes are listed, and a result repeats only the prefix.
  */
 const words = /* @__PURE__ */ (() =>
   createWords(
@@ -86,11 +86,10 @@ const words = /* @__PURE__ */ (() =>
     ],
   ))();
 
-/** Beginnings that stand for all reasons that have them. A word of the table comes before them. */
+/** Prefixes that stand for all reasons that begin with them. A word of the table takes precedence. */
 const families = [version, inProgress, ringing, ending, "pipeline-"];
 
 type Text = string | null | undefined;
-/** The fields of a call that tell its end. */
 interface EndedCall {
   status?: Text;
   endedReason?: Text;
@@ -99,8 +98,8 @@ interface EndedCall {
 }
 
 /**
- * Returns what a call's record tells. `startedAt` is taken for the time of the answer where a listed reason leaves open whether there was one. It proves
- * none by itself: a call that did not start may have it, too.
+ * Returns the result of a call's record. `startedAt` counts as the time of the answer if the listed reason leaves
+ * open whether there was one. By itself it proves no answer, as a call that did not start may have it, too.
  */
 export function resultOfCall({ status, endedReason, startedAt, endedAt }: EndedCall): ReadResult {
   if (status !== "ended") return resultOf(words, { word: status });

@@ -8,16 +8,16 @@
  *  "assistantOverrides": {"variableValues": {"first_name": "Ada"}}}
  * ```
  *
- * 201 with the call's `id`: placed. With `subscriptionLimits.concurrencyBlocked` all lines were busy: the page
- * about it (https://docs.vapi.ai/calls/call-concurrency) says that such a call waits for a free one and also
- * that it does not connect, so it is unknown and looked up. A 400 whose message is an array concerns the
- * fields of this call, or of the agent: `assistantId`, `phoneNumberId`. A text concerns these, a limit, the number or the account, and goes to review if it is not a
- * known one.
+ * 201 with the call's `id`: placed. With `subscriptionLimits.concurrencyBlocked` all lines were busy. Its page
+ * (https://docs.vapi.ai/calls/call-concurrency) says both that such a call waits for a free line and that it does not
+ * connect, so it is unknown and looked up. A 400 whose message is an array concerns fields of this call, or of the
+ * agent: `assistantId`, `phoneNumberId`. A 400 with a text concerns these, a limit, the number or the account; an
+ * unlisted text goes to review.
  *
- * A look-up lists the calls of that phone number and period page by page by time, as the list has no filter
- * on `externalId` and no cursor. A call that was blocked or did not start is read once more by its id
- * (https://docs.vapi.ai/api-reference/calls/get): only one that has ended for a reason of `notStarted` was not
- * placed. `name` tells the attempt, as an earlier one's record proves nothing about this one.
+ * A look-up lists the calls of that phone number and period page by page by time, as the list has no filter on
+ * `externalId` and no cursor. A call that was blocked or did not start is read again by its id
+ * (https://docs.vapi.ai/api-reference/calls/get): only a call that ended for a reason of `notStarted` was not placed.
+ * `name` holds the attempt, as the record of an earlier attempt proves nothing about this one.
  */
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
@@ -119,7 +119,7 @@ export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch,
   };
 });
 
-/** Tells an attempt in a call's `name`, which Vapi keeps for our own reference. */
+/** Names the attempt in a call's `name`, which Vapi keeps for its users' reference. */
 function nameOf(attempt: number): string {
   return `attempt ${attempt}`;
 }
@@ -159,7 +159,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
 const pageCallsMax = 50;
 const pagesMax = 10;
 
-/** A call as Vapi reads and lists it. */
+/** A call in Vapi's records. */
 const callSchema = () =>
   z.object({
     id: idText,
@@ -179,7 +179,7 @@ const listSchema = () => z.array(callSchema());
 /** Statuses of a call for which Vapi has found a line (VapiAI/server-sdk, CallStatus). */
 const underWay = new Set<unknown>(["ringing", "in-progress", "forwarding"]);
 
-/** True for a call that was blocked, or that Vapi took and may not have started. */
+/** True if the call was blocked, or if Vapi took it and may not have started it. */
 function isInDoubt(call: VapiCall): boolean {
   const reason = call.endedReason ?? "";
   const isBlocked = reason === "" && z.built(blockedSchema).safeParse(call).success;
@@ -187,14 +187,14 @@ function isInDoubt(call: VapiCall): boolean {
   return reason.startsWith("call.start.") || notStarted.has(reason);
 }
 
-/** Returns what became of a call in doubt, as read by its id; undefined if that is not known yet. */
+/** Returns the outcome of a call in doubt, as read by its id; undefined if not known yet. */
 function outcomeOfCall(call: VapiCall): FoundCall | undefined {
   if (!isInDoubt(call)) return { by: "id", providerCallId: call.id };
   const notPlaced = notStartedFor(call.endedReason ?? "");
   return call.status === "ended" && notPlaced !== undefined ? { by: "id", notPlaced } : undefined;
 }
 
-/** Returns what a call repeats of our own. Its name may have been changed to anything. */
+/** Returns our id and attempt as the call repeats them. Users can change its name. */
 function ownIn({ customer, name }: VapiCall): Record<string, unknown> {
   const attempt = /^attempt (\d+)$/.exec(name ?? "")?.[1];
   return { call_id: customer?.externalId ?? undefined, attempt };

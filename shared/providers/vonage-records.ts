@@ -19,7 +19,7 @@ const endpointSchema = () => z.object({ number: z.nullish(z.string()) });
 const sideSchema = () =>
   z.catch(z.nullish(z.union([endpointSchema(), z.array(endpointSchema())])), null);
 
-/** A call as Vonage reads and lists it. Times are told of completed calls alone. */
+/** A call in Vonage's records. Only completed calls have times. */
 const callSchema = () =>
   z.object({
     uuid: idText,
@@ -46,8 +46,8 @@ const pageSchema = () =>
 /**
  * Reads a page of the list.
  *
- * @returns its calls, and the index at which the next page begins: that of its link, or the next one while `count` says
- *   that there are more
+ * @returns its calls, and the index at which the next page begins: that of the page's link, or the next index if
+ * `count` says that there are more calls
  */
 function readPage(answer: unknown): { rows: VonageCall[]; next?: string | undefined } {
   const { count, record_index, _links, _embedded } = z.built(pageSchema).parse(answer);
@@ -60,7 +60,7 @@ function readPage(answer: unknown): { rows: VonageCall[]; next?: string | undefi
 
 /** Maximum calls of a page. */
 const pageCalls = 100;
-/** Maximum pages that a look-up reads: three calls a second of two legs each, for five minutes. */
+/** Maximum pages that a look-up reads. 18 hold five minutes of three calls a second with two legs each. */
 const pagesMax = 18;
 
 /** Returns the query of a page. Times are in milliseconds since the epoch. */
@@ -70,7 +70,7 @@ function queryOf(filters: Record<string, number>, limit: number, index = "0"): s
   return `?${new URLSearchParams({ ...Object.fromEntries(times), ...paging }).toString()}`;
 }
 
-/** Returns a time in UTC in the form of the reference's examples. */
+/** Formats a time in UTC like the reference's examples. */
 function wholeSecond(time: number): string {
   return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
@@ -83,7 +83,7 @@ interface Sought {
   until: number;
 }
 
-/** Lists the calls to a number in a period. Undefined if one of them may be of anybody. */
+/** Lists the calls to a number in a period. Undefined if one of them may be another's call. */
 export async function findCall(
   { number, ownNumber, from, until }: Sought,
   { url, headers }: { url: string; headers: Record<string, string> },
@@ -94,12 +94,12 @@ export async function findCall(
   let index: string | undefined = "0";
   for (let pages = 0; index !== undefined; pages++) {
     if (pages === pagesMax) throw new Error("the list of calls is too long");
-    // A filter by number would put the callee's number into the address, and the reference has none.
+    // There is no filter by number in the reference, and it would put the callee's number into the URL.
     const answer = await ask(send, url + queryOf(filters, pageCalls, index), { headers });
     const page = readPage(answer);
     for (const call of page.rows) {
       const startedAt = Date.parse(zoned(call.start_time) ?? "");
-      // A call of an earlier day shows that the filters were not applied, so one without a time may be of any.
+      // A call of an earlier day shows that the filters were not applied, so a call without a time may be of any day.
       if (startedAt < from - dayMs) return undefined;
       const caller = numberOf(call.from) ?? ownNumber;
       if (numberOf(call.to) !== number || caller !== ownNumber) continue;
@@ -115,14 +115,14 @@ function numberOf(side: VonageCall["to"]): string | null | undefined {
   return (Array.isArray(side) ? side[0] : side)?.number;
 }
 
-/** Completes a time of the reference's form, which has no zone. It is taken for UTC, as events have it. */
+/** Adds UTC to a time without a zone, as events have UTC. */
 function zoned(time: string | null | undefined): string | null | undefined {
   return time?.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/, "$1T$2Z");
 }
 
 /**
- * Values of `status` (https://developer.vonage.com/en/voice/voice-api/webhook-reference). `unanswered` is also that of a
- * callee who declined or could not be reached.
+ * Values of `status` (https://developer.vonage.com/en/voice/voice-api/webhook-reference). `unanswered` includes
+ * callees who declined or could not be reached.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "started ringing answered machine human"],
@@ -133,7 +133,10 @@ const words = /* @__PURE__ */ createWords(
 );
 const answeredWords = new Set(["answered", "machine", "human"]);
 
-/** It is not told what `start_time` is the start of, so the answer's time is told by the end and the length. */
+/**
+ * The reference does not say what starts at `start_time`, so the time of the answer follows from the end and the
+ * length.
+ */
 function resultOfCall({ status, end_time, duration }: VonageCall): ReadResult {
   const endedAt = zoned(end_time);
   const seconds = Number(duration ?? "");

@@ -16,10 +16,9 @@
  * 201 with `uuid`: placed. Errors are problem details (https://developer.vonage.com/en/api-errors) or an older form,
  * `{type, error_title}`: see `exception`. More than three calls a second are answered 429.
  *
- * No field of a call that can be read holds an id of ours, so a look-up finds calls by number and time. `start_time` is
- * told of completed calls alone, so the list's own filters select the time. A call exists in one region, and a request
- * that reaches another one does not find it (…/guides/troubleshooting): such a look-up finds nothing, which proves
- * nothing.
+ * No readable field of a call holds our id, so a look-up finds calls by number and time. Only completed calls have a
+ * `start_time`, so the list's filters select the period. A call exists in one region, and a request that reaches
+ * another region does not find it (…/guides/troubleshooting), so finding nothing proves nothing.
  */
 import { SignJWT, importPKCS8 } from "jose";
 import { httpsUrl } from "../lib/https-url.ts";
@@ -43,7 +42,7 @@ export const vonageRoutes = defineRoute(
         baseUrl: z.optional(httpsUrl),
         /** The calling number, rented from Vonage. */
         from: phoneNumber,
-        /** Target of the call's audio: a WebSocket of the user's own. */
+        /** WebSocket of the user that takes the call's audio. */
         stream: z.optional(streamUrl()),
         /** Samples per second of that audio. Default: 16000. */
         sampleRate: z.optional(z.enum(["8000", "16000", "24000"])),
@@ -51,7 +50,7 @@ export const vonageRoutes = defineRoute(
         answerUrl: z.optional(answerUrl()),
         /** `ringing_timer`: longest time for which the phone rings. */
         ringSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(120))),
-        /** True to have a call's events told here, instead of to the application's event URL. */
+        /** True to have Vonage send a call's events to this service instead of to the application's event URL. */
         callbacks: z.optional(z.boolean()),
       })
       .check(hasOneTarget()),
@@ -141,7 +140,7 @@ function signToken(applicationId: string, key: CryptoKey, now: number): Promise<
   const seconds = Math.floor(now / 1000);
   return new SignJWT({ application_id: applicationId })
     .setProtectedHeader({ alg: "RS256", typ: "JWT" })
-    .setIssuedAt(seconds - 10) // a clock that runs ahead must not date it in the future
+    .setIssuedAt(seconds - 10) // our clock may run ahead of Vonage's
     .setExpirationTime(seconds + tokenSeconds)
     .setJti(randomId())
     .sign(key);
@@ -159,7 +158,7 @@ function instructions(id: string, request: CallRequest, route: VonageRoute): obj
   return { ncco: [{ action: "connect", endpoint: [endpoint] }] };
 }
 
-/** Returns what the first message to the WebSocket has of the call. */
+/** Returns the headers of the WebSocket, which its first message contains. */
 function headersOf(id: string, { agent_id, context = {} }: CallRequest): Record<string, string> {
   return { ...context, call_id: id, agent_id };
 }
@@ -167,7 +166,7 @@ function headersOf(id: string, { agent_id, context = {} }: CallRequest): Record<
 /** Maximum length of `headers`. */
 const headersBytesMax = 512;
 
-/** Keys of the first message that are not the context's: our own, and Vonage's. */
+/** Keys of the first message beside the context's: ours and Vonage's. */
 const ownKeys = ["call_id", "agent_id", "event", "content-type"];
 
 /** Describes why a WebSocket's headers could not carry a call's context whole, or undefined. */
@@ -192,7 +191,7 @@ function callIdIn(body: unknown): string | undefined {
 
 const errorSchema = () =>
   z.object({
-    /** URL of a page about the error, which its fragment names. Older errors have a word or a number. */
+    /** URL of a page whose fragment names the error. Older errors have a word or a number. */
     type: z.catch(z.nullish(z.string()), null),
     invalid_parameters: z.catch(z.nullish(z.array(z.object({ name: z.string() }))), null),
   });
@@ -209,23 +208,26 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
 }
 
 /**
- * Fragments of `type` that are about the account (https://developer.vonage.com/en/api-errors). `forbidden` stays with
- * its status: it may be about a destination.
+ * Fragments of `type` that refuse the account (https://developer.vonage.com/en/api-errors). `forbidden` is not
+ * listed, as it may concern a destination.
  */
 const accountWords = /* @__PURE__ */ createTable([
   true,
   "low-balance out-of-credit unprovisioned account-suspended",
 ]);
 
-/** Faults of invalid parameters by their names. That of an NCCO may be the context's, so the status decides. */
+/**
+ * Subject at fault for each invalid parameter. `ncco` is not listed, as the context may be at fault: the status
+ * decides.
+ */
 const faults = /* @__PURE__ */ createTable<"rejected" | "route_refused" | "account_refused">(
   ["rejected", "to"],
   ["route_refused", "from answer_url answer_method ringing_timer"],
-  // Our own address for callbacks.
+  // The URL of callbacks, which this service sends with every call.
   ["account_refused", "event_url event_method"],
 );
 
-/** Returns the outcome of invalid parameters, the first of which has a known fault. */
+/** Returns the outcome by the first parameter that the table has. */
 function outcomeOfParameters(parameters: { name: string }[]): DialOutcome | undefined {
   for (const { name } of parameters) {
     const word = /^[a-z_]+/.exec(name)?.[0] ?? "";

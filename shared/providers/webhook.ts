@@ -1,18 +1,17 @@
 /**
- * Webhook: posts each call to a URL of the user's own, signed by the Standard Webhooks specification
- * (https://www.standardwebhooks.com): `webhook-id` is the call's id, the same on any resend,
- * `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` under the account's secret,
- * `WEBHOOK_SECRET`.
+ * Webhook: posts each call to a URL of the user, signed by the Standard Webhooks specification
+ * (https://www.standardwebhooks.com): `webhook-id` is the call's id, the same on any resend, `webhook-signature` is
+ * `v1,` and the HMAC-SHA256 of `id.timestamp.body` under the account's secret, `WEBHOOK_SECRET`.
  *
  * ```json
  * {"id": "call_…", "request_id": "req_…", "phone_number": "+12025550123", "agent_id": "agent_sales",
  *  "context": {}, "timezone": null, "accepted_at": "2026-11-21T09:30:00.000Z"}
  * ```
  *
- * With callbacks the body has `callback_url` too, at which the receiver may tell what became of the call.
+ * With callbacks the body also has `callback_url`, to which the receiver may post the call's result.
  *
- * 2xx: placed, and a JSON `id` of the answer is kept as the provider's id of the call. 503 with
- * `Retry-After`: surely not placed, sent again later. Other answers are handled by `toStatusOutcome`.
+ * 2xx: placed. A JSON `id` in the answer is kept as the provider's id of the call. 503 with `Retry-After`: certainly
+ * not placed, and retried later. Other answers are handled by `toStatusOutcome`.
  */
 import type { KeyObject } from "node:crypto";
 import type { Call } from "../calls/call-request.ts";
@@ -74,7 +73,8 @@ export const webhook = /* @__PURE__ */ defineProvider(
 
       async readCallback(signed, { provider, url }, callId) {
         const key = keys.get(provider) ?? keyFor(provider);
-        // The account may have left the plan and its secret the environment: then nothing proves who has sent it.
+        // The plan may no longer have the account, nor the environment its secret. Then nothing proves who sent the
+        // callback.
         if (key === undefined && !isLoopback(url)) return { kind: "unverified" };
         return readWebhookCallback(signed, key, callId);
       },
@@ -91,7 +91,7 @@ function bodyOf({ id, requestId, acceptedAt, request }: Call, callbackUrl: strin
     context: request.context ?? {},
     timezone: request.timezone ?? null,
     accepted_at: new Date(acceptedAt).toISOString(),
-    callback_url: callbackUrl, // JSON leaves it out where it is undefined
+    callback_url: callbackUrl, // JSON leaves it out if undefined
   };
 }
 
@@ -112,14 +112,14 @@ function idIn(text: string | undefined): string | undefined {
   try {
     return z.built(answerSchema).parse(JSON.parse(text ?? "")).id;
   } catch {
-    return undefined; // an answer without an id is fine: the status said that the call is placed
+    return undefined; // an answer without an id is fine: the status says that the call is placed
   }
 }
 
-/** Maximum time by which a clock that tells of a call may be ahead: as much as a signature's. */
+/** Maximum time by which a receiver's clock may be ahead, as for signatures. */
 const aheadMsMax = 300_000;
 
-/** The body in which a receiver tells what became of a call. A field that is not here is left out of account. */
+/** Body of a callback: a call's result. Other fields are ignored. */
 export const toldSchema = /* @__PURE__ */ z.lazy(() => {
   const time = z.nullish(
     z.iso.datetime({ offset: true, error: "must be an instant such as 2026-11-21T09:00:00Z" }),
@@ -145,23 +145,23 @@ export const toldSchema = /* @__PURE__ */ z.lazy(() => {
   );
 });
 
-/** Result of reading a webhook's callback. Errors are in our words alone, as its sender is told them. */
+/** Result of reading a webhook's callback. Errors quote nothing of the body, as they are sent back. */
 export type ToldByWebhook =
   | Extract<ToldResult, { kind: "told" }>
   | { kind: "unverified"; error: SignatureProblem }
   | { kind: "malformed"; errors: BodyProblem[] };
 
-/** The place of an error in a callback's body, as a JSON Pointer, and its description. */
+/** An error in a callback's body: its JSON Pointer and description. */
 interface BodyProblem {
   pointer: string;
   detail: string;
 }
 
 /**
- * Verifies a callback by Standard Webhooks, and reads its result. Its `webhook-id` begins with the call's id, so that
- * nobody can post to one call's address what was signed for another.
+ * Verifies a callback by Standard Webhooks, and reads its result. The `webhook-id` must begin with the call's id, so
+ * that a body signed for one call cannot be posted to another call's URL.
  *
- * @param key undefined for a loopback host without a secret, whose callbacks need no signature
+ * @param key undefined for a loopback host without a secret, which need not sign
  */
 export function readWebhookCallback(
   signed: SignedCallback,
@@ -197,7 +197,7 @@ const ofAnotherCall: SignatureProblem = {
   detail: "must be, or begin with, the id of this address's call",
 };
 
-/** Returns the errors of times that cannot be. A value that is no time is the schema's to refuse. */
+/** Returns the errors of impossible times. The schema refuses values that are no times. */
 function wrongTimes(
   { answered_at, ended_at }: { answered_at?: unknown; ended_at?: unknown },
   receivedAt: number,
@@ -215,12 +215,12 @@ function wrongTimes(
 
 const inFuture = "must not be in the future";
 
-/** NaN, which is neither before nor after any time, for what is no text of a time. */
+/** Returns NaN, which is neither before nor after any time, for values that are no times. */
 function millisecondsOf(value: unknown): number {
   return typeof value === "string" ? Date.parse(value) : Number.NaN;
 }
 
-/** Undefined is no value of JSON. */
+/** Returns undefined, which JSON cannot have, for a body that is no JSON. */
 function parsed(body: string): unknown {
   try {
     return JSON.parse(body);
