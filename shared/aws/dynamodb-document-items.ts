@@ -6,7 +6,7 @@ import {
   type StoredText,
 } from "../ports/document-kinds.ts";
 
-/** Kinds whose values are numbers that updates add to. Each number has its own attribute with this prefix. */
+/** Kinds whose values are numbers that updates add to. Each number is an attribute with `numberPrefix`. */
 const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "counts", "pace"]);
 export const numberPrefix = "n_";
 

@@ -29,7 +29,7 @@ interface Condition {
 
 /** Maximum keys of one BatchGetItem. */
 const batchMax = 100;
-/** Maximum requests for keys that DynamoDB left unprocessed, and the first wait between them. */
+/** Maximum requests for unprocessed keys, and the first wait between them. */
 const pollsMax = 6;
 const pollAgainMs = 20;
 /** Maximum requests under way for one call of a port: the SDK's own limit of sockets. */
@@ -160,11 +160,7 @@ function createWrites(client: DynamoDBClient, table: string) {
     return (await unlessRefused(client.send(command))) !== undefined;
   }
 
-  /**
-   * Updates an item if the condition holds.
-   *
-   * @returns the new attributes; undefined if the condition does not hold
-   */
+  /** @returns the new attributes; undefined if the condition does not hold */
   async function update(
     key: ItemKey,
     change: { expression: string; names?: Record<string, string> },
@@ -232,19 +228,16 @@ async function unlessRefused<Output>(write: Promise<Output>): Promise<Output | u
   }
 }
 
-/**
- * Maps the attributes that an expression names. Every name has the form `#name`, since many good names are
- * reserved words.
- */
+/** Maps the attributes that an expression names. Every name has the form `#name`, as DynamoDB reserves many words. */
 function namesIn(expression: string): { ExpressionAttributeNames: Record<string, string> } {
   const names = expression.match(/#\w+/g) ?? [];
   return { ExpressionAttributeNames: Object.fromEntries(names.map((one) => [one, one.slice(1)])) };
 }
 
 /**
- * Runs `work` on the items, some side by side, and resolves to the results once all have ended. Rejects with
- * the first failure, also only then: otherwise the caller would read items back whose writes are still under
- * way. A failure delays no other item, so that one that can never be written does not stop the rest.
+ * Runs `work` on the items, some side by side, and resolves to the results once all have ended. Only then does it
+ * reject with the first failure: earlier, the caller would read items back whose writes are still under way. The
+ * other items are processed in spite of a failure.
  */
 export async function allEnded<One, Result>(
   items: readonly One[],

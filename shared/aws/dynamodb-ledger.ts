@@ -18,10 +18,7 @@ import {
 import { writeVersioned } from "./dynamodb-writes.ts";
 import { dayMs } from "../lib/units.ts";
 
-/**
- * Time after its retention at which DynamoDB deletes a row. Until then the purge can log rows that were never
- * resolved.
- */
+/** Time from a row's retention to its deletion by DynamoDB, in which the purge logs unresolved rows. */
 const graceMs = 7 * dayMs;
 
 /**
@@ -51,7 +48,7 @@ export function createDynamoLedger(
 
   return {
     read,
-    // The row is one value, so that its context is read and dropped.
+    // The row is one value, so its context is read and dropped.
     async readWithoutContext(ids) {
       const { rows, unreadable } = await read(ids);
       const withoutContext = [...rows].map(([id, row]): [string, CallRow] => {

@@ -14,7 +14,7 @@ const looksMax = 500;
 const looksAtOnce = 100;
 /** Maximum queries of one page that finds few calls. */
 const queriesMax = 200;
-/** Tolerated lead of another machine's clock, in whose ids the time stands. */
+/** Tolerated lead of the clock that made an id. */
 const clockSkewMs = 300_000;
 
 interface ListDeps {
@@ -22,7 +22,7 @@ interface ListDeps {
   read: CallLedger["read"];
   /** Current time in milliseconds since the epoch. */
   now: () => number;
-  /** Time that a row stands after its call was accepted. */
+  /** Time for which a row is kept after its call was accepted. */
   rowsStandMs: number;
 }
 
@@ -66,7 +66,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
       const found = await items.queryAll(index, hashes, range);
       const { rows, unreadable } = await rowsOf(found.map((item) => textIn(item, "sk")));
       return {
-        // An index lags behind its table: a row may have reached another state since.
+        // The index lags behind the table: the row's state may have changed.
         rows: "state" in of ? rows.filter(({ state }) => state === of.state) : rows,
         unreadable,
         next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
@@ -89,8 +89,8 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
 }
 
 /**
- * Reads ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention
- * ends, or the queries of one page are used up. `next` is absent if no more ids can follow.
+ * Reads ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention ends, or one
+ * page has made its maximum queries. `next` is absent if no more ids can follow.
  */
 async function readIdsBelow(
   before: string | undefined,

@@ -12,7 +12,7 @@ const arrivalName = `${numberPrefix}arrivalUs`;
 
 type TakePermits = Documents["takePermits"];
 
-/** One update of the arrival time, by as many permits as are granted from the one that is known. */
+/** One update of the arrival time, by the permits granted as of the known one. */
 interface Take extends Omit<PermitRequest, "count"> {
   pace: Pace;
   known: number | undefined;
@@ -45,7 +45,7 @@ export function createDynamoPermits(deps: PermitDeps): TakePermits {
   return async (document, pace, request) => {
     const key = keyOf(document);
     let known = lastWritten.get(key.pk);
-    // A remembered arrival time is read again before the window counts as full.
+    // A remembered arrival time is read again before the window is taken for full.
     const isFull =
       known !== undefined && grantPermits(known, pace, request).granted < request.count;
     if (isFull) known = await readArrival(key);

@@ -15,11 +15,11 @@ import { bytes, bytesIn, type Item, type ItemKey, number, text, textIn } from ".
 import { hourMs } from "../lib/units.ts";
 
 const watchShards = 16;
-/** Parts of the calls under way: each claim is written into them and out of them. */
+/** Partitions of the calls under way. Each claim enters one and leaves it. */
 const dialingShards = 4;
 /** Maximum bytes of a backlog's name in a sort key, of which DynamoDB allows 1,024. */
 const dialingNameBytesMax = 900;
-/** Parts of a list of events: each event is written into it and out of it, a thousand writes a second into one part. */
+/** Partitions of a list of events. Each event enters one and leaves it; a partition takes a thousand writes a second. */
 const deliverShards = 4;
 const shards = 8;
 const timeDigits = 15;
@@ -29,9 +29,9 @@ export function keyOfCall(id: string): ItemKey {
 }
 
 /**
- * Converts a row to an item, which must stay below 1 KB where it can: every write of it costs a unit for each KB. So
- * values of keys and index keys are not repeated in the row's JSON, and the JSON is deflated (RFC 1951). A placed call with
- * its result and an event has some 1,200 bytes otherwise, and 750 so.
+ * Converts a row to an item. Each write costs a unit per KB, so items are kept small: the row's JSON does not repeat
+ * values of keys and index keys, and is deflated (RFC 1951). A placed call with a result and an event has 750 bytes
+ * so, and some 1,200 otherwise.
  *
  * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
@@ -75,8 +75,8 @@ export function toItem(row: CallRow, endsAt: number): Item {
 }
 
 /**
- * Parses the row of an item. Undefined if only a later version of this code can read it, or none: an error would take
- * the other rows of the same read along.
+ * Parses the row of an item. Undefined if this version cannot read it. An error would fail the other rows of the same
+ * read, too.
  */
 export function toRow(item: Item): CallRow | undefined {
   const stored = storedIn(item);
@@ -132,7 +132,7 @@ export function dialingHashes(): string[] {
   return shardsOf(dialingPrefix, dialingShards);
 }
 
-/** Returns what an item keeps as JSON. That of a row written before rows were deflated is text. */
+/** Returns the row's fields that an item stores as deflated JSON, or as text if written before rows were deflated. */
 function storedIn(item: Item): Record<string, unknown> | undefined {
   try {
     const json = item["row"]?.S ?? inflateRawSync(bytesIn(item, "row")).toString();
@@ -144,8 +144,8 @@ function storedIn(item: Item): Record<string, unknown> | undefined {
 }
 
 /**
- * Returns the hash keys of a backlog in the index `due`. Any other backlog's key is JSON, or begins with
- * `results:`, so none is taken for a part of `watch` or of the calls under way.
+ * Returns the hash keys of a backlog in the index `due`. The keys of other backlogs are JSON or begin with
+ * `results:`, so none equals a partition of `watch` or of the calls under way.
  */
 export function dueHashesOf(backlog: string): string[] {
   return backlog === watchBacklog ? shardsOf(backlog, watchShards) : [backlog];

@@ -1,5 +1,5 @@
 /**
- * The ledger and its documents in one DynamoDB table, by single-item conditional writes alone.
+ * The ledger and its documents in one DynamoDB table, written by single-item conditional writes only.
  *
  * | Item | `pk` | `sk` |
  * |---|---|---|
@@ -18,7 +18,10 @@ export const dynamoTable = {
   indexes: {
     /** Calls that have a due time: `due` is the backlog (`watch` spreads over 16 and calls under way over 4), `dueKey` the due time and the id, and of a call under way the names of its account and backlog. */
     due: { hashKey: "due", rangeKey: "dueKey" },
-    /** Calls with events to tell: `tell` is the list, `deliverKey` the time and the id. Empty where nobody is told. */
+    /**
+     * Calls with pending or exhausted events: `deliver` is the list, `deliverKey` the time and the id. Empty without
+     * receivers.
+     */
     events: { hashKey: "deliver", rangeKey: "deliverKey" },
     /** All calls to a number. */
     number: { hashKey: "numberHash", rangeKey: "sk" },

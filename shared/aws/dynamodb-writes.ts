@@ -1,8 +1,8 @@
 import { allEnded, type DynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
 
 /**
- * Conditions on items that may expire. One without `expiresAt` never does; an expired one counts as absent, though DynamoDB
- * may delete it days later. AND binds closer than OR.
+ * Conditions on items that may expire. An item without `expiresAt` never does. An expired item counts as absent,
+ * though DynamoDB may delete it days later. AND binds closer than OR.
  */
 export const isAbsent = "attribute_not_exists(#pk) OR #expiresAt <= :now";
 export const isCurrent = "attribute_not_exists(#expiresAt) OR #expiresAt > :now";
@@ -22,10 +22,10 @@ export interface VersionedItem {
 }
 
 /**
- * Writes items on condition of their versions, the writes of one item in order: two of them are two writes, the second
- * of which sees the first.
+ * Writes items conditionally on their versions. Two writes of one item are made in order, and the second sees the
+ * first.
  *
- * @returns for each write, true if the item stands as requested
+ * @returns for each write, true if the item is now as requested
  */
 export async function writeVersioned(
   items: DynamoItems,

@@ -4,9 +4,9 @@ import type { Environment } from "../settings/settings.ts";
 const timeLimitMs = 3_000;
 
 /**
- * Returns a function that invokes the dispatcher's Lambda function without waiting for its end, signed by aws4fetch: the
- * SDK's client of Lambda would add more to the bundle than this one request is worth. It carries no trace header, by which
- * Lambda would take dispatcher and dialer, each of which has the other one run, for a recursive loop and stop them
+ * Returns a function that invokes the dispatcher's Lambda function without waiting for its end. aws4fetch signs the
+ * request, as the SDK's Lambda client would add much more to the bundle. The request has no trace header: dispatcher
+ * and dialer start each other, which Lambda would take for a recursive loop and stop
  * (https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html).
  *
  * @param variables DISPATCHER_FUNCTION, and the region and credentials that Lambda puts into the environment; on a

@@ -8,9 +8,9 @@ const methods: Record<LogLevel, "log" | "warn" | "error"> = {
 };
 
 /**
- * Prints each event as an object. In Lambda's JSON format a line is
- * `{"timestamp", "level", "requestId", "message"}`, and a sole object that is printed becomes `message` as it
- * is, while a string would stay a string: metric filters read the event's fields, such as `$.message.event`.
+ * Prints each event as an object. In Lambda's JSON format a line is `{"timestamp", "level", "requestId", "message"}`,
+ * and an object that is printed alone becomes `message` unchanged, so that metric filters can read its fields, such
+ * as `$.message.event`.
  */
 export const lambdaLog: Log = (level, event, fields) => {
   console[methods[level]]({ time: new Date().toISOString(), level, event, ...fields });

@@ -8,7 +8,7 @@ const connectMsMax = 10_000;
 /** Statuses whose answers have no body, which `Response` checks. */
 const bodiless = new Set([204, 205, 304]);
 
-/** Headers that `fetch` adds as well. An answer is read as it comes, so it may not be compressed. */
+/** Headers that `fetch` adds, too. Answers are not decompressed, so they must not be compressed. */
 const usualHeaders = {
   accept: "*/*",
   "accept-encoding": "identity",
@@ -16,16 +16,15 @@ const usualHeaders = {
 };
 
 /**
- * Agents that open a connection for each request. The provider may close a kept-open one just as it is used, which
- * looks like an unknown outcome. TLS sessions are resumed.
+ * Agents that open a connection for each request. A provider may close a reused one just as it is used, which makes
+ * the outcome unknown. TLS sessions are resumed.
  */
 const agents = { http: new HttpAgent(), https: new HttpsAgent() };
 
 /**
- * Sends by Node's own client, which takes a third of the CPU that `fetch` takes for a connection of its own. It writes
- * the request once the connection stands, after asking whether it may still leave: setting up a connection takes long
- * enough for a process to be stopped in it. If no connection came about in time, the error's cause has the code
- * CONNECT_TIMEOUT: then nothing has left.
+ * Sends with Node's client, which for a connection per request takes a third of the CPU that `fetch` takes. It writes
+ * the request once the connection is open and `mayLeave` agrees, as a process may be paused while it connects. If
+ * there is no connection in time, the error's cause has the code CONNECT_TIMEOUT, and nothing has left.
  */
 export const sendByNode: Send = async (url, request) => {
   const answer = await headOf(url, request);
@@ -48,7 +47,7 @@ function responseOf(answer: IncomingMessage): Response {
   return new Response(body, { status, headers });
 }
 
-/** Resolves to the answer once its headers have come. */
+/** Resolves to the answer once its headers have arrived. */
 function headOf(
   url: string,
   { method, headers, body, signal, mayLeave }: OutgoingRequest,

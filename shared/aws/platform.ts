@@ -6,7 +6,7 @@ import type { Environment } from "../settings/settings.ts";
 import { withTimeLimit } from "../lib/retry.ts";
 import { hourMs, minuteMs } from "../lib/units.ts";
 
-/** Clients of both Lambda functions. The queue's is created at once, the others when first needed. */
+/** Clients of both Lambda functions. The queue's is created at once, the others at first use. */
 export interface AwsPlatform {
   sqs: SQSClient;
   queueUrl: string;
@@ -35,7 +35,7 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
     if (!value) throw new Error(`${name} is not set`);
     return value;
   };
-  // The SDK has no time limit of its own: a request that is never answered would hold a whole delivery.
+  // The SDK has no default time limit: an unanswered request would block a whole delivery.
   const limits = {
     requestHandler: {
       connectionTimeout: 2_000,
@@ -53,7 +53,7 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
     table: required("TABLE"),
     s3: once(async () => {
       const { S3Client } = await import("@aws-sdk/client-s3");
-      // Path style is used with a given endpoint: a local server has no host name for each bucket.
+      // Path style for a given endpoint, as a local server has no host name for each bucket.
       const forcePathStyle = variables["AWS_ENDPOINT_URL_S3"] !== undefined;
       return new S3Client({ ...limits, forcePathStyle });
     }),
@@ -85,8 +85,8 @@ const retryMs = 30_000;
 const makeSecondsMax = 5;
 
 /**
- * Returns the value of `make`, renewed once it is five minutes old. If renewal fails or hangs, the old value
- * serves for another hour, with an alarm: a revoked token must not stay valid for as long as the new list
+ * Returns the value of `make`, renewed once it is five minutes old. If renewal fails or hangs, the old value is used
+ * for at most another hour, with an alarm, so that a revoked token does not stay valid for as long as the new list
  * cannot be read.
  */
 export function everyFiveMinutes<Value>(
@@ -120,9 +120,9 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 }
 
 /**
- * Returns the values of a secret as strings. A value that is no string, such as the array of API_TOKENS,
- * becomes JSON. A secret that is no JSON object counts as empty: nobody is let in and nobody dialed, just as
- * without it. The parser's own message is not logged, as it would quote the secret.
+ * Returns the values of a secret as strings. A value that is no string, such as the array of API_TOKENS, becomes
+ * JSON. A secret that is no JSON object counts as empty: all tokens are refused and nobody is dialed. The parser's
+ * message is not logged, as it would quote the secret.
  */
 function stringsIn(secret: string, log: Log): Environment {
   let values: unknown;

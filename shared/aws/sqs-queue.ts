@@ -7,10 +7,9 @@ import type { CallQueue, Delivered } from "../ports/queue.ts";
 import { toJson, type Message } from "../ports/call-messages.ts";
 
 /**
- * Maximum size of a body that is sent directly. SQS takes 1 MiB, but hands Lambda ten messages in one payload
- * of 6 MB; a larger body goes into S3 and the message holds its key (the Claim Check pattern). Only the
- * bucket's lifecycle rule deletes the object. It outlives the retention of queue and dead-letter queue
- * together.
+ * Maximum size of a body that is sent directly. SQS takes 1 MiB, but gives Lambda ten messages in one payload of 6
+ * MB. A larger body goes into S3, and the message has its key (the claim check pattern). Only the bucket's lifecycle
+ * rule deletes the object, after the retention of queue and dead-letter queue together.
  */
 const bodyBytesMax = 200_000;
 /** Limits of one SendMessageBatch: SQS takes 10 messages and 1 MiB. */
@@ -28,7 +27,7 @@ const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z
 export interface SqsQueueOptions {
   sqs: SQSClient;
   queueUrl: string;
-  /** Created when the first large message is sent: a single call never needs it. */
+  /** Creates the client when the first large message is sent, as a single call never needs it. */
   s3: () => Promise<S3Client>;
   bucket: string;
 }
@@ -82,7 +81,7 @@ export function createSqsQueue<Sent = Message>({
         }
         await batches.flush();
       } catch {
-        // S3 did not take a large body: the caller sends the rest again.
+        // S3 did not take a large body. The caller sends the rest again.
       }
       return batches.sent();
     },
@@ -118,7 +117,7 @@ function createBatches(sendBatch: (batch: Entry[]) => Promise<number>) {
     return true;
   };
   return {
-    /** Adds a message. Resolves to false if an earlier one was not taken: then nothing more may be sent. */
+    /** Adds a message. Resolves to false if an earlier one was not taken. Then nothing more may be sent. */
     async add(entry: Entry): Promise<boolean> {
       const isFull = batch.length === batchMessagesMax || bytes + entry.body.length > batchBytesMax;
       if (isFull) endBatch();
@@ -162,7 +161,7 @@ export function toSqsDelivery(
   };
 }
 
-/** Stores messages that could not be read or written, whole, in S3. */
+/** Stores dead letters in S3. */
 export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string) {
   return {
     async store(name: string, body: string) {
@@ -175,8 +174,8 @@ export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string)
 }
 
 /**
- * Returns JSON in ASCII: SQS refuses some Unicode characters (U+FFFE, U+FFFF) wherever they occur. Line ends and tabs
- * stay: a client's body may have them between its values, where an escape would be no JSON.
+ * Returns JSON in ASCII, as SQS refuses some Unicode characters (U+FFFE, U+FFFF). Line ends and tabs stay: a client's
+ * body may have them between values, where an escape would be no JSON.
  */
 function asciiJson(message: unknown): string {
   return toJson(message).replaceAll(
