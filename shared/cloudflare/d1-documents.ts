@@ -9,14 +9,14 @@ import {
   type StoredText,
 } from "../ports/document-kinds.ts";
 
-/** Maximum documents deleted by one statement of a purge, and maximum statements of one purge. */
+/** Maximum documents per statement of a purge, and maximum statements per purge. */
 const purgedMax = 1000;
 const purgeStatementsMax = 20;
 
 /** Columns named as the fields of `StoredText`. */
 const columns = "kind, key, version, value AS json, expires_at AS expiresAt";
 
-/** ?2 is the current time: an expired document reads as absent. */
+/** ?2: the current time. An expired document counts as absent. */
 const statements = {
   insert: `
 INSERT INTO documents (kind, key, version, value, expires_at)

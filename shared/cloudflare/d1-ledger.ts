@@ -6,7 +6,10 @@ import { firstCallIdAt } from "../calls/ids.ts";
 import type { CallLedger, Change, DuePosition, ListOf, Page } from "../ports/ledger.ts";
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 
-/** Maximum rows that one page examines. If they yield too few, as many are read again to find their end. */
+/**
+ * Maximum rows that one page examines. If too few of them match, as many are read again to find where the next page
+ * begins.
+ */
 const looksMax = 2500;
 
 const quoted = (states: readonly CallState[]) => states.map((state) => `'${state}'`).join(", ");
@@ -15,7 +18,7 @@ const inAttention = `state IN (${quoted(attentionStates)})`;
 const purgedStates = statesWhere(({ purge: how }) => how !== "never");
 
 const statements = {
-  // `WHERE true` tells SQLite's parser that ON begins no join.
+  // Without `WHERE true`, SQLite's parser would take ON for a join's.
   insert: `
 INSERT INTO calls (id, version, number_hash, row)
 SELECT value->>'id', value->>'version', value->>'numberHash', value->'row' FROM json_each(?1) WHERE true
@@ -34,14 +37,17 @@ const byIdsWithoutContext = byIds.replace(
   ", json_remove(row, '$.request.context') AS row FROM",
 );
 
-/** Only the index is read: the names of these backlogs say what each call counts for. `;` follows `:` in ASCII. */
+/**
+ * Reads only the index, as the names of these backlogs contain the account, client and agent. `;` follows `:` in
+ * ASCII.
+ */
 const dialing = `
 SELECT id, due_at AS dueAt, backlog FROM calls
 WHERE backlog >= '${dialingPrefix}' AND backlog < '${dialingPrefix.replace(":", ";")}' LIMIT ?1`;
 
 /**
- * ?1 the backlogs, ?2 the latest due time, ?3 the maximum rows of each. One seek in the index for each backlog. Its
- * places are one value, which D1 limits to 2 MB, and a place takes about 60 bytes.
+ * ?1 the backlogs, ?2 the latest due time, ?3 the maximum rows of each. One index seek for each backlog. The
+ * positions of a backlog are one value of at most 2 MB (D1's limit), at about 60 bytes each.
  */
 const dueIn = (backlog: string, time: string) => `
 SELECT j.key AS backlog, (
@@ -138,13 +144,13 @@ interface Stored {
   id: string;
   version: string;
   numberHash: string;
-  /** JSON; null: a row that was examined but does not belong to the list. */
+  /** JSON. Null: the row was examined but is not of the list. */
   row: string | null;
 }
 
 interface Ended {
   id: string;
-  /** Null: a row that was examined but does not belong to the list. */
+  /** Null: the row was examined but is not of the list. */
   state: CallState | null;
 }
 
@@ -165,14 +171,14 @@ function writeOf({ next, seen }: Change) {
   return { name: id, version, seen, json: JSON.stringify({ id, version, seen, numberHash, row }) };
 }
 
-/** Parses a row; empty if only a later version of this code can read it. */
+/** Parses a row; empty if this version cannot read it. */
 function rowsOf({ id, version, numberHash, row }: Stored): CallRow[] {
   if (row === null) return [];
   const parsed = parseRow(id, version, { ...JSON.parse(row), numberHash });
   return parsed === undefined ? [] : [parsed];
 }
 
-/** Returns the SQL condition on the rows of a list, in which `value` is ?3, and an id that all of them are below. */
+/** Returns the SQL condition of a list's rows, in which `value` is ?3, and an id that is above all of theirs. */
 function conditionOf(of: ListOf): { condition: string; value?: string; below?: string } {
   if ("state" in of) return { condition: `state = '${of.state}' AND ${inAttention}` };
   if ("numberHash" in of) return { condition: "number_hash = ?3", value: of.numberHash };

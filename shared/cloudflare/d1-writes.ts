@@ -14,9 +14,9 @@ export function queryOn(database: D1Database) {
   };
 }
 
-/** One write of an item on condition of its version. */
+/** One write of an item, conditional on its version. */
 export interface VersionedWrite {
-  /** Name that both statements return for this item. */
+  /** Value of the column `name` that both statements return for the item. */
   name: string;
   version: string;
   /** The version that was read; null: there was none. */
@@ -26,9 +26,9 @@ export interface VersionedWrite {
 }
 
 /**
- * Two statements that take a JSON array of items as ?1 and return `name` and `version` of each item that
- * stands as requested, by this write or by an earlier one of the same version. A refusal is therefore certain
- * without a second round trip.
+ * Two statements that take a JSON array of items as ?1 and return `name` and `version` of each item that is now as
+ * requested, by this write or an earlier one of the same version. Thus a refusal is certain without a second round
+ * trip.
  */
 export interface VersionedStatements {
   /** Writes items whose `seen` is null. */
@@ -41,7 +41,7 @@ export interface VersionedStatements {
  * Writes the items in order.
  *
  * @param values.bound further parameters of both statements, from ?2 on
- * @returns for each write, true if the item stands as requested
+ * @returns for each write, true if the item is now as requested
  */
 export async function writeVersioned(
   database: D1Database,

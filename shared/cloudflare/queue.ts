@@ -5,10 +5,9 @@ import type { CallQueue, Delivered } from "../ports/queue.ts";
 import { toJson, type Message as CallMessage } from "../ports/call-messages.ts";
 
 /**
- * Maximum size of a body that is sent directly. Queues take 128 kB per message, including some hundred bytes
- * of their own; a larger body goes into R2 and the message holds its key (the Claim Check pattern). Only the
- * bucket's lifecycle rule deletes the object. It outlives the retention of queue and dead-letter queue
- * together.
+ * Maximum size of a body that is sent directly. Queues take 128 kB per message, including some hundred bytes that
+ * they add. A larger body goes into R2, and the message has its key (the claim check pattern). Only the bucket's
+ * lifecycle rule deletes the object, after the retention of queue and dead-letter queue together.
  */
 const bodyBytesMax = 120_000;
 /** Limits of one `sendBatch`: Queues take 100 messages and 256 kB. */
@@ -62,7 +61,7 @@ export function createCloudflareQueue<Sent = CallMessage>(
         }
         await flush();
       } catch {
-        // The queue was throttled or unreachable: the caller sends the rest again.
+        // The queue is throttled or unreachable. The caller sends the rest again.
       }
       return sent;
     },
@@ -78,7 +77,7 @@ export function toCloudflareDelivery(message: Message, bucket: R2Bucket): Delive
   };
 }
 
-/** Returns a body as it was sent, which may be in R2. */
+/** Returns a body as it was sent, from R2 if it is there. */
 async function openBody(body: string, bucket: R2Bucket): Promise<string> {
   if (!body.startsWith(claimCheckStart)) return body;
   return readObject(claimCheckSchema.parse(JSON.parse(body)).key, bucket);
@@ -90,7 +89,7 @@ async function readObject(key: string, bucket: R2Bucket): Promise<string> {
   return withTimeLimit(object.text(), storeSecondsMax);
 }
 
-/** Stores messages that could not be read or written, whole, in R2. */
+/** Stores dead letters in R2. */
 export function createCloudflareDeadLetters(bucket: R2Bucket): DeadLetters {
   return {
     async store(name, body) {
@@ -102,7 +101,7 @@ export function createCloudflareDeadLetters(bucket: R2Bucket): DeadLetters {
 const unreadPrefix = "dead-letters/unread/";
 const unreadPattern = /^dead-letters\/unread\/(calls|events)\/([^/]+)$/;
 
-/** Stores dead letters that nobody has read yet in R2. */
+/** Stores unread dead letters in R2. */
 export function createCloudflareUnreadLetters(bucket: R2Bucket): UnreadLetters {
   const keyOf = ({ of, id }: Pick<UnreadLetter, "of" | "id">) => `${unreadPrefix}${of}/${id}`;
   return {

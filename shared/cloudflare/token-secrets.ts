@@ -1,9 +1,9 @@
 import type { Environment } from "../settings/settings.ts";
 
 /**
- * Gathers token entries that have a secret each, such as `API_TOKENS_CRM`, into the one variable that is read. On
- * Cloudflare a secret is never shown again, so that an entry could not be added to a list of unknown others. An entry
- * of its own replaces one of the same id in the list. Text that is no JSON is passed on, and nobody is let in.
+ * Merges token entries with separate secrets, such as `API_TOKENS_CRM`, into the one variable that is parsed.
+ * Cloudflare never shows a secret again, so nobody could add an entry to a list in one secret. A separate entry
+ * replaces one of the same id in the list. Text that is no JSON is passed on, so that its parser refuses all tokens.
  */
 export function withGatheredTokens(environment: Environment): Environment {
   return {
@@ -31,7 +31,7 @@ function gathered(environment: Environment, variable: string): Environment {
   return { [variable]: JSON.stringify([...byId.values()]) };
 }
 
-/** Returns an entry's id; the entry itself, which equals no other, where it has none and is to be found wrong. */
+/** Returns an entry's id. Without one, returns the entry itself, which equals no other, so that the parser refuses it. */
 function idOf(entry: unknown): unknown {
   return typeof entry === "object" && entry !== null && "id" in entry ? entry.id : entry;
 }

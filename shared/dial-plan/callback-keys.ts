@@ -8,15 +8,15 @@ type Environment = Record<string, string | undefined>;
 /** Names the secret of a webhook's account, which signs its requests and its callbacks: `WEBHOOK_SECRET`. */
 const secretOfAccount = (account: string) => secretName(account, "SECRET");
 
-/** Returns the names of the secrets of a plan's webhooks. One to this machine need not be given, and is used if it is. */
+/** Returns the names of the secrets of a plan's webhooks. A webhook on this machine may lack its secret. */
 export function callbackSecrets({ agents }: Pick<DialPlan, "agents">): string[] {
   const webhooks = Object.values(agents).filter(({ type }) => type === "webhook");
   return [...new Set(webhooks.map(({ provider }) => secretOfAccount(provider)))];
 }
 
 /**
- * Creates a function that returns the key of a webhook's account, by which its callbacks are verified. Undefined where
- * no secret is given and each of its routes leads to this machine: then a callback need not be signed.
+ * Creates a function that returns the key with which a webhook account's callbacks are verified. It returns undefined
+ * if the account has no secret and all its routes lead to this machine; callbacks then need no signature.
  *
  * The function throws an Error that names the secret if that is missing or malformed.
  */

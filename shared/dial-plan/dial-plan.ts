@@ -8,7 +8,7 @@ import { defaultCallsPerSecond, defaultTimeoutSeconds } from "../providers/route
 import { type Pace, toPace } from "../telephony/rate.ts";
 
 /**
- * Parses the plan in force: `override` (the variable DIAL_PLAN, JSON) if it is set, otherwise `bundled`.
+ * Parses the dial plan: `override` (the variable DIAL_PLAN, JSON) if it is set, otherwise `bundled`.
  *
  * @throws an Error whose message names every wrong field, one per line
  */
@@ -21,7 +21,7 @@ export function parseDialPlan(
     try {
       value = JSON.parse(override);
     } catch {
-      throw new Error("DIAL_PLAN is not JSON"); // the parser's own message quotes the text
+      throw new Error("DIAL_PLAN is not JSON"); // the parser's message would quote the text
     }
   }
   const read = readDialPlan(value);
@@ -40,11 +40,11 @@ export function parseDialPlan(
   return read.plan;
 }
 
-/** Reads a plan from its JSON, parsed, or says what is wrong at which place of it. */
+/** Reads a plan from its parsed JSON, or describes its problems with their paths. */
 export function readDialPlan(
   value: unknown,
 ): { plan: DialPlan } | { problems: { path: PropertyKey[]; message: string }[] } {
-  // zod's records silently omit this key, and with it the rules under it.
+  // zod's records silently omit this key, and the rules under it.
   if (JSON.stringify(value ?? null).includes('"__proto__":')) {
     return { problems: [{ path: [], message: "must not have the key __proto__" }] };
   }
@@ -81,7 +81,7 @@ export function mayBeCalled(
   { phone_number }: Pick<CallRequest, "phone_number">,
   { destinations: { allow, deny } }: DialPlan,
 ): boolean {
-  // No number begins with the letters of a country.
+  // A number never begins with the letters of a country, so one comparison serves for both.
   if (deny.some((place) => phone_number.startsWith(place))) return false;
   const all = allow.includes("*");
   if (all && deny.every((place) => place.startsWith("+"))) return true;
@@ -90,7 +90,7 @@ export function mayBeCalled(
   return (all || allow.includes(country)) && !deny.includes(country);
 }
 
-/** Returns the route of an agent: its own, or that of `*`. */
+/** Returns the agent's route, or else that of `*`. */
 export function findRoute(agentId: string, { agents }: DialPlan): Route | undefined {
   if (last?.agents !== agents || last.agentId !== agentId) {
     const route = Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
@@ -99,12 +99,15 @@ export function findRoute(agentId: string, { agents }: DialPlan): Route | undefi
   return last.route;
 }
 
-/** The last result: the calls of a batch are mostly of one agent, and decisions on one call ask several times. */
+/**
+ * The last result, cached because most calls of a batch have one agent, and decisions on one call need the route
+ * several times.
+ */
 let last: { agents: DialPlan["agents"]; agentId: string; route: Route | undefined } | undefined;
 
 const defaultAccount = accountSchema.parse({});
 
-/** The settings of an account, as a dial plan has them. Without a `pace` it takes calls without a rate limit. */
+/** The settings of an account. Without `pace` it has no rate limit. */
 type AccountSettings = Omit<
   z.infer<typeof accountSchema>,
   "type" | "baseUrl" | "timeoutSeconds" | "callsPerSecond" | "burst"
@@ -125,7 +128,7 @@ export function accountOf(route: Route, { providers }: DialPlan): AccountSetting
     : { ...account, timeoutSeconds, pace: toPace(callsPerSecond, burst) };
 }
 
-/** Returns the type of an account by its name in routes; undefined if the plan knows no such account. */
+/** Returns the type of the account that routes call by this name; undefined if the plan has none. */
 export function findAccountType(
   account: string,
   { agents, providers }: DialPlan,

@@ -26,23 +26,23 @@ export const accountSchema = z
       ),
     ),
     /**
-     * Maximum time for the provider's answer; after 90 s the function of the dialer still has time to record it. The
-     * default is that of the account's type.
+     * Maximum time for the provider's answer. After 90 s the dialer's function still has time to record the outcome.
+     * The default depends on the account's type.
      */
     timeoutSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(90))),
     /** Maximum requests under way at once in one delivery of the queue. Absent: as many as the platform allows. */
     concurrency: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
-    /** Maximum rate that the carrier accepts; a fraction if it is below one. */
+    /** Maximum rate that the carrier accepts. It may be a fraction. */
     callsPerSecond: z.optional(z.number().check(z.minimum(0.02), z.maximum(1000))),
     /** Calls that may go at once after a pause. */
     burst: z._default(z.int().check(z.minimum(1), z.maximum(1000)), 1),
-    /** Maximum calls that ring or are under way at once. */
+    /** Maximum calls that ring or are in progress at once. */
     liveCalls: z.optional(z.int().check(z.minimum(1), z.maximum(500))),
-    /** Maximum duration of a call. It is sent to providers that take one; a live call counts no longer. */
+    /** Maximum duration of a call. It is sent to providers that accept one, and bounds how long a call counts as live. */
     maxCallMinutes: z.optional(z.int().check(z.minimum(1), z.maximum(240))),
-    /** Duration of a call by which forecasts count until some have ended. */
+    /** Duration of a call that forecasts assume until some calls have ended. */
     meanCallSeconds: z._default(z.int().check(z.minimum(1), z.maximum(14_400)), 120),
-    /** Maximum rate of requests for the results of calls. */
+    /** Maximum rate of requests for results. */
     pollsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 2),
   })
   .check(
@@ -67,7 +67,7 @@ const hoursSchema = z.pipe(
   }),
 );
 
-/** Rules for all numbers of a place, in addition to those of the agent. */
+/** Rules for all numbers of a country or region, in addition to those of the agent. */
 const placeRules = {
   callingHours: z.optional(hoursSchema),
   maxCalls: z.optional(frequencyCapSchema),
@@ -94,8 +94,8 @@ const numberPrefix = z
   .check(z.regex(/^\+[1-9]\d{0,14}$/, "must be a number's beginning such as +1305"));
 
 /**
- * The dial plan: the provider of each agent, the pace, hours and permitted destinations. These are decided
- * here alone; the plan is `infra/dial-plan.json`, or the variable DIAL_PLAN instead.
+ * The dial plan: the provider of each agent, pace, hours and permitted destinations. The plan is the variable
+ * DIAL_PLAN or else `infra/dial-plan.json`.
  */
 const dialPlanSchema = z
   .strictObject({
@@ -113,7 +113,7 @@ const dialPlanSchema = z
       z.record(
         z.string().check(
           z.regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
-          // The secrets of receivers of events have names that begin so.
+          // The names of receivers' secrets begin with EVENTS.
           z.refine((name) => !/^events(-|$)/.test(name), "must not begin with events"),
         ),
         accountSchema,
@@ -145,9 +145,9 @@ const dialPlanSchema = z
       ),
       {},
     ),
-    /** Maximum calls to any one number, whatever its place. */
+    /** Maximum calls to any one number. */
     maxCalls: z.optional(frequencyCapSchema),
-    /** Days on which nobody is phoned, `YYYY-MM-DD` at the callee's place. */
+    /** Days on which nobody is phoned, `YYYY-MM-DD` in the callee's local time. */
     blackoutDates: z._default(
       z.array(z.string().check(z.refine(isDate, "must be a date such as 2026-12-25"))),
       [],
@@ -180,14 +180,14 @@ const dialPlanSchema = z
     expireAfterHours: z._default(z.number().check(z.positive(), z.maximum(720)), 168),
     /** Time for which an unknown outcome is looked up before it goes to NEEDS_REVIEW. */
     reviewAfterSeconds: z._default(z.int().check(z.minimum(1), z.maximum(86_400)), 300),
-    /** Results of placed calls are learnt from their providers. Absent: nobody asks, and no callback is taken. */
+    /** Present: results of placed calls are polled. Absent: they are not, and callbacks are refused. */
     results: z.optional(
       z.strictObject({
-        /** Time after it was placed for which a call's result is asked for. */
+        /** Time after its placement for which a call's result is polled. */
         waitMinutes: z._default(z.int().check(z.minimum(5), z.maximum(1440)), 240),
       }),
     ),
-    /** Receivers of events by client; `*` is that of every client without one of its own. Absent: nothing is told. */
+    /** Receivers of events by client; `*` serves every client without an entry. Absent: there are no events. */
     events: z.optional(
       z
         .record(z.string().check(z.minLength(1)), receiverSchema)
@@ -245,8 +245,7 @@ const dialPlanSchema = z
         }
       }
     }),
-    // A duplicate delivery must find its call's row: queue and dead-letter queue keep messages for 14 days
-    // each.
+    // A duplicate delivery must find its call's row, and queue and dead-letter queue each keep messages for 14 days.
     z.refine(
       ({ expireAfterHours, retentionDays }) => retentionDays * 24 >= expireAfterHours + 28 * 24,
       {

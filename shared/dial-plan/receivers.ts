@@ -4,17 +4,17 @@ import { parseSigningKeys } from "../lib/standard-webhooks.ts";
 import * as z from "../lib/zod.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 
-/** An entry of the dial plan's `events`: where a client's events are told. */
+/** An entry of the dial plan's `events`: the receiver of a client's events. */
 export const receiverSchema = z.strictObject({
   url: httpsUrl,
   types: z._default(z.array(z.enum(eventTypes)).check(z.minLength(1)), [...eventTypes]),
   /** Keys of a call's context that its events repeat. */
   echo: z._default(z.array(z.string().check(z.minLength(1))).check(z.maxLength(10)), []),
-  /** Maximum rate of the requests to it. */
+  /** Maximum rate of requests to the receiver. */
   requestsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(1000)), 20),
 });
 
-/** A receiver of events. `name`: a client, or `*` for every client without an entry of its own. */
+/** A receiver of events. `name`: a client, or `*` for every client without an entry. */
 export type Receiver = z.infer<typeof receiverSchema> & { name: string };
 
 /** The part of a dial plan that names receivers. */
@@ -22,7 +22,7 @@ interface PlanOfReceivers {
   events?: Record<string, z.infer<typeof receiverSchema>> | undefined;
 }
 
-/** Returns the receiver of a client's events; undefined if nobody is told of them. */
+/** Returns the receiver of a client's events; undefined if there is none. */
 export function findReceiver(client: string, plan: PlanOfReceivers): Receiver | undefined {
   return findReceiverNamed(client, plan) ?? findReceiverNamed("*", plan);
 }
@@ -47,7 +47,7 @@ export function isReceiverSecret(name: string): boolean {
   return /^EVENTS_(?:[A-Z0-9_]+_)?SECRET$/.test(name);
 }
 
-/** Returns the names of the secrets of a plan's receivers. One on this machine needs none. */
+/** Returns the names of the secrets of a plan's receivers. A receiver on this machine needs none. */
 export function receiverSecrets({ events = {} }: PlanOfReceivers): string[] {
   return Object.entries(events).flatMap(([name, { url }]) =>
     isLoopback(url) ? [] : receiverSecret(name),
@@ -55,7 +55,7 @@ export function receiverSecrets({ events = {} }: PlanOfReceivers): string[] {
 }
 
 /**
- * Returns the keys that sign the events of each receiver: none where the environment has no secret of it.
+ * Returns the keys that sign each receiver's events; none for a receiver without a secret.
  *
  * @throws if a secret is malformed: the error names its variable
  */
@@ -75,7 +75,7 @@ export function receiverKeys(
 /** Maximum characters of a value that an event repeats. */
 const echoCharactersMax = 256;
 
-/** Returns what a call's events repeat of its context; null if nothing. A longer value is cut. */
+/** Returns the part of a call's context that its events repeat; null if nothing. Longer values are cut. */
 export function echoOf(
   context: Record<string, string> | undefined,
   receiver: Receiver | undefined,

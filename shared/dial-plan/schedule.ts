@@ -15,33 +15,29 @@ import type { FrequencyCap } from "../telephony/frequency-cap.ts";
 import { type Zone, findZone } from "../telephony/time-zone.ts";
 import { zonesOfNumber } from "../telephony/zones-of-number.ts";
 
-/**
- * Margin before closing, beside the provider's time limit: a call let through just before closing must not
- * ring after it.
- */
+/** Margin before closing, added to the provider's time limit, so that no call rings after closing. */
 const closingMarginMs = 5_000;
-/** Margin after an opening: a clock that is ahead by as much phones nobody before the opening. */
+/** Margin after an opening, so that a clock that is ahead by as much phones nobody too early. */
 const openingMarginMs = 2_000;
 
 /** The dial plan's rules about the hours in which a call may be dialed, and the frequency caps of its number. */
 export interface Schedule {
   /**
-   * Finds the first time in [`from`, `until`) at which all rules for a call have been open for two seconds,
-   * with time left for the provider to place it. Otherwise gives the reason: the rule's place in the plan;
-   * `no_time_zone` if neither the call nor its number nor the plan gives a zone; `no_clock` past the end of
-   * the table of time zones.
+   * Finds the first time in [`from`, `until`) at which all rules for a call have been open for two seconds, with time
+   * left for the provider to place it. Otherwise gives the reason: the rule's path in the plan; `no_time_zone` if
+   * neither the call nor its number nor the plan gives a zone; `no_clock` after the end of the table of time zones.
    */
   opening(request: CallRequest, route: Route, time: { from: number; until: number }): Opening;
   /** Returns the rule by which a request sent now might ring outside the hours; undefined if it may leave. */
   closedBy(request: CallRequest, route: Route, now: number): string | undefined;
   /**
-   * Returns the caps of a call. `isCounted` is true if it counts for any cap, as another agent's calls may
-   * come under others.
+   * Returns the caps of a call. `isCounted`: the call counts for at least one cap of the plan, if only for another
+   * agent's calls.
    */
   capsOf(request: CallRequest, route: Route): { caps: NamedCap[]; isCounted: boolean };
 }
 
-/** A cap with its rule's place in the plan, such as `countries.FR`. */
+/** A cap with its rule's path in the plan, such as `countries.FR`. */
 type NamedCap = FrequencyCap & { name: string };
 
 /** A rule of the plan as applied: its hours, unless they are `always`, and its caps. */
@@ -56,7 +52,7 @@ interface Window {
   marginMs: number;
 }
 
-/** Rules for calls of a set of hours to a place, computed once, as most calls of a batch share them. */
+/** Rules for calls of a set of hours to a destination, computed once, as most calls of a batch share them. */
 interface Rules {
   hours: readonly HoursRule[];
   caps: NamedCap[];
@@ -91,7 +87,7 @@ function createRules(plan: DialPlan): RulesOf {
   const create = (set: string, country: string, number: string): Rules => {
     const ofRegions = regions.filter(({ has }) => has(number)).map(({ rule }) => rule);
     const ofPosition = [everywhere, countries.get(country) ?? [], ofRegions].flat();
-    // A resend keeps its first route, whose set of hours the plan may have lost since. A lost set is never
+    // A resend keeps its first route, whose set of hours may be missing from today's plan. A missing set is never
     // open.
     const lost = { hours: { name: `callingHours.${set}`, weekly: [] }, caps: [] };
     const rules: Rule[] = [sets.get(set) ?? lost, ...ofPosition];
@@ -114,7 +110,7 @@ function createRules(plan: DialPlan): RulesOf {
     places.set(place, rules);
     return rules;
   };
-  /** The last result: decisions on one call ask several times for its rules. */
+  /** The last result, cached because decisions on one call need its rules several times. */
   let last: { request: CallRequest; route: Route; rules: Rules } | undefined;
   return (request, route) => {
     if (last?.request !== request || last.route !== route) {
@@ -124,7 +120,7 @@ function createRules(plan: DialPlan): RulesOf {
   };
 }
 
-/** Returns the plan's rules by what they apply to. */
+/** Returns the plan's rules by the calls to which they apply. */
 function planRules(plan: DialPlan) {
   const sets = new Map(
     [...Object.keys(plan.callingHours), ...Object.values(plan.agents).map(setNameOf)].map(
@@ -158,7 +154,7 @@ function setNameOf({ callingHours = "default" }: Route): string {
   return callingHours;
 }
 
-/** Creates the rule that stands at a place in the plan. */
+/** Creates the rule at a path of the plan. */
 function createRule(
   name: string,
   {
@@ -177,7 +173,7 @@ function createRule(
   };
 }
 
-/** Returns a function that finds zones by their names; none if this runtime lacks one. */
+/** Returns a function that finds zones by their names. It returns none of them if the runtime lacks one. */
 function createZones(log: Log) {
   const reported = new Set<string>();
   return (names: readonly string[], at: number): Zone[] => {
@@ -203,7 +199,7 @@ interface OpeningDeps {
 function createOpenings({ plan, rulesOf, zonesNamed }: OpeningDeps) {
   /** Openings in the last requested window, by the rules and by the zones of the callee. */
   let openings: Map<Rules, Map<string | readonly string[], Opening>> | undefined;
-  /** The first opening in that window. A forecast asks for one in each of many windows. */
+  /** The first opening in that window, as forecasts need one opening in each of many windows. */
   let first: { rules: Rules; zones: string | readonly string[]; opening: Opening } | undefined;
   let lastWindow: Window | undefined;
   return (request: CallRequest, route: Route, window: Window): Opening => {

@@ -20,7 +20,7 @@ export function missingSecrets(plan: DialPlan, environment: Environment): string
   return neededIn(plan, environment).filter((name) => !environment[name]);
 }
 
-/** Returns the names of the secrets that no header can carry: every request with them would fail before it leaves. */
+/** Returns the names of secrets that no HTTP header can carry, so that every request with them would fail. */
 export function malformedSecrets(plan: DialPlan, environment: Environment): string[] {
   const isPrintable = (name: string) => /^[\x21-\x7e]*$/.test(environment[name] ?? "");
   return neededIn(plan, environment).filter((name) => !isPrintable(name));

@@ -5,8 +5,8 @@ import { countsViewSchema } from "../calls/counts-view.ts";
 import { resultViewSchema } from "../calls/result-view.ts";
 
 /**
- * Schemas of the bodies of events, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the
- * bodies. Loose like all of /v1: further fields may come.
+ * Schemas of events' bodies, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the bodies.
+ * Loose like all of /v1, as fields may be added.
  */
 
 const time = z.iso.datetime();
@@ -15,7 +15,6 @@ const requestId = z.string().check(z.describe("The X-Request-Id of the request's
 
 const noResult = z.null().check(z.describe("Only call.answered and call.ended tell of a result"));
 
-/** Returns the states whose event this is. */
 function statesOf(type: CallEventType): CallState[] {
   return statesWhere(({ event }) => event === type);
 }

@@ -12,7 +12,7 @@ import { type EventMessage, deliverCallsMax } from "../ports/event-messages.ts";
 import type { CallLedger, Change } from "../ports/ledger.ts";
 import { dayMs } from "../lib/units.ts";
 
-/** Time limit of sending messages for new events: a sweep finds the events whose message was not sent. */
+/** Time limit of sending messages for new events. Sweeps find events whose message was not sent. */
 const sendSecondsMax = 2;
 
 /** A row that was written with new events. */
@@ -25,16 +25,16 @@ interface OutboxDeps {
   clock: { now(): number };
   random: { version(): string };
   log: Log;
-  /** Gets the rows that were written with new events delivered. Absent: at once, by `sendDeliverMessages`. */
+  /** Has the new events of written rows delivered. Default: `sendDeliverMessages`. */
   deliver?: ((written: readonly WrittenRow[]) => Promise<void>) | undefined;
 }
 
 /**
- * Wraps a ledger so that each write of a row also writes its new events. An event is a part of its row's own write, so it is
- * neither lost nor delivered for a write that did not take place. Once the rows stand, a message names them; should it get
- * lost, a sweep finds their events.
+ * Wraps a ledger so that each write of a row also writes its new events. As an event is a part of its row's write, it
+ * is never lost, and never delivered for a write that did not happen. After the write, a message names the rows. If
+ * that is lost, a sweep finds the events.
  *
- * A plan without receivers gets the ledger as it is.
+ * If the plan has no receivers, returns the ledger unchanged.
  */
 export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
   const { plan, deliver = (some) => sendDeliverMessages(some, deps) } = deps;
@@ -63,10 +63,10 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
 }
 
 /**
- * Notes the requests whose first call is about to get its row, where the client gets an event once all of its calls
- * are finished. The note is written first: a request whose note were lost would never be finished.
+ * Writes a `request` document before a request's first row, if the client's receiver gets `request.finished`. Without
+ * the document the request would never be finished.
  *
- * @throws if it could not be written; the rows are then not written either
+ * @throws if the document could not be written. The rows must then not be written
  */
 async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promise<void> {
   const { plan, documents, random } = deps;
@@ -76,14 +76,11 @@ async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promi
       return [];
     return { next: followedRequest(next, plan, random.version()), seen: null };
   });
-  // One that stands already is of an earlier delivery.
+  // An existing document is from an earlier delivery, and stays.
   if (notes.length > 0) await documents.write(notes);
 }
 
-/**
- * Returns the document by which a sweep tracks a request until all of its calls are finished, as it is before the first
- * one is.
- */
+/** Returns the initial document with which sweeps track a request until all of its calls are finished. */
 export function followedRequest(
   { id, client, acceptedAt, batchCalls }: CallRow,
   { retentionDays }: Pick<DialPlan, "retentionDays">,
@@ -99,7 +96,7 @@ export function followedRequest(
   };
 }
 
-/** Sends messages for the events of rows that were written. Never throws. */
+/** Sends messages to deliver the events of written rows. Never throws. */
 export async function sendDeliverMessages(
   changes: readonly WrittenRow[],
   deps: Pick<OutboxDeps, "eventsQueue" | "clock" | "log">,
@@ -120,7 +117,7 @@ export async function sendDeliverMessages(
   }
 }
 
-/** Names the document that says that a request's event was delivered. */
+/** Names the document that records that a request's event was delivered. */
 export function deliveredKeyOf(request: string): DocumentKey<"delivered-request"> {
   return { kind: "delivered-request", key: request };
 }
@@ -128,7 +125,7 @@ export function deliveredKeyOf(request: string): DocumentKey<"delivered-request"
 /**
  * Composes the messages that name calls or requests with pending events.
  *
- * @param of `swept`: a sweep sends them, which does so again a minute later
+ * @param of `swept`: a sweep sends them, and sends them again a minute later
  */
 export function toDeliverMessages(
   receiver: string,

@@ -27,24 +27,24 @@ export function exhaustedOf(receiver: string): string {
 }
 
 /**
- * Time past its retention for which a row with pending events is kept. Tries take three days, so that by then its
- * receiver has been failing for as long, or has left the plan.
+ * Time after its retention for which a row with pending events is kept. Tries take three days, so such a receiver has
+ * failed for long or is no longer in the plan.
  */
 export const pendingKeptMs = 90 * dayMs;
 
-/** True if a row has pending events: they have not been delivered yet. */
+/** True if a row has events that are still to be delivered. */
 export function isPending({ deliverTo }: Pick<CallRow, "deliverTo">): boolean {
   return deliverTo !== null && deliverTo.startsWith(pendingOf(""));
 }
 
-/** First sequence after a restore, so that no id of an event that was lost is given to another one. */
+/** First sequence after a restore, so that no new event gets the id of a lost one. */
 const sequenceAfterRestore = 101;
 
 /**
- * Adds events to a row for what has happened to its call, as part of the row's own write. What has happened is seen from
- * the row alone, so that a repeated write adds the same.
+ * Adds a call's new events to its row, as part of the row's write. They are derived from the row alone, so that a
+ * repeated write adds the same events.
  *
- * @param receiver undefined: nobody gets events
+ * @param receiver undefined: there are no events
  */
 export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRow {
   if (receiver === undefined) return row;
@@ -76,7 +76,7 @@ interface Happened extends Pick<CallEvent, "at" | "status"> {
   state: CallState;
 }
 
-/** Returns all that a row shows to have happened to its call, in its order. */
+/** Returns everything that has happened to a call, by its row, in order. */
 function happenedTo(row: CallRow): Happened[] {
   const { state, result, updatedAt, optedOut } = row;
   const { type, at: since } = stepOf(row);
@@ -91,7 +91,7 @@ function happenedTo(row: CallRow): Happened[] {
   ];
 }
 
-/** True if somebody answered, or a machine. A record of an ended call tells of both at once. */
+/** True if a person or a machine answered. The record of an ended call may be the first that shows the answer. */
 function wasAnswered({ status, answered, answeredAt }: CallResult): boolean {
   const isByEnd = status === "completed" || status === "voicemail";
   return answered === true || answeredAt !== null || isByEnd;
@@ -108,8 +108,8 @@ function isSame(known: CallEvent, { type, state, status }: Happened): boolean {
 const isOnce: ReadonlySet<CallEventType> = new Set(["call.answered", "call.opt_out"]);
 
 /**
- * Returns the event of the step that led to a row's state, and its time. What an operator decides about a call in review
- * is `call.reviewed`. Later steps that leave the state as it is, such as a second end, are no event.
+ * Returns the event of the step that led to a row's state, and its time. An operator's decision about a call in
+ * review is `call.reviewed`. Later steps in the same state, such as a second end, have no event.
  */
 function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType; at: number } {
   const before = history.findLastIndex((one) => one.state !== state);
@@ -123,7 +123,7 @@ function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType;
  * Applies the outcomes of deliveries to a row's events.
  *
  * @param tried by the events' sequences
- * @returns undefined if nothing of it concerns the row as it stands
+ * @returns undefined if no outcome concerns the row's current events
  */
 export function applyDeliveries(
   row: CallRow,
@@ -142,7 +142,7 @@ export function applyDeliveries(
   return indexEvents({ ...row, version, events }, receiver);
 }
 
-/** Makes delivered or exhausted events of a row pending again, as if they had just happened. Undefined if it has none of them. */
+/** Makes delivered or exhausted events of a row pending again, as if new. Undefined if the row has no such event. */
 export function replayRow(
   row: CallRow,
   { isWanted, receiver }: { isWanted(event: CallEvent): boolean; receiver: string },
@@ -156,7 +156,7 @@ export function replayRow(
   return indexEvents({ ...row, version, events }, receiver);
 }
 
-/** Returns the row in the list of a receiver in which its events are found: pending ones, or exhausted ones. */
+/** Sets the row's key in the index of events: pending or exhausted ones of a receiver. */
 export function indexEvents(row: CallRow, receiver: string): CallRow {
   const deliverAt = firstDueOf(row.events);
   if (deliverAt !== undefined) return { ...row, deliverTo: pendingOf(receiver), deliverAt };
@@ -165,12 +165,12 @@ export function indexEvents(row: CallRow, receiver: string): CallRow {
   return { ...row, deliverTo: exhaustedOf(receiver), deliverAt: last.at };
 }
 
-/** Returns the id of an event: that of the call, and its sequence. */
+/** Returns the id of an event: the call's id, a dot and the sequence. */
 export function eventIdOf({ id }: Pick<CallRow, "id">, { sequence }: CallEvent): string {
   return `${id}.${sequence}`;
 }
 
-/** Returns the id of the event that a request is finished, which happens once. */
+/** Returns the id of a request's `request.finished`, of which there is one. */
 export function finishedEventIdOf(requestId: string): string {
   return `${requestId}.finished`;
 }
@@ -186,7 +186,7 @@ export interface EventBody {
 /** The fields of a row that its events contain. */
 type EventSubject = Pick<CallRow, "id" | "agentId" | "echo" | "result">;
 
-/** Returns what an event says, the same each time. It never has the number. */
+/** Returns the body of an event, which is the same for each try. It never has the number. */
 export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
   const { type, sequence, at, state, reason, attempt } = event;
   const { id, agentId, echo } = row;
@@ -209,8 +209,8 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
 }
 
 /**
- * Returns the result as it was known when the event happened. The end that a provider reports stays in the row; of anything
- * before it, the row may by now say something else.
+ * Returns the result as known at the time of the event. Only a reported end stays in the row unchanged; before the
+ * end, the row's result may have changed since.
  */
 function resultOf({ result }: EventSubject, event: CallEvent): ResultView | null {
   const { type, status = "live", answeredAt = null } = event;

@@ -1,7 +1,7 @@
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import type { Pace } from "../telephony/rate.ts";
 
-/** Maximum time from a claim to the expected permit: a call whose permit lies further ahead waits in the ledger. */
+/** Maximum time from a claim to the expected permit. A call whose permit is later waits in the ledger. */
 export const claimAheadMsMax = 5_000;
 
 export function paceKeyOf(account: string): DocumentKey<"pace"> {
@@ -9,8 +9,8 @@ export function paceKeyOf(account: string): DocumentKey<"pace"> {
 }
 
 /**
- * Earliest time at which a request of the account may leave after `others` that leave from now on, by the pace as
- * read; in milliseconds since the epoch.
+ * Returns the earliest time at which a request of the account may leave after `others` that leave from now on, by the
+ * pace as read; in milliseconds since the epoch.
  */
 export function findNextPermitAt(
   account: string,

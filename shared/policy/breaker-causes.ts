@@ -2,19 +2,19 @@ import type { BreakerCause } from "../ports/document-kinds.ts";
 import { minuteMs } from "../lib/units.ts";
 
 interface CauseFacts {
-  /** Time from opening to the first probe, and then between probes; the last one repeats. Milliseconds. */
+  /** Time from opening to the first probe, and then between probes, in milliseconds. The last one repeats. */
   intervalsMs: readonly number[];
-  /** True if any answer about a call closes it. Otherwise only a placed call does. */
+  /** True if any answer about a call closes the breaker. Otherwise only a placed call does. */
   isEndedByAnswer: boolean;
-  /** True if it closes by degrees: one call at a time at first, and one more after each success. */
+  /** True if the breaker closes gradually: one call at a time at first, one more after each success. */
   isHalfOpened: boolean;
 }
 
 const seconds = (...counts: number[]) => counts.map((count) => count * 1000);
 
 /**
- * The causes that open a circuit breaker, and the times of its probes. The table is the whole rule; circuit-breaker.ts
- * knows none of it by heart.
+ * The causes that open a circuit breaker, and the intervals of its probes. circuit-breaker.ts reads all rules from
+ * here.
  */
 export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
   /** Unanswered requests: five in a row, or half of the last twenty. */
@@ -23,9 +23,9 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
     isEndedByAnswer: true,
     isHalfOpened: false,
   },
-  /** One 429. `Retry-After` counts instead of the interval. Half-open, as some calls may go where all may not. */
+  /** One 429. `Retry-After` replaces the interval. Half-open, as some calls may succeed when all at once do not. */
   busy: { intervalsMs: seconds(1, 2, 4, 8, 10), isEndedByAnswer: true, isHalfOpened: true },
-  /** The account has as many calls at once as it may. */
+  /** The account has as many live calls as it may have. */
   full: { intervalsMs: seconds(1, 2, 4, 8, 10), isEndedByAnswer: false, isHalfOpened: true },
   /** The provider refuses the account: one answer. */
   account_refused: {
@@ -39,9 +39,9 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
     isEndedByAnswer: false,
     isHalfOpened: false,
   },
-  /** Twenty equal refusals of different numbers: one call at a time, so that a bad list delays itself alone. */
+  /** Twenty equal refusals of different numbers. One call at a time follows, so that a bad list delays only itself. */
   calls_refused: { intervalsMs: seconds(8), isEndedByAnswer: false, isHalfOpened: false },
-  /** A receiver of events fails: its events wait in the ledger. */
+  /** A receiver of events fails. Its events wait in the ledger. */
   receiver: {
     intervalsMs: seconds(60, 120, 240, 480, 900),
     isEndedByAnswer: true,
@@ -49,7 +49,7 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
   },
 };
 
-/** Maximum time for which a provider's `Retry-After` is believed, in milliseconds. */
+/** Maximum `Retry-After` of a provider that is obeyed. */
 export const retryAfterMsMax = 15 * minuteMs;
 
 /** Returns the interval that follows one of `intervalMs`. */

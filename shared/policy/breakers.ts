@@ -5,7 +5,7 @@ import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/docume
 
 export type BreakerDocument = StoredDocument<"breaker">;
 
-/** The client and the agent whose calls a breaker is about. */
+/** The client and agent of a backlog. */
 export type BacklogOf = Pick<CallRow, "client" | "agentId">;
 
 export function accountBreakerOf(account: string): string {
@@ -21,22 +21,22 @@ export function receiverBreakerOf(receiver: string): string {
   return `receiver:${receiver}`;
 }
 
-/** Names the counts of a backlog's refusals by code. Its unanswered requests are counted under its breaker's key. */
+/** Names the counters of a backlog's refusals by code. Unanswered requests are counted under the breaker's key. */
 export function refusalsOf(of: BacklogOf): string {
   return `${backlogBreakerOf(of)} refusals`;
 }
 
-/** Names the count of an agent's alarms: all its backlogs wait for the same reason, and one alarm tells it. */
+/** Names the counter of an agent's alarms. All backlogs of a refused agent wait, and one alarm is enough. */
 export function agentAlarmsOf({ agentId }: Pick<BacklogOf, "agentId">): string {
   return `agent:${agentId} alarms`;
 }
 
-/** Names the note of the last time at which a call of an agent was placed, which lives for an hour. */
+/** Names the note that a call of the agent was placed within the hour. */
 export function agentSeenOf({ agentId }: Pick<BacklogOf, "agentId">): string {
   return `agent:${agentId} seen`;
 }
 
-/** Begin of the counters of refused countries, which stand beside those of codes. */
+/** Prefix of the counters of refused countries. */
 const inCountry = "in ";
 
 /** Names the counters of a refusal: its code, and its number's country (ISO 3166-1) if it has one. */
@@ -44,7 +44,7 @@ export function refusalCountersOf(code: string, country: string | undefined): st
   return country === undefined ? [code] : [code, `${inCountry}${country}`];
 }
 
-/** Parts the counters of a backlog's refusals into those by code and those by country. */
+/** Divides the counters of a backlog's refusals into those by code and those by country. */
 export function readRefusals(counters: Record<string, number>) {
   const refusals: Record<string, number> = {};
   const countries: Record<string, number> = {};
@@ -55,7 +55,7 @@ export function readRefusals(counters: Record<string, number>) {
   return { refusals, countries };
 }
 
-/** Names the breakers that a call must pass: its account's first. */
+/** Names the breakers that a call must pass, its account's first. */
 export function breakerNamesOf(of: BacklogOf, route: Route): string[] {
   return [accountBreakerOf(accountNameOf(route)), backlogBreakerOf(of)];
 }
@@ -78,7 +78,7 @@ export function listOpenBreakers(
   return listNotClosedBreakers(of, route, documents).filter(({ value }) => value.state === "open");
 }
 
-/** Returns the breakers that are open or half-open among those that a call must pass. */
+/** Returns the open and half-open breakers among those that a call must pass. */
 export function listNotClosedBreakers(
   of: BacklogOf,
   route: Route,
@@ -90,17 +90,17 @@ export function listNotClosedBreakers(
   });
 }
 
-/** Maximum backlogs that are probed for an open account's sake without waiting for its interval. */
+/** Maximum backlogs that may probe an open account's breaker before its interval ends. */
 const blamedMax = 30;
 
-/** Names a backlog in few bytes, in lists of those that have failed. */
+/** Shortens a backlog's name, for lists of failing backlogs. */
 export function shortNameOf(backlog: string): string {
   return createHash("sha256").update(backlog).digest("hex").slice(0, 12);
 }
 
 /**
- * True if a call may be the probe of an open breaker. An account's breaker is also probed at once by a backlog that has
- * not failed since the account was last answered: its calls may well be taken.
+ * True if a call may be the probe of an open breaker. A backlog that has not failed since the account last answered
+ * may probe the account's breaker at once, as its calls may well succeed.
  *
  * @param by the latest time of the probe, in milliseconds since the epoch
  */

@@ -39,24 +39,24 @@ export function cancellationKeysOf({ requestId, ancestors = [], request }: Call)
 }
 
 /**
- * Maximum time from an order to the acceptance of a call that it ends, by how the order names the call. Both times are
- * of clocks that may differ.
+ * Maximum time from an order to the acceptance of a call that it ends, by how the order names the call. The two times
+ * come from clocks that may differ.
  *
- * - `request`: the order names the call's own request, so it ends the call whenever it was accepted. A repeat under an
- *   Idempotency-Key renews the time, and may come a day later.
- * - `redialed`: the order names the request of a call that this one replaces. Who redials later than 10 s after the order
- *   means it.
- * - `agent`: calls posted after the order are not meant, be it a second later.
+ * - `request`: the order names the call's request, so it ends the call whenever it was accepted. A repeat under an
+ * Idempotency-Key renews that time up to a day later.
+ * - `redialed`: the order names the request of a call that this one replaces. A redial more than 10 s after the order
+ * is deliberate.
+ * - `agent`: the order does not end calls that were posted after it.
  */
 const acceptedAfterMsMax = { request: Infinity, redialed: 10_000, agent: 0 };
 
-/** An order, and how it names calls. */
+/** An order, and how it names the call. */
 export interface GivenOrder {
   order: CancellationOrder;
   as: keyof typeof acceptedAfterMsMax;
 }
 
-/** True if an order ends a call: one of its client and index, accepted in time. */
+/** True if an order ends a call: it covers the call's client and index, and the call was accepted in time. */
 export function isCovered(
   { id, client, acceptedAt }: Pick<Call, "id" | "client" | "acceptedAt">,
   { order, as }: GivenOrder,
@@ -69,8 +69,8 @@ export function isCovered(
 }
 
 /**
- * Returns who has cancelled a call, by its agent or a request; undefined if nobody has. A redial is cancelled with the
- * calls that it replaces.
+ * Returns who has cancelled a call, by its agent or request; undefined if nobody has. A cancellation of a request
+ * also cancels redials of its calls.
  */
 export function findCancellation(
   call: Call,
@@ -107,9 +107,8 @@ export function isPaused(
 }
 
 /**
- * Names two entries of the do-not-call list that are no numbers: one says that there is a list, the other
- * that it was made under this HASH_KEY. Under another key every hash differs, and no number on the list would
- * be recognised.
+ * Names two entries of the do-not-call list that stand for no number. `any` exists if there is a list, `own` if it
+ * was made under this HASH_KEY. Under another key every hash differs, and no listed number would be recognised.
  */
 export function listMarks(hashKey: string): { any: string; own: string } {
   if (lastMarks?.hashKey !== hashKey) {
@@ -119,14 +118,14 @@ export function listMarks(hashKey: string): { any: string; own: string } {
   return lastMarks.marks;
 }
 
-/** The last result: every decision on a call asks for it, and a process has one key. */
+/** The last result, cached because every decision needs it and a process has one key. */
 let lastMarks: { hashKey: string; marks: { any: string; own: string } } | undefined;
 
 export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
   return { kind: "do-not-call", key: numberHash };
 }
 
-/** Names the documents that say whether these hashed numbers are on the do-not-call list. */
+/** Names the documents that show if these hashed numbers are on the do-not-call list. */
 export function doNotCallKeysOf(numberHashes: readonly string[], hashKey: string) {
   const { any, own } = listMarks(hashKey);
   return [...numberHashes, any, own].map(doNotCallKeyOf);
@@ -149,7 +148,7 @@ export function isOnDoNotCallList(
   return documents.get("do-not-call", numberHash) !== undefined;
 }
 
-/** True if the do-not-call list was made under another HASH_KEY: then nobody is dialed. */
+/** True if the do-not-call list was made under another HASH_KEY. Then nobody is dialed. */
 export function isOfOtherKey(documents: DocumentsRead, hashKey: string): boolean {
   const { any, own } = listMarks(hashKey);
   const has = (key: string) => documents.get("do-not-call", key) !== undefined;
@@ -157,24 +156,27 @@ export function isOfOtherKey(documents: DocumentsRead, hashKey: string): boolean
 }
 
 /**
- * A ledger that is restored from a backup has WAITING rows of calls that were dialed since. Sweeps therefore
- * count an epoch, in the ledger and then in the object store beside it. A ledger whose epoch is behind the
- * object store's has gone back: nothing is dialed until an operator has named the time of the backup, and every
- * row that may have been dialed since is looked up or waits for review.
+ * A ledger restored from a backup has WAITING rows of calls that were dialed since the backup. To notice a restore,
+ * sweeps count epochs, first in the ledger and then in the object store. If the ledger's epoch is behind the object
+ * store's, the ledger was restored: nothing is dialed until an operator has named the backup's time, and every row
+ * that may have been dialed since is looked up or reviewed.
  */
 
 /**
- * Keeps the epoch outside the ledger, so that it does not go back with it. Each epoch is an object whose name is
- * first in a list if its epoch is the highest: a sweep that stood still cannot lower it.
+ * Keeps the epoch outside the ledger, where a restore of the ledger does not change it. Each epoch is an object,
+ * named so that the highest epoch is listed first. Thus a sweep that stood still cannot lower it.
  */
 export interface EpochStore {
   /** Resolves to the highest epoch that was written, or 0. */
   read(): Promise<number>;
-  /** Writes an epoch, and removes the one `before`, as it was read. A lower epoch than the standing one is void. */
+  /**
+   * Writes an epoch and removes `before`, the epoch that was read. Writing a lower epoch than the current one has no
+   * effect.
+   */
   write(epoch: number, before: number): Promise<void>;
 }
 
-/** Beginning of the names of the epochs' objects. */
+/** Prefix of the names of epochs' objects. */
 export const epochPrefix = "epoch/";
 const epochMax = 1e15;
 
@@ -190,14 +192,14 @@ export function epochIn(name: string | undefined): number {
 export const sweepKey = { kind: "sweep", key: "sweep" } as const;
 export const restoreKey = { kind: "restore", key: "ledger" } as const;
 
-/** Documents that bear on calls. */
+/** Documents that control calls. */
 export interface ControlDocuments extends DocumentsRead {
   /** True while nothing may be dialed because the ledger was restored to an earlier state. */
   isSuspended: boolean;
 }
 
 /**
- * True while nothing may be dialed because the ledger went back.
+ * True while nothing may be dialed because the ledger was restored.
  *
  * @param documents those of `sweepKey` and `restoreKey`
  * @param epochSeen the highest epoch that was seen anywhere before the documents were read
@@ -213,8 +215,8 @@ export function isLedgerSuspended(documents: DocumentsRead, epochSeen: number): 
 const epochsAheadMax = 3;
 
 /**
- * True if the object store's epoch stays too far behind. A restore of the ledger would then not be noticed, so no row
- * that waits may be dialed.
+ * True if the object store's epoch is too far behind. A restore of the ledger could then go unnoticed, so no waiting
+ * row may be dialed.
  */
 export function isTooFarAhead({
   epoch,

@@ -10,38 +10,41 @@ import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 
-/** Wait after a full cap that frees no place in time: longer than any call under way that may yet leave the cap. */
+/**
+ * Wait for a full cap that is not free before the call expires: longer than any dialing that may still be removed
+ * from the cap.
+ */
 const overCapMs = 180_000;
-/** Everything that bears on a call that nobody has dialed, as dialers read it or a forecast assumes it. */
+/** Everything that decides about a call that nobody has dialed, as dialers read it or forecasts assume it. */
 export interface DecisionInputs {
   plan: DialPlan;
   schedule: Schedule;
   hashKey: string;
-  /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
+  /** The call's breakers, pauses, cancellations, do-not-call entries and paces. */
   documents: DocumentsRead;
   now: number;
   /** Number of calls that go before this one, by account. */
   ahead: ReadonlyMap<string, number>;
-  /** Maximum fresh calls of an account that one delivery dials. The account may have a smaller limit of its own. */
+  /** Maximum fresh calls of an account that one delivery dials. The account's `concurrency` may be smaller. */
   requestsAtOnce: number;
-  /** Returns the hash of a number; undefined where its do-not-call entry was not read, and counts as absent. */
+  /** Returns the hash of a number; undefined if its do-not-call entry was not read and counts as absent. */
   hashOf(number: string): string | undefined;
 }
 
-/** A row that waits, as far as its decision depends on it. */
+/** The fields of a waiting row on which its decision depends. */
 interface Waiting {
   dueAt: number | null;
   reason: string;
 }
 
-/** Maximum age of a message whose calls may go before those that wait. */
+/** Maximum age of a message whose calls may go before waiting ones. */
 const freshMsMax = 5_000;
 /** Maximum time from the delivery of a fresh call to its permit. */
 const freshPermitMsMax = 2_000;
 
 /** The action for a call that nobody has dialed. */
 export type WaitingDecision =
-  /** No action now: the row waits for its turn, for a pause or a breaker to end, or for a route. */
+  /** No action now: the row waits for its turn, for the end of a pause, for a breaker, or for a route. */
   | { kind: "leave"; because: string }
   /** The state to write into the row or a new row. */
   | { kind: "write"; decided: Decided }
@@ -49,8 +52,8 @@ export type WaitingDecision =
   | { kind: "dial"; route: Route; dialAt: number };
 
 /**
- * Decides about a call that nobody has dialed. Dialers do what this function returns; forecasts ask it about times
- * to come.
+ * Decides about a call that nobody has dialed. Dialers carry the decision out; forecasts call this function for
+ * future times.
  */
 export function decideWaiting(
   call: Call,
@@ -70,7 +73,7 @@ export function decideWaiting(
   if (closed !== undefined) return { kind: "write", decided: closed };
   const because = findWaitReason(call, { row, route }, known);
   if (because !== undefined) return wait(row, because, now);
-  // Behind an open breaker a call waits for the next probe's time, just as for its own due time.
+  // Under an open breaker a call waits for the time of the next probe, as it waits for its due time.
   const of = { client: call.client, agentId: call.request.agent_id };
   const probeAt = listOpenBreakers(of, route, known.documents).map((breaker) =>
     mayProbe(breaker, of, now) ? 0 : breaker.value.probeAt,
@@ -78,7 +81,7 @@ export function decideWaiting(
   return { kind: "dial", route, dialAt: Math.max(dialAt, ...probeAt) };
 }
 
-/** Returns what keeps a call from being dialed at `at` by the clock alone: its lifetime, or its calling hours. */
+/** Returns the decision that time alone demands at `at`: the end of the call's lifetime, or a wait for calling hours. */
 export function decideByClock(
   call: Call,
   { route, at }: { route: Route; at: number },
@@ -89,7 +92,7 @@ export function decideByClock(
   return decideByHours(schedule.opening(call.request, route, { from: at, until: expiresAt }), at);
 }
 
-/** Returns the final state of a call that must end now, whatever is paused, open or paced. */
+/** Returns the final state of a call that must end now, regardless of pauses, breakers and paces. */
 export function decideEnd(call: Call, at: number, known: DecisionInputs): Decided | undefined {
   const { plan, documents, hashKey, hashOf } = known;
   const cancelled = findCancellation(call, documents);
@@ -103,7 +106,7 @@ export function decideEnd(call: Call, at: number, known: DecisionInputs): Decide
     return { state: "REJECTED", reason: "do_not_call" };
   }
   const route = findRoute(call.request.agent_id, plan);
-  // The context was checked when the call was accepted, but the agent may have another route since.
+  // The context was checked at acceptance, but the agent's route may have changed since.
   if (route !== undefined && contextProblem(call.request, route) !== undefined) {
     return { state: "REJECTED", reason: "context_not_carried" };
   }
@@ -132,8 +135,8 @@ export function findWaitReason(
 }
 
 /**
- * Returns why a fresh call waits for its turn. It goes at once where its account answers quickly and has room, so that it
- * overtakes nobody.
+ * Returns why a fresh call must wait for its turn. It may go at once if its account answers quickly and has room, so
+ * that it overtakes no other call.
  */
 function findFreshWaitReason(
   { client, request, acceptedAt }: Call,
@@ -150,16 +153,13 @@ function findFreshWaitReason(
   return (ahead.get(account) ?? 0) >= most ? "turn" : undefined;
 }
 
-/** Leaves a row unchanged, so that it keeps its place. A fresh call is written WAITING, due now. */
+/** Leaves a row unchanged, so that it keeps its position. A fresh call is written WAITING, due now. */
 function wait(row: Waiting | undefined, reason: string, now: number): WaitingDecision {
   if (row !== undefined) return { kind: "leave", because: reason };
   return { kind: "write", decided: { state: "WAITING", reason, dueAt: now } };
 }
 
-/**
- * Decides a call outside its calling hours: it waits until they open, or ends where they never open in its
- * lifetime.
- */
+/** Decides a call outside its calling hours: it waits until they open, or ends if they never open in its lifetime. */
 export function decideByHours(
   opening: Opening,
   now: number,
@@ -171,7 +171,7 @@ export function decideByHours(
 }
 
 /**
- * Returns why a call expires: `max_calls` where the caps of its number kept it waiting last.
+ * Returns why a call expires: `max_calls` if it last waited for the caps of its number.
  *
  * @param row as read; undefined: the call has none
  */
@@ -180,11 +180,12 @@ export function findExpiryReason(row: { reason: string } | undefined): "max_call
 }
 
 /**
- * Decides a call whose number has been called as often as its caps allow: it waits until the number is free. Where
- * that lies beyond its lifetime, it waits once for a call under way that may yet leave the cap, and then expires.
+ * Decides a call whose number has been called as often as its caps allow: it waits until the number is free. If that
+ * is after its lifetime, the call waits once, for a call under way that may still be removed from the cap, and then
+ * expires.
  *
  * @param free time at which the number is free, in milliseconds since the epoch
- * @param reason that of the row, as read
+ * @param reason the row's reason, as read
  */
 export function decideOverCap(
   free: number,

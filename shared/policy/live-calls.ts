@@ -4,11 +4,11 @@ import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { minuteMs } from "../lib/units.ts";
 import type { ValueOf, DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 
-/** Live calls that one document holds: few enough that calls which begin and end together rarely meet a conflict. */
+/** Maximum live calls in one document. Few, so that calls which begin and end at the same time rarely conflict. */
 const entriesMax = 25;
-/** Maximum duration of a call where the plan names none. */
+/** Maximum duration of a call if the plan names none. */
 const callMinutesMax = 240;
-/** Time after a call's maximum duration at which its entry ends, for the provider's own delays. */
+/** Time from a call's maximum duration to the end of its entry, for the provider's delays. */
 const marginMs = 2 * minuteMs;
 
 export type LiveCall = ValueOf<"live-calls">["entries"][number];
@@ -27,7 +27,7 @@ export function roomOf(part: number, limit: number): number {
   return Math.min(entriesMax, limit - part * entriesMax);
 }
 
-/** Returns the live calls of an account, as read. An entry past its end counts as none. */
+/** Returns the live calls of an account, as read. Entries after their `endsAt` do not count. */
 export function liveCallsIn(
   read: DocumentsRead,
   { account, limit, now }: { account: string; limit: number; now: number },
@@ -37,7 +37,7 @@ export function liveCallsIn(
   );
 }
 
-/** Returns the mean duration of an account's calls in milliseconds, as seen; undefined if none has ended yet. */
+/** Returns the mean duration of an account's ended calls in milliseconds; undefined if none has ended yet. */
 export function meanMsIn(
   read: DocumentsRead,
   { account, limit }: { account: string; limit: number },
@@ -49,7 +49,7 @@ export function meanMsIn(
   return means.length === 0 ? undefined : means.reduce((sum, one) => sum + one, 0) / means.length;
 }
 
-/** Returns the time after which a call that began at `at` is no longer live, whatever is known of it. */
+/** Returns the time after which a call that began at `at` no longer counts as live, even if no end is known. */
 export function endsAtOf(at: number, route: Route, plan: DialPlan): number {
   const { maxCallMinutes = callMinutesMax } = accountOf(route, plan);
   return at + maxCallMinutes * minuteMs + marginMs;

@@ -8,7 +8,7 @@ export function countsKeyOf(at: number): DocumentKey<"counts"> {
   return { kind: "counts", key: String(Math.floor(at / hourMs)) };
 }
 
-/** Adds calls that reached these states at `at`, in one write. */
+/** Counts calls that reached these states at `at`, in one write. */
 export async function addCounts(
   reached: readonly CallState[],
   { at, retentionMs }: { at: number; retentionMs: number },

@@ -1,12 +1,12 @@
-/** Items that wait in backlogs, served round robin over clients, then over a client's agents. */
+/** Waiting items of backlogs, served round robin over clients, then over a client's agents. */
 export interface Turns<Item> {
-  /** Adds items behind those of their backlog, which is named by `backlogOf`. */
+  /** Adds items after those of the same backlog, a name made by `backlogOf`. */
   add(backlog: string, items: readonly Item[]): void;
-  /** Removes the item whose turn it is, with its client and backlog; undefined: none is left. */
+  /** Removes and returns the item whose turn it is, with its client and backlog; undefined if none is left. */
   next(): { client: string; backlog: string; item: Item } | undefined;
 }
 
-/** The client that was served last, and each client's agent. */
+/** The client served last, and the agent served last of each client. */
 export interface Served {
   client: string;
   agents: Map<string, string>;
@@ -19,7 +19,7 @@ export function copyServed({ client, agents }: Served): Served {
 /**
  * Decides whose turn it is, for dispatchers and forecasts alike.
  *
- * @param served the turns go on behind it, and change it
+ * @param served position of the turns, which `next` moves
  */
 export function createTurns<Item>(served: Served): Turns<Item> {
   /** The agents with waiting items of each client, in order. */
@@ -57,7 +57,7 @@ export function createTurns<Item>(served: Served): Turns<Item> {
       const item = queue?.items[queue.taken];
       if (queue === undefined || item === undefined) return undefined;
       served.client = client;
-      served.agents.delete(client); // the map's last entries are those of the latest turns
+      served.agents.delete(client); // re-inserted, so that the map's last entries are the latest turns
       served.agents.set(client, agent);
       queue.taken += 1;
       if (queue.taken === queue.items.length) {
@@ -73,13 +73,13 @@ export function createTurns<Item>(served: Served): Turns<Item> {
   };
 }
 
-/** Returns the client and the agent of a backlog's name. */
+/** Parses a backlog's name. */
 function namesIn(backlog: string): [client: string, agent: string] {
   const [client = "", agent = ""]: string[] = JSON.parse(backlog);
   return [client, agent];
 }
 
-/** Returns how many of the sorted names are not greater than `name`. */
+/** Counts the sorted names that are not greater than `name`. */
 function countUpTo(names: readonly string[], name: string): number {
   let [low, high] = [0, names.length];
   while (low < high) {

@@ -3,9 +3,9 @@ import { type Call, storedCallRequestSchema } from "../calls/call-request.ts";
 import { toCallId } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/transitions.ts";
 
-/** Maximum calls of a message that are dialed by its delivery. */
+/** Maximum calls of a message whose delivery dials them. */
 export const messageCallsMax = 25;
-/** Maximum rows of a dispatch, which are named and not carried. */
+/** Maximum rows of a dispatch, which has only their ids. */
 export const dispatchRowsMax = 100;
 
 const callsSchema = z.strictObject({
@@ -23,7 +23,7 @@ const callsSchema = z.strictObject({
 
 export type CallsMessage = z.infer<typeof callsSchema>;
 
-/** A request as it was accepted (`createRequestMessage`), read as a message of all its calls. */
+/** An accepted request (`createRequestMessage`), parsed into a message of all its calls. */
 const requestSchema = z.pipe(
   z.strictObject({
     kind: z.literal("request"),
@@ -40,20 +40,20 @@ const requestSchema = z.pipe(
 );
 
 /**
- * Messages of the queue. They are hints, and the ledger's row is authoritative: once a row exists, losing or
- * doubling a message changes nothing. The schema is strict, so that a field this version does not know (of a
- * newer API deployed before its dialer) makes the message wait instead of being dropped from it.
+ * Messages of the queue. They are hints, and the ledger's row is authoritative: once a row exists, losing or doubling
+ * a message changes nothing. The schema is strict: a message with an unknown field, from an API that was deployed
+ * before its dialer, waits for a dialer that knows the field.
  */
 export const messageSchema = z.discriminatedUnion("kind", [
   requestSchema,
   /** A redial. */
   callsSchema,
-  /** Up to 100 rows whose turn it is, in the order of their turns, each with the account that has room for it. */
+  /** Up to 100 rows in the order of their turns, each with the account that has room for it. */
   z.strictObject({
     kind: z.literal("dispatch"),
     rows: z.array(z.strictObject({ id: z.string(), account: z.string() })).check(z.minLength(1)),
   }),
-  /** A settlement that the ledger did not accept at the time. */
+  /** A settlement that could not be written to the ledger. */
   z.strictObject({ kind: z.literal("outcome"), settlement: settlementSchema }),
 ]);
 
@@ -87,8 +87,8 @@ export function toJson(message: unknown): string {
 }
 
 /**
- * Composes the message of an accepted request around the text of its body, which has passed the schema as it is. To
- * write a batch as JSON once more was a quarter of accepting it.
+ * Composes the message of an accepted request around the text of its body, which the schema has accepted. Serializing
+ * a batch again took a quarter of the time of accepting it.
  *
  * @param body.text the body: a call, or an array of them
  */
@@ -97,7 +97,7 @@ export function createRequestMessage(
   { text, isBatch }: { text: string; isBatch: boolean },
 ): MessageText {
   const { requestId, client, acceptedAt } = request;
-  // Written out, as an object for it would cost as much as the rest. Only a client's name has to be escaped.
+  // A template, as JSON.stringify of an object costs as much as the rest. Only the client's name needs escaping.
   const head = `{"kind":"request","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
   return new MessageText([head, ',"requests":', isBatch ? text : `[${text}]`, "}"].join(""));
 }

@@ -1,18 +1,18 @@
-/** Keeps messages that could not be read or written, whole, for 28 days. */
+/** Stores whole messages that could not be read, or whose calls could not be written, for 28 days. */
 export interface DeadLetters {
   store(name: string, body: string): Promise<void>;
 }
 
 /**
- * Dead letters that were stored before anybody has read them, as their queue has another consumer than the dialer: one
- * that works though the dialer dies.
+ * Dead letters that another consumer than the dialer has stored unread, so that they are kept even if the dialer
+ * dies.
  */
 export interface UnreadLetters {
-  /** Stores a dead letter of a queue under a new name. */
+  /** Stores a dead letter of a queue. */
   keep(of: "calls" | "events", id: string, body: string): Promise<void>;
-  /** Lists some of them. */
+  /** Lists at most `limit` letters. */
   list(limit: number): Promise<UnreadLetter[]>;
-  /** Removes one that was handled. */
+  /** Removes a handled letter. */
   remove(letter: UnreadLetter): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import * as z from "../lib/zod.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 
-/** Causes that open a circuit breaker; their rules stand in shared/policy/breaker-causes.ts. */
+/** Causes that open a circuit breaker. Their rules: shared/policy/breaker-causes.ts. */
 export const breakerCauses = [
   "unreachable",
   "busy",
@@ -19,11 +19,11 @@ const counters = z.record(z.string(), z.number());
 
 /** An order to end calls that were accepted up to `at`. */
 const cancellationOrderSchema = z.looseObject({
-  /** The client whose calls alone it ends. Null: an operator's order, which ends those of every client. */
+  /** The client whose calls the order ends. Null: every client's, by an operator. */
   client: z.nullable(z.string()),
   at: time,
   by: z.string(),
-  /** The calls of the request that it ends, in the form of index-set.ts. Null: all of them. */
+  /** The request's calls that the order ends, as index-set.ts encodes them. Null: all of them. */
   indexes: z.nullable(z.string()),
 });
 export type CancellationOrder = z.infer<typeof cancellationOrderSchema>;
@@ -33,64 +33,64 @@ export type CancellationOrder = z.infer<typeof cancellationOrderSchema>;
  * version are kept, as every change spreads the value.
  */
 const kinds = {
-  /** Key: client and Idempotency-Key, hashed. Written before the send. */
+  /** Key: client and Idempotency-Key, hashed. Written before the request is sent to the queue. */
   "idempotency-key": z.looseObject({
     fingerprint: z.string(),
     requestId: z.string(),
     acceptedAt: time,
   }),
-  /** Key: account. The theoretical arrival time of its next request, in microseconds. */
+  /** Key: account. The theoretical arrival time (rate.ts) of its next request, in microseconds since the epoch. */
   pace: z.looseObject({ arrivalUs: z.number() }),
-  /** Key: part and account. Calls of an account with `liveCalls` that are being dialed or under way. See live-calls.ts. */
+  /** Key: part and account. Live calls of an account with `liveCalls`. See live-calls.ts. */
   "live-calls": z.looseObject({
     entries: z.array(
-      /** `endsAt`: from then on it counts no more, whatever is known of the call. */
+      /** `endsAt`: the entry does not count after this time, even if no end is known. */
       z.looseObject({ call: z.string(), claim: z.string(), at: time, endsAt: time }),
     ),
-    /** Mean duration of the calls that have left, those of late more than others, in milliseconds. Null: none has. */
+    /** Mean duration of ended calls in milliseconds, weighted to recent ones. Null: none has ended. */
     meanMs: z.nullable(z.number()),
   }),
-  /** Key: account. How it takes calls, as dispatchers and dialers have seen it. */
+  /** Key: account. Its load and speed, as dispatchers and dialers have measured them. */
   account: z.looseObject({
-    /** True while its due rows exceed its allowance: fresh calls then wait for their turn among them. */
+    /** True while the account's due rows exceed its allowance. Fresh calls then wait for their turn among them. */
     busy: z.boolean(),
-    /** True while it has answered, and within two seconds on average. */
+    /** True while the account answers, within two seconds on average. */
     quick: z.boolean(),
   }),
   /** Key: `dispatcher`. The loop that decides whose turn it is. See functions/dialer/dispatch. */
   dispatcher: z.looseObject({
-    /** Random name of the loop that runs; null: it has ended. */
+    /** Random name of the running loop. Null: the loop has ended. */
     holder: z.nullable(z.string()),
     since: time,
     beatAt: time,
-    /** By the accounts with rows that are due. */
+    /** By account, of those with due rows. */
     accounts: z.record(
       z.string(),
       z.looseObject({
-        /** The client that was served last, and each client's agent, of the latest ones. The turns go on behind them. */
+        /** The client served last, and the agent served last of recent clients. The next turns follow them. */
         client: z.string(),
         agents: z.record(z.string(), z.string()),
-        /** Calls that were seen to end in each of the last two looks. */
+        /** Calls that ended, by each of the last two looks. */
         completed: z.array(z.number()),
-        /** Calls that it might be dispatched at the last look. */
+        /** Calls that might go at the last look. */
         allowance: z.number(),
-        /** Why it stands still; null: it does not. */
+        /** Reason (stands-by.ts) why due calls do not go. Null: they do. */
         why: z.nullable(z.string()),
-        /** Rows that were dispatched last and still stand, of an account with a pace: they hold its next moments. */
+        /** Recently dispatched rows that still wait, of an account with a pace: they will take its next permits. */
         sent: z.array(z.object({ id: z.string(), dueAt: time, backlog: z.string(), at: time })),
       }),
     ),
   }),
-  /** Key: client and agent. Exists as long as calls may wait in it. */
+  /** Key: client and agent. Exists as long as calls may wait in the backlog. */
   backlog: z.looseObject({
     client: z.string(),
     agentId: z.string(),
-    /** Time at which a writer last announced rows for it. Writers renew it every 10 s. */
+    /** Time at which a writer of the backlog's rows last renewed the document. Writers do so every 10 s. */
     usedAt: time,
-    /** The speed of its answers: within two seconds on average, or not. Null: none has been answered yet. */
+    /** Speed of the answers to its calls. `quick`: within two seconds on average. Null: no answer yet. */
     answers: z._default(z.nullable(z.enum(["quick", "slow"])), null),
   }),
-  /** Key: see breakers.ts. A breaker that is closed has none, but for an account's that notes who is in trouble. */
+  /** Key: see breakers.ts. A closed breaker has no document, except an account's that lists failing backlogs. */
   breaker: z.looseObject({
     state: z.enum(["closed", "open", "half_open"]),
     cause: z.enum(breakerCauses),
@@ -101,16 +101,16 @@ const kinds = {
     intervalMs: z.number(),
     /** Half-open: calls that may be under way at once. Each success doubles it. */
     room: z._default(z.number(), 0),
-    /** An account's: the backlogs that have failed since the account was last answered, hashed. */
+    /** Of an account: hashes of the backlogs that have failed since the account last answered. */
     blamed: z._default(z.array(z.string()), []),
   }),
   /** Key: that of the breaker. */
   failures: counters,
-  /** Key: receiver. Only the delivery that has its lease tells it. */
+  /** Key: receiver. Only the holder of its lease delivers events to it. */
   receiver: z.looseObject({
     /** End of the lease; 0: nobody has it. */
     heldUntil: time,
-    /** Earliest time of the next request, by its pace. */
+    /** Earliest time of the next request, by the receiver's pace. */
     nextAt: time,
     /** True if its last answer took more than five seconds. */
     isSlow: z.boolean(),
@@ -134,28 +134,31 @@ const kinds = {
   }),
   /** Key: account and the provider's id of a call. */
   "provider-id": z.looseObject({ call: z.string() }),
-  /** Key: request. Stands from its first row until its `request.finished` is told, where somebody is told of it. */
+  /**
+   * Key: request. Exists from the request's first row until `request.finished` is delivered, if the client has a
+   * receiver of it.
+   */
   request: z.looseObject({
     ...deliveryFields,
     client: z.string(),
     acceptedAt: time,
-    /** Number of its calls, and number of those, from the first one on, that are over. */
+    /** Number of the request's calls, and number of finished ones before the first that is not. */
     calls: z.number(),
     finished: z.number(),
-    /** Once it is finished: number of its calls by state and, of those with a result, by its status. */
+    /** Once the request is finished: number of its calls by state and, of those with a result, by result. */
     states: counters,
     results: counters,
-    /** Time at which the last one was over. Null: some are not. */
+    /** Time at which the last call was finished. Null: some are not. */
     finishedAt: z.nullable(time),
-    /** Time at which an operator had it told anew. */
+    /** Time of an operator's replay of `request.finished`. */
     replayedAt: z.optional(time),
   }),
-  /** Key: request. Says for a day that its `request.finished` is told. `finishedAt`: as its document had it. */
+  /** Key: request. Kept for a day after `request.finished` was delivered. `finishedAt`: as in the request's document. */
   "delivered-request": z.looseObject({ finishedAt: time }),
   /** Key: time and id. One entry of the audit log. */
   audit: z.looseObject({
     at: time,
-    /** Id of an operator's token; of a client's, if the act's name says so. */
+    /** Id of an operator's token; of a client's, if the action's name says so. */
     by: z.string(),
     action: z.string(),
     /** The call, agent, account or request concerned; never a number. */
@@ -167,9 +170,9 @@ const kinds = {
   counts: counters,
   /** Key: `sweep`. */
   sweep: z.looseObject({
-    /** Number of sweeps so far. The object store keeps it too, so that a ledger that went back is seen. */
+    /** Number of sweeps so far. The object store has it, too, which shows if the ledger was restored. */
     epoch: z._default(z.number(), 0),
-    /** The object store's epoch, as the last sweep read it before it moved on. */
+    /** The object store's epoch as read by the last sweep. */
     epochOutside: z.optional(z.number()),
     /** End of the current sweep's lease. No other sweep runs before then. */
     leaseUntil: time,
@@ -190,20 +193,23 @@ const kinds = {
     /** Time of the last look at the events of former receivers. */
     orphanedAt: z.optional(time),
   }),
-  /** Key: `ledger`. The last time that the ledger was restored to an earlier state. See restore.ts. */
+  /** Key: `ledger`. The last restore of the ledger to an earlier state. See recover-restore.ts. */
   restore: z.looseObject({
-    /** held: nothing is dialed; confirmed: an operator has named the time, and sweeps go through the rows. */
+    /**
+     * `suspended`: nothing is dialed. `confirmed`: an operator has named the backup's time, and sweeps go through the
+     * rows.
+     */
     state: z.enum(["suspended", "confirmed", "done"]),
-    /** Time at which it was noticed or declared. What was due or accepted later was not dialed before. */
+    /** Time at which the restore was noticed or declared. A call that was due or accepted later was not dialed before. */
     since: time,
     /** Epoch that the object store had then. */
     epoch: z.number(),
-    /** The time to which the ledger went back, by the operator. */
+    /** Time to which the ledger was restored, as the operator says. */
     at: z.nullable(time),
     by: z.nullable(z.string()),
     /** True once all claims and unknown outcomes have been gone through; waiting rows follow. */
     isWatchDone: z.boolean(),
-    /** Number of rows that are looked up, and that wait for review. */
+    /** Number of rows to be looked up, and of rows to be reviewed. */
     lookedUp: z.number(),
     toReview: z.number(),
   }),
@@ -213,8 +219,8 @@ export type Kind = keyof typeof kinds;
 export type ValueOf<K extends Kind> = z.infer<(typeof kinds)[K]>;
 
 /**
- * Kinds that are listed. DynamoDB keeps each in one partition, which takes a thousand writes a second, so they must be
- * written rarely.
+ * Kinds that can be listed. DynamoDB keeps each in one partition, which takes a thousand writes a second, so they
+ * must be written rarely.
  */
 export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "backlog",
@@ -225,7 +231,7 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "sweep",
 ]);
 
-/** @throws if the value does not fit the kind, as one written by a later version may not */
+/** @throws if the value does not fit the kind; a later version may have written it */
 export function parseValue<K extends Kind>(kind: K, value: unknown): ValueOf<K> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema is that of the kind
   return kinds[kind].parse(value) as ValueOf<K>;
@@ -241,7 +247,7 @@ export interface StoredDocument<K extends Kind = Kind> extends DocumentKey<K> {
   /** Random, fresh with every write. */
   version: string;
   value: ValueOf<K>;
-  /** Milliseconds since the epoch, from which on the document reads as absent. Null: never. */
+  /** Time from which the document reads as absent, in milliseconds since the epoch. Null: never. */
   expiresAt: number | null;
 }
 

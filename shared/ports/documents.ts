@@ -31,14 +31,14 @@ export interface Documents {
     counters: Record<string, number>,
     expiresAt: number,
   ): Promise<Record<string, number>>;
-  /** Lists documents of a listed kind in the order of their keys, starting behind `after`. */
+  /** Lists documents of a listed kind in the order of their keys, starting after `after`. */
   list<K extends Kind>(
     kind: K,
     query: { after?: string | undefined; limit: number; descending?: boolean },
   ): Promise<StoredDocument<K>[]>;
   /**
-   * Removes documents, each only while the version that was read stands: a removal whose answer was lost may land later,
-   * after the document was put back.
+   * Removes documents, each only while it has the version that was read: a removal whose answer was lost may take
+   * effect later, after the document was written again.
    */
   remove(removals: readonly Removal[]): Promise<void>;
   /**

@@ -1,24 +1,24 @@
 import * as z from "../lib/zod.ts";
 
-/** Maximum calls, or requests, of one message that has events told. */
+/** Maximum calls or requests of one `deliver` message. */
 export const deliverCallsMax = 100;
 
 /**
- * Messages of the events queue. But for signed callbacks they are hints: the ledger's row says which calls are open and
- * which events are to be told, and the provider's record what became of a call. Losing or doubling a hint changes
- * nothing but the time at which a result is known or told. A signed callback is the only word of its call's end.
+ * Messages of the events queue. All but signed callbacks are hints: rows show which results are open and which events
+ * are pending, and providers' records have the results. Losing or duplicating a hint only changes the time at which a
+ * result is known or delivered. A signed callback is the only source of its call's result.
  */
 export const eventMessageSchema = z.discriminatedUnion("kind", [
-  /** An account is asked for the results of its placed calls that are due for it. `sentAt`: by the sweep of then. */
+  /** The account's due results are to be polled. `sentAt`: time of the sweep that sent the message. */
   z.strictObject({
     kind: z.literal("poll"),
-    /** Its name in the dial plan's `providers`. */
+    /** Name of the account in the dial plan's `providers`. */
     account: z.string(),
     sentAt: z.number(),
-    /** The account by its own name, all of whose live calls are asked for: it has as many as it may have. */
+    /** Name of the account (`accountNameOf`) whose live calls are all polled, as it has as many as it may have. */
     live: z.optional(z.string()),
   }),
-  /** Events of these calls and requests are to be told. `sentAt`: it was sent then, or delayed until then. */
+  /** Events of these calls and requests are to be delivered. `sentAt`: time of the sending, or end of the delay. */
   z.strictObject({
     kind: z.literal("deliver"),
     /** Name of the receiver: a key of the dial plan's `events`. */
@@ -26,9 +26,9 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     calls: z._default(z.array(z.string()).check(z.maxLength(deliverCallsMax)), []),
     requests: z._default(z.array(z.string()).check(z.maxLength(deliverCallsMax)), []),
     sentAt: z.number(),
-    /** True for a sweep's message: the next sweep sends it again. */
+    /** True if a sweep sent the message, in which case the next sweep sends it again. */
     swept: z._default(z.boolean(), false),
-    /** True if it was delivered before, and sent anew: it goes on with what else is due. */
+    /** True if the message was sent again after its delivery, to go on with other due events. */
     isAgain: z.optional(z.boolean()),
   }),
   /** A provider's callback: the record of its call is read. */
@@ -36,16 +36,16 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     kind: z.literal("callback"),
     /** Name of the account in the dial plan's `providers`. */
     account: z.string(),
-    /** The call and the version of its claim, from the address. Absent if a project's callbacks share one address. */
+    /** The call and the version of its claim, from the URL. Absent if all callbacks of a project have one URL. */
     call: z.optional(z.strictObject({ id: z.string(), claim: z.string() })),
-    /** The call's id, where such a callback's body names it. */
+    /** The call's id, if the body of such a callback names it. */
     callId: z.optional(z.string()),
-    /** The request of a type whose signed body tells the result itself. The dialer verifies it. */
+    /** The request of a provider whose signed body contains the result. The dialer verifies it. */
     signed: z.optional(
       z.strictObject({
         body: z.string(),
         headers: z.record(z.string(), z.string()),
-        /** Its signature is judged as of then, in milliseconds since the epoch. */
+        /** Time as of which the signature is verified, in milliseconds since the epoch. */
         receivedAt: z.number(),
       }),
     ),
@@ -54,7 +54,7 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
 
 export type EventMessage = z.infer<typeof eventMessageSchema>;
 
-/** True for every message but a signed callback: sweeps do the same without it. */
+/** True for every message but a signed callback. Sweeps do the work of a lost hint. */
 export function isHint(message: EventMessage): boolean {
   return message.kind !== "callback" || message.signed === undefined;
 }

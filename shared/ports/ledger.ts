@@ -1,7 +1,10 @@
 import type { CallRow, DialingOf } from "../calls/call-row.ts";
 import type { CallState } from "../calls/states.ts";
 
-/** One write of a row: `next` is written while the row's version is still `seen`. Null: while there is no row. */
+/**
+ * One write of a row: `next` is written only if the row's version is still `seen`, or if there is no row and `seen`
+ * is null.
+ */
 export interface Change {
   next: CallRow;
   seen: string | null;
@@ -13,12 +16,12 @@ export interface DuePosition {
   id: string;
 }
 
-/** Compares two rows of a backlog by the order in which they go. */
+/** Compares two rows of a backlog by the order of their turns. */
 export function comparePositions(one: DuePosition, other: DuePosition): number {
   return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }
 
-/** A call under way, with what it counts for. `dueAt`: the time at which its claim lapses. */
+/** A call under way, with the account, client and agent for which it counts. `dueAt`: time at which its claim lapses. */
 export interface DialingCall extends DuePosition, DialingOf {}
 
 /** A row that was read without its call's context. It has no version, as writing it would lose the context. */
@@ -27,7 +30,7 @@ type RowWithoutContext = Omit<CallRow, "version">;
 /** Rows of a list, newest first. */
 export interface Page {
   rows: CallRow[];
-  /** Number of rows skipped because only a later version of this code can read them. */
+  /** Number of rows skipped because this version cannot read them. */
   unreadable: number;
   /** Cursor of the next page, to be passed as `before`; absent on the last page. */
   next?: string | undefined;
@@ -41,17 +44,14 @@ export type ListOf =
   | { all: true };
 
 /**
- * The store of every call that waits or was tried. A row is written only while the version that was read
- * still stands, so the conditions are decided by transitions.ts alone and no adapter knows them. A repeated
- * write carries the same version. A thrown error means that any part may or may not have taken effect.
+ * The store of every call that waits or was tried. A row is written only if it still has the version that was read,
+ * so only transitions.ts knows the conditions, and no adapter. A repeated write has the same version. After an error,
+ * any part of a call may or may not have taken effect.
  */
 export interface CallLedger {
-  /**
-   * Reads the rows of those ids that have one. `unreadable` holds the ids of rows that only a later version
-   * of this code can read.
-   */
+  /** Reads the rows of those ids that have one. `unreadable`: ids of rows that this version cannot read. */
   read(ids: readonly string[]): Promise<{ rows: Map<string, CallRow>; unreadable: Set<string> }>;
-  /** Reads rows like `read`, but without the contexts of their calls, which are most of a row. */
+  /** Like `read`, but without the calls' contexts, which are most of a row. */
   readWithoutContext(
     ids: readonly string[],
   ): Promise<{ rows: Map<string, RowWithoutContext>; unreadable: Set<string> }>;
@@ -64,10 +64,10 @@ export interface CallLedger {
    */
   write(changes: readonly Change[]): Promise<boolean[]>;
   /**
-   * Reads, for each backlog, the first `each` rows behind `after` with `dueAt` ≤ `until`, ordered by `dueAt`,
-   * then id. `each` is at most 20,000: an adapter may have to return a backlog's rows in one value.
+   * Reads, for each backlog, the first `each` rows after `after` with `dueAt` ≤ `until`, ordered by `dueAt`, then id.
+   * `each` is at most 20,000, as an adapter may have to return a backlog's rows in one value.
    *
-   * @param query `of` events: the lists are those of the rows' `deliverTo`, and the times those of their `deliverAt`
+   * @param query with `of: "events"`, backlogs are the rows' `deliverTo`, and due times their `deliverAt`
    */
   due(query: {
     of?: "calls" | "events";
@@ -76,13 +76,13 @@ export interface CallLedger {
     each: number;
   }): Promise<DuePosition[][]>;
   /**
-   * Lists calls by id, newest first, below `before`. Returns at most `limit` rows, and fewer if many had to
-   * be skipped: then `next` still says where the next page begins.
+   * Lists calls by id, newest first, below `before`. Returns at most `limit` rows, and fewer if many had to be
+   * skipped. Then `next` still tells where the next page begins.
    */
   list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
   /**
-   * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, behind `after`;
-   * those with an event to tell only if they were accepted `pendingKeptMs` earlier. An adapter whose engine deletes rows by
+   * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, after `after`;
+   * rows with pending events only if they were accepted `pendingKeptMs` earlier. An adapter whose engine deletes rows
    * itself lists only unresolved ones, which must be logged.
    */
   ended(query: {

@@ -3,16 +3,13 @@ import type { MessageText, Message } from "./call-messages.ts";
 /** Maximum delay of a message. A call that waits longer is a row of the ledger, not a message. */
 export const delaySecondsMax = 120;
 
-/**
- * A queue to the dialer: the call queue, in which accepted calls wait, or the events queue. It delivers at least
- * once, in no particular order.
- */
+/** A queue to the dialer: the call queue or the events queue. It delivers at least once, in no particular order. */
 export interface CallQueue<Sent = Message> {
   /** Resolves once the message is durable. A rejection means that it may or may not be. */
   send(message: Sent | MessageText, delaySeconds?: number): Promise<void>;
   /**
-   * Sends messages in order. Resolves to the number of messages from the front that are durable. The others
-   * may or may not be, and are sent again.
+   * Sends messages in order. Resolves to the number of messages from the front that are durable. The caller sends the
+   * others again, though some of them may be durable, too.
    */
   sendMany(messages: readonly { message: Sent; delaySeconds?: number }[]): Promise<number>;
 }
@@ -21,9 +18,9 @@ export interface CallQueue<Sent = Message> {
 export interface Delivered {
   /** Number of this delivery, from 1. */
   attempt: number;
-  /** Name of the message in the object store, should it have to be kept there. */
+  /** Name for the message in the object store, if it must be stored as a dead letter. */
   id: string;
-  /** Resolves to the body's text, from object storage if it lies there. The text is not parsed yet. */
+  /** Resolves to the text of the body, which may be in the object store. It is not parsed. */
   open(): Promise<string>;
 }
 

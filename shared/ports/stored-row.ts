@@ -62,21 +62,21 @@ const rowSchema = z.looseObject({
 });
 
 /**
- * Parses a stored row. Undefined if this version cannot read it, because of a state or a type of route that
- * only a later version knows.
+ * Parses a stored row. Undefined if this version cannot read it, as only a later version knows its state or its
+ * route's type.
  */
 export function parseRow(id: string, version: string, stored: unknown): CallRow | undefined {
   const { data } = rowSchema.safeParse(stored);
   if (data === undefined) return undefined;
-  // A route is read as it was written: the schema of its provider may have become stricter since.
+  // The route's other fields are not parsed: its provider's schema may have become stricter since the write.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its type is one that is known
   return { ...data, route: data.route as Route | null, id, version };
 }
 
-/** Counters that read as 0 where they are absent. */
+/** Counters that read as 0 if absent. */
 const counters: ReadonlySet<string> = new Set(["attempt", "misses"] satisfies (keyof CallRow)[]);
 
-/** Returns a row as stored beside its id and version, without fields whose absence reads the same. */
+/** Returns a row in its stored form: without id and version, and without fields that have their defaults. */
 export function toStoredRow(row: CallRow): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row).filter(([name, value]) => {

@@ -17,7 +17,7 @@ export const idText = z.string().check(z.minLength(1), z.maxLength(200));
 /** A calling number. */
 export const phoneNumber = z.string().check(z.refine(isE164, "must be an E.164 number"));
 
-/** What the API knows of a kind of provider, beside its routes' schema and its secrets. */
+/** Facts that the API knows of a kind of provider, beside its routes' schema and its secrets. */
 interface RouteFacts<Own extends Route> {
   /**
    * Describes to the client why a request along this route could not carry the whole context of a call, which the API

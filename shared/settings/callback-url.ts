@@ -3,18 +3,17 @@ import type { Route } from "../calls/call-request.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 import { hmacUnder } from "../lib/hmac.ts";
 
-/** Subject of a callback address: one placed call of an account, or the whole account. */
+/** Subject of a callback URL: one placed call of an account, or the whole account. */
 export interface CallbackSubject {
-  /** Name of the account: a key of the dial plan's `providers`, or a type that a route uses as it is. */
+  /** Name of the account: a key of the dial plan's `providers`, or a provider's type. */
   account: string;
-  /** The call, and the version of the claim under which it was placed. Absent: one address for all calls. */
+  /** The call, and the version of the claim under which it was placed. Absent: one URL for all calls. */
   call?: { id: string; claim: string } | undefined;
 }
 
 /**
- * Returns the address at which a provider tells of a call's end. Its last part proves that the address was made here:
- * 132 bits of an HMAC-SHA256 under HASH_KEY. Whoever knows an address may cause that its call's record is read, and
- * nothing else.
+ * Returns the URL to which a provider reports a call's end. Its last part, 132 bits of an HMAC-SHA256 under HASH_KEY,
+ * proves that this service made the URL. Whoever knows the URL can only cause a poll of its call.
  *
  * @param publicUrl PUBLIC_URL, without a slash at its end
  */
@@ -25,22 +24,19 @@ export function callbackAddress(
   return [publicUrl, "callbacks", ...partsOf(subject), codesUnder(hashKey)(subject)].join("/");
 }
 
-/**
- * Returns the address that the request for a call carries along a route. Undefined where its provider cannot reach
- * PUBLIC_URL.
- */
+/** Returns the callback URL for a call along a route. Undefined if the provider cannot reach PUBLIC_URL. */
 export function callbackAddressAlong(
   route: Route,
   call: { id: string; claim: string },
   { publicUrl, hashKey }: { publicUrl: string; hashKey: string },
 ): string | undefined {
   const target = "url" in route ? route.url : "baseUrl" in route ? route.baseUrl : undefined;
-  // A real provider cannot reach this machine, and may refuse a call that names it.
+  // A real provider cannot reach this machine, and may refuse a call with such a URL.
   if (isLoopback(publicUrl) && !isLoopback(target ?? "")) return undefined;
   return callbackAddress(publicUrl, { account: route.provider, call, hashKey });
 }
 
-/** Creates the check whether `code` is the last part of a subject's address. It takes as long for any wrong code. */
+/** Creates a check of a callback URL's last part, `code`, in constant time. */
 export function callbackCheck(
   hashKey: string,
 ): (address: { subject: CallbackSubject; code: string }) => boolean {
@@ -57,7 +53,7 @@ const codeCharacters = 22;
 
 function codesUnder(hashKey: string): (subject: CallbackSubject) => string {
   const hmac = hmacUnder(hashKey);
-  // As JSON no two subjects are alike. Neither a number, a request nor an order that this key hashes begins like it.
+  // JSON keeps subjects distinct. No number, request or order that is hashed under the same key begins like it.
   return (subject) =>
     hmac(JSON.stringify(["callback", ...partsOf(subject)])).slice(0, codeCharacters);
 }
@@ -67,10 +63,10 @@ function partsOf({ account, call }: CallbackSubject): string[] {
 }
 
 /**
- * Returns PUBLIC_URL, the address under which providers reach the API, without slashes at its end. Undefined where it is
- * not set: then no provider is given an address.
+ * Returns PUBLIC_URL, under which providers reach the API, without slashes at its end. Undefined if it is not set:
+ * then there are no callbacks.
  *
- * @throws an Error that says what is wrong with it
+ * @throws an Error that describes a wrong value
  */
 export function readPublicUrl({
   PUBLIC_URL,

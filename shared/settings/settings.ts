@@ -25,7 +25,7 @@ export interface ApiSettings {
   plan: DialPlan;
   schedule: Schedule;
   hashKey: string;
-  /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
+  /** URL under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
   publicUrl?: string | undefined;
   /**
    * Returns the key that verifies a webhook account's callbacks; undefined if they need not be signed.
@@ -55,9 +55,9 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
 }
 
 /**
- * Reads the dialer's settings. If there is a problem, the dialer dials nobody and hands every delivery back.
+ * Reads the dialer's settings. If there is a problem, the dialer dials nobody and retries every delivery.
  *
- * @param build.connect creates what reaches the plan's providers and receivers of events
+ * @param build.connect creates the clients of the plan's providers and receivers
  */
 export function readDialerSettings<Connected extends object>(
   environment: Environment,
@@ -98,7 +98,7 @@ export function readOperators({ OPERATOR_TOKENS, API_TOKENS }: Environment, log:
   return callersOf(tokensIn("OPERATOR_TOKENS", { json: OPERATOR_TOKENS, others: API_TOKENS }, log));
 }
 
-/** Reads the rights that the deployment lets clients' tokens have. AWS grants each to the API's function. */
+/** Reads the rights that the deployment permits to clients' tokens. On AWS the API's function has only these. */
 export function readClientRights({ CLIENT_RIGHTS = "" }: Environment): ClientRight[] {
   const names = CLIENT_RIGHTS.split(",");
   return clientRights.filter((right) => names.includes(right));

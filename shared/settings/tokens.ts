@@ -1,7 +1,7 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import * as z from "../lib/zod.ts";
 
-/** Rights that a deployment may keep from every token: to read the client's requests, and to cancel what waits of them. */
+/** Rights that a deployment may deny to all tokens: to read the client's requests, and to cancel their waiting calls. */
 export const clientRights = ["read", "cancel"] as const;
 export type ClientRight = (typeof clientRights)[number];
 /** All rights that a client's token may have. */
@@ -56,7 +56,7 @@ export function parseTokens(
   try {
     value = JSON.parse(json);
   } catch {
-    throw new Error(`${name} is not JSON`); // the parser's own message quotes the text
+    throw new Error(`${name} is not JSON`); // the parser's message would quote the text
   }
   const parsed = tokensSchema.safeParse(value);
   if (!parsed.success) throw new Error(`${name}: ${z.prettifyError(parsed.error)}`);
@@ -76,7 +76,7 @@ export function findCaller(
   tokens: z.infer<typeof tokensSchema>,
   now: number,
 ): Caller | undefined {
-  // A tenth of the time of createHash. In hex, as a buffer of its own for each hash takes twice as long.
+  // `hash` takes a tenth of the time of createHash. Hex, as a buffer as its output takes twice as long.
   const digest = Buffer.from(hash("sha256", token, "hex"), "hex");
   let found: Caller | undefined;
   for (const { id, sha256, client, agents, rights = defaultRights, notAfter } of tokens) {
@@ -87,7 +87,10 @@ export function findCaller(
   return found;
 }
 
-/** Returns the agents that a client's valid tokens may place calls for, `*` being all; empty where it has no such token. */
+/**
+ * Returns the agents for which a client's valid tokens may place calls; `*` is all of them. Empty if there is no such
+ * token.
+ */
 export function agentsOfClient(
   client: string,
   tokens: z.infer<typeof tokensSchema>,
