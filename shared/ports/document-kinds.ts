@@ -101,7 +101,7 @@ const kinds = {
     intervalMs: z.number(),
     /** Half-open: calls that may be under way at once. Each success doubles it. */
     room: z._default(z.number(), 0),
-    /** Of an account: hashes of the backlogs that have failed since the account last answered. */
+    /** Hashes of the backlogs that have failed since the account last answered, in an account's breaker. */
     blamed: z._default(z.array(z.string()), []),
   }),
   /** Key: that of the breaker. */
