@@ -8,14 +8,14 @@ import { Shown, useDesk, useLive } from "./desk.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
 
 const refreshMs = 10_000;
-/** Names of the reasons that hold a backlog. Circuit breakers are named by their keys. */
+/** Texts for what blocks a backlog. Circuit breakers are named by their keys. */
 const blockers: Record<string, string> = {
   agent_paused: "agent paused",
   account_paused: "account paused",
   route_gone: "no route in the plan",
 };
 
-/** The accounts and agents of the plan: their pace, breakers and pauses, whose calls wait, and the plan's rules in words. */
+/** The accounts and agents of the plan: paces, breakers, pauses, waiting calls, and the plan's rules in words. */
 export function Accounts() {
   const plan = useLive<PlanInWords>("/plan", refreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);

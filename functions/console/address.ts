@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** The views of the page, by their names in the address, in the order of its navigation. */
+/** The views of the page by their names in the URL, in the order of the navigation. */
 export const views = {
   overview: "Overview",
   requests: "Requests",
@@ -13,14 +13,14 @@ export const views = {
 } as const;
 export type View = keyof typeof views;
 
-/** The place in the page that an address names: a view, the thing that it is about, and filters, never a phone number. */
+/** The location in the page that a URL names: a view, the subject's id, and filters; never a phone number. */
 export interface Place {
   view: View;
   id: string | undefined;
   query: Readonly<Record<string, string>>;
 }
 
-/** Reads the part of an address behind `#`, such as `#/calls?state=WAITING`. What is unknown shows the overview. */
+/** Parses a URL's fragment, such as `#/calls?state=WAITING`. An unknown one is the overview. */
 function placeIn(hash: string): Place {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [name = "", id] = path.split("/").map(decoded);
@@ -40,7 +40,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Returns the address of a view. Filters that are empty are left out. */
+/** Returns the fragment of a view. Empty filters are left out. */
 export function addressOf(
   view: View,
   { id, ...query }: Readonly<Record<string, string | undefined>> = {},
@@ -51,13 +51,13 @@ export function addressOf(
   return `#/${view}${id === undefined ? "" : `/${encodeURIComponent(id)}`}${search}`;
 }
 
-/** Goes to an address. `replace` leaves no step for the browser's way back. */
+/** Goes to a fragment. `replace` adds no entry to the browser's history. */
 export function go(address: string, { replace = false } = {}): void {
   if (replace) location.replace(address);
   else location.assign(address);
 }
 
-/** Returns the place of the address, now and whenever it changes. */
+/** Returns the current location, and renders again when it changes. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(() => placeIn(location.hash));
   useEffect(() => {

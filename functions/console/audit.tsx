@@ -4,7 +4,7 @@ import { addressOf } from "./address.ts";
 import { Shown, useDesk, useLive } from "./desk.tsx";
 import { countText, Table, Time } from "./shared.tsx";
 
-/** The acts of operators, newest first. */
+/** The audit log, newest entries first. */
 export function Audit() {
   const { ask, attempt } = useDesk();
   const live = useLive<AuditPage>("/audit?limit=50");

@@ -22,7 +22,7 @@ function groupsOf(calls: readonly CallView[]): Group[] {
     .toSorted((one, other) => other.calls.length - one.calls.length);
 }
 
-/** Decisions about all calls of an agent that need review for one reason. Their count is typed in to confirm. */
+/** Decisions about all calls of an agent that need review for one reason. The operator types their number to confirm. */
 export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; hasMore: boolean }) {
   const { ask, attempt, say } = useDesk();
   const [asked, setAsked] = useState<{ group: Group; decision: Decision }>();
@@ -30,7 +30,7 @@ export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; has
     attempt(async () => {
       const failed: string[] = [];
       for (const [index, call] of group.calls.entries()) {
-        // One call's refusal, as when somebody else has decided it, leaves the others to be decided.
+        // If one call is refused, as after somebody else's decision, the others are still decided.
         await decide(ask, call.id, decision).catch((error: unknown) =>
           failed.push(messageOf(error)),
         );

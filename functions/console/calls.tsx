@@ -11,7 +11,7 @@ import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
 import { StateName, Table, textIn, Time } from "./shared.tsx";
 
-/** Fields of the filter, which stand in the address, and their labels. */
+/** Fields of the filter in the URL, and their labels. */
 const fields = {
   agent_id: "Agent",
   provider: "Account",
@@ -19,7 +19,7 @@ const fields = {
   request_id: "Request",
 } as const;
 
-/** The list of calls. Its filter stands in the address, but for a number, which no address may hold. */
+/** The list of calls. Its filter is in the URL, except a number, which no URL may contain. */
 export function Calls({ place }: { place: Place }) {
   const { call: opened, ...filter } = place.query;
   const [number, setNumber] = useState("");
@@ -107,7 +107,7 @@ interface Read {
   problem?: string;
 }
 
-/** Reads the calls of a filter, anew whenever something was changed, and more of them when asked. */
+/** Reads the calls of a filter, again after every change, and more of them on demand. */
 function useCalls(filter: Filter, number: string) {
   const { ask, attempt, changes } = useDesk();
   const [{ calls, cursor, problem }, setRead] = useState<Read>({});
@@ -238,7 +238,7 @@ function List({
   );
 }
 
-/** The button that cancels what waits of a request or an agent, where the filter names one. */
+/** The button that cancels the waiting calls of the filter's request or agent. */
 function CancelAll({ filter }: { filter: Filter }) {
   const { ask, attempt } = useDesk();
   const [isAsking, setIsAsking] = useState(false);

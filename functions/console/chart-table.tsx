@@ -6,7 +6,7 @@ export interface Series {
   values: ReadonlyMap<number, number>;
 }
 
-/** Describes an hour of the day, in the zone of whoever looks. */
+/** Describes an hour of the day, in the browser's time zone. */
 export function clock(at: number): string {
   return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 }

@@ -13,7 +13,7 @@ function stepsTo(most: number): number[] {
   return Array.from({ length: Math.ceil(Math.max(1, most) / step) + 1 }, (_, n) => n * step);
 }
 
-/** Returns the width of an element, now and whenever it changes, so that the text of a drawing keeps its size. */
+/** Returns the width of an element, and renders again when it changes, so that the text of a drawing keeps its size. */
 function useWidth() {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(640);
@@ -27,7 +27,7 @@ function useWidth() {
   return { frame, width };
 }
 
-/** Where hours and values of a chart stand in its drawing. */
+/** Coordinates of a chart's hours and values. */
 interface Scale {
   width: number;
   /** Width of an hour. */
@@ -46,7 +46,7 @@ function createScale({ width, count, top }: { width: number; count: number; top:
   };
 }
 
-/** Stacked bars by hour with axes, in the zone of whoever looks; and the same as a table. */
+/** Stacked bars by hour with axes, in the browser's time zone, and the same as a table. */
 export function Chart({
   series,
   from,
@@ -97,7 +97,7 @@ function Steps({ steps, scale: { width, yOf } }: { steps: readonly number[]; sca
   ));
 }
 
-/** The values of one hour, each upon the one before. */
+/** The stacked values of one hour. */
 function Bar({
   hour,
   series,
@@ -130,7 +130,7 @@ function Bar({
   });
 }
 
-/** The axis of time: as many hours and days as have room. */
+/** The time axis, with as many hours and days as fit. */
 function Hours({ hours, scale: { each, xOf } }: { hours: readonly number[]; scale: Scale }) {
   const labelEvery = [1, 2, 3, 6, 12].find((n) => n * each >= 52) ?? 24;
   const midnights = hours.flatMap((hour, index) => (new Date(hour).getHours() === 0 ? index : []));

@@ -1,6 +1,6 @@
 import type { Problem } from "../api/http/problem-schema.ts";
 
-/** An unsuccessful answer. Its message is meant for people. */
+/** An unsuccessful answer. Its message is for people. */
 export class AskError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {

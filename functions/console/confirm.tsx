@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 interface Question {
   title: string;
-  /** Label of the button that does it. */
+  /** Label of the button that confirms. */
   yes: string;
   no?: string;
   count?: number | undefined;
@@ -13,8 +13,8 @@ interface Question {
 }
 
 /**
- * A question before something grave is done, in a dialog that Escape closes. With `count` its number is typed in to
- * confirm: the button stays disabled until then.
+ * A question before a grave action, in a dialog that Escape closes. With `count`, the button is disabled until the
+ * operator has typed that number.
  */
 export function Confirm({ title, yes, no = "Leave it", count, act, close, children }: Question) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -22,7 +22,7 @@ export function Confirm({ title, yes, no = "Leave it", count, act, close, childr
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    // A dialog that is taken out of the page while open does not give the focus back.
+    // A dialog that is removed while open does not give the focus back.
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };

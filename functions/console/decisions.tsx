@@ -14,7 +14,7 @@ export const decisions = {
 export type Decision = keyof typeof decisions;
 export const decisionNames: readonly Decision[] = ["placed", "redial", "close"];
 
-/** Carries out a decision about a call that needs review. Resolves to what was done. */
+/** Carries out a decision about a call that needs review. Resolves to a message for the operator. */
 export async function decide(ask: Ask, id: string, decision: Decision): Promise<string> {
   const path = `/calls/${encodeURIComponent(id)}`;
   if (decision === "redial") {
@@ -26,7 +26,7 @@ export async function decide(ask: Ask, id: string, decision: Decision): Promise<
   return decisions[decision].done;
 }
 
-/** Asks before a call is made again: its number rings a second time if the first call was placed after all. */
+/** Asks before a redial, as the phone rings a second time if the first call was placed. */
 export function ConfirmRedial({ act, close }: { act(): void; close(): void }) {
   return (
     <Confirm
@@ -41,7 +41,7 @@ export function ConfirmRedial({ act, close }: { act(): void; close(): void }) {
   );
 }
 
-/** Buttons for all that an operator may do with a call in its present state. */
+/** Buttons for the actions that the call's state allows. */
 export function Actions({ call }: { call: CallDetail }) {
   const { ask, attempt } = useDesk();
   const [isAsking, setIsAsking] = useState(false);

@@ -13,7 +13,7 @@ export interface DeskTools {
   ask: Ask;
   say: Say;
   attempt: Attempt;
-  /** Number of actions so far: data are read again when it grows. */
+  /** Number of actions so far. Data are read again when it grows. */
   changes: number;
 }
 
@@ -25,16 +25,16 @@ export function useDesk(): DeskTools {
   return desk;
 }
 
-/** Data of the API: neither `data` nor `problem` while the first answer is under way. */
+/** Data of the API. Before the first answer neither `data` nor `problem` is set. */
 export interface Live<Data> {
   data: Data | undefined;
-  /** Why the last read failed. Older data may stand beside it. */
+  /** Error of the last read. `data` may hold older data. */
   problem: string | undefined;
   reload(): void;
 }
 
 /**
- * Reads data, and again after every action and every `everyMs` while the page is in sight.
+ * Reads data, and again after every action and every `everyMs` while the page is visible.
  *
  * @param path undefined: nothing is read
  */
@@ -76,7 +76,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "That did not work.";
 }
 
-/** Shows that data are loading or could not be read, and otherwise their view. */
+/** Shows that data are loading or could not be read, or their view. */
 export function Shown<Data>({
   live,
   what,

@@ -2,7 +2,7 @@ import type { NumberChecked } from "../api/operator/do-not-call.ts";
 import { useDesk } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
 
-/** The do-not-call list: whether a number is on it, and numbers to be added or removed. It shows none, as it holds hashes. */
+/** The do-not-call list: checks, adds and removes numbers. It shows none, as the list holds hashes. */
 export function DoNotCall() {
   return (
     <>

@@ -9,7 +9,7 @@ import { Chart } from "./chart.tsx";
 import { countText, Table, Time, timeText } from "./shared.tsx";
 
 const hourMs = 3_600_000;
-/** Maximum hours of the curve, and maximum calls that are named one by one. */
+/** Maximum hours of the curve, and maximum calls that are listed. */
 const hoursMax = 14 * 24;
 const itemsShown = 200;
 /** Colours of a curve's series. */
@@ -31,7 +31,7 @@ const limitNames: Record<NonNullable<AccountForecast["limit"]>, string> = {
   caps: "calls to one number",
 };
 
-/** The forecast of a batch: its outcomes, a curve of calls by the hour, what delays them, and those that are refused. */
+/** The forecast of a batch: outcomes, a curve of calls by hour, delays, and refused calls. */
 export function ForecastAnswer({ answer }: { answer: Forecast }) {
   const { deployed, items = [] } = answer;
   return (

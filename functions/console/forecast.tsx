@@ -7,7 +7,7 @@ import { textIn } from "./shared.tsx";
 /** Maximum size of a forecast's request. */
 const fileBytesMax = 5 * 1024 * 1024;
 
-/** Asks what would become of a batch, without sending it: a file is dropped or chosen, and nothing of it is kept. */
+/** Forecasts a batch without sending it. The operator drops or chooses a file, of which nothing is kept. */
 export function Forecast() {
   const { ask, say } = useDesk();
   const [file, setFile] = useState<File>();
@@ -57,7 +57,7 @@ export function Forecast() {
   );
 }
 
-/** The place for the file of calls, which is dropped there or chosen. */
+/** Field to drop or choose the file of calls. */
 function Drop({ file, choose }: { file: File | undefined; choose(file: File | undefined): void }) {
   const [isOver, setIsOver] = useState(false);
   return (

@@ -4,7 +4,7 @@ import { Actions } from "./decisions.tsx";
 import { Shown, useLive } from "./desk.tsx";
 import { CallFacts, SameNumber, Timeline } from "./story.tsx";
 
-/** One call beside the list: what is known of it, its story, and what may be done. */
+/** One call beside the list: its facts, its timeline, and the possible actions. */
 export function OneCall({ id, closeTo }: { id: string; closeTo: string }) {
   const live = useLive<CallDetail>(`/calls/${encodeURIComponent(id)}`);
   const heading = useRef<HTMLHeadingElement>(null);

@@ -10,14 +10,14 @@ import { isUnderWay, Progress } from "./progress.tsx";
 import { countText, Fact, Time } from "./shared.tsx";
 
 const hourMs = 3_600_000;
-/** Times between two looks. Each counts every call of the request, so a large one is looked at less often. */
+/** Interval of reads. Each counts every call of the request, so large requests are read less often. */
 const refreshMs = 10_000;
 const largeRefreshMs = 60_000;
 const largeCalls = 1000;
 /** Maximum hours of the chart. */
 const hoursMax = 14 * 24;
 
-/** One request: how far it is, live, what failed, and its cancellation. */
+/** One request: its live progress, its failures, and its cancellation. */
 export function OneRequest({ id }: { id: string }) {
   const [everyMs, setEveryMs] = useState<number | undefined>(refreshMs);
   const live = useLive<RequestDetail>(`/requests/${encodeURIComponent(id)}`, everyMs);
@@ -122,8 +122,8 @@ function Actions({ request }: { request: RequestDetail }) {
 }
 
 /**
- * Cancels what waits of a request or an agent, answer by answer. Resolves to a sentence that tells how many calls were
- * cancelled, and how many the order ends later, where that is known.
+ * Cancels the waiting calls of a request or an agent, answer by answer. Resolves to a sentence with the number of
+ * cancelled calls and, if known, of those that the order will end later.
  */
 export async function cancelAll(
   ask: Ask,

@@ -12,15 +12,12 @@ import { Age, ageText, countText, stateText, Time } from "./shared.tsx";
 
 const hourMs = 3_600_000;
 const refreshMs = 10_000;
-/**
- * Age of the last sweep from which on a warning is shown. A sweep begins every minute, and waiting calls
- * depend on it.
- */
+/** Age of the last sweep from which a warning is shown. A sweep begins every minute, and waiting calls depend on it. */
 const sweepMsMax = 5 * 60_000;
-/** States of the chart: a call comes into WAITING as often as it has to wait. */
+/** States of the chart. WAITING is left out, as a call may enter it many times. */
 const charted = statesWhere(({ counted, index }) => counted && index !== "backlog");
 
-/** Is anything wrong, how far is it, what waits for me: cards that lead on, and the day as a chart. */
+/** Cards for problems, progress and open tasks, with links, and a chart of the day. */
 export function Overview() {
   const counts = useLive<Counts>("/counts?hours=24", refreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);

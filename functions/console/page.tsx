@@ -29,7 +29,7 @@ function Page() {
       try {
         return await ask(token, path, body);
       } catch (error) {
-        // A late answer to a former token must not sign out who has entered another one since.
+        // A late answer to an earlier token must not sign out somebody who has entered another one since.
         const isOfThis = sessionStorage.getItem(tokenKey) === token;
         if (error instanceof AskError && error.status === 401 && isOfThis)
           leave("This is not an operator's token, or it is no longer valid.");
@@ -70,7 +70,7 @@ function Page() {
   );
 }
 
-/** Moves the focus to the content without changing the address, which names the view. */
+/** Moves the focus to the content without changing the URL, which names the view. */
 function focusMain(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("h2")?.focus();
@@ -125,7 +125,7 @@ function Navigation({ place }: { place: Place }) {
   );
 }
 
-/** The name of the view. It takes the focus when another view is shown, so that a screen reader says where one is. */
+/** The name of the view. It takes the focus when the view changes, so that a screen reader announces it. */
 function Heading({ place }: { place: Place }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const shown = useRef(place.view);

@@ -2,7 +2,7 @@ import { type StateFacts, statesWhere } from "../../shared/calls/states.ts";
 import type { RequestView } from "../api/operator/request-progress.ts";
 import { Age, countText, Time } from "./shared.tsx";
 
-/** A part of a request: its name, the class that colours it, and the share of its calls, 0 to 1. */
+/** A part of a request: its name, the CSS class of its colour, and its share of the calls, 0 to 1. */
 interface Part {
   name: string;
   class: string;
@@ -53,7 +53,7 @@ export function isUnderWay({ by_state, queued }: RequestView): boolean {
   return queued + sumIn(by_state, ({ open }) => open) > 0;
 }
 
-/** A request's progress: a bar whose parts are told in words too, its rate and its expected end. */
+/** A request's progress: a bar with its parts in words, the rate, and the expected end. */
 export function Progress({ request }: { request: RequestView }) {
   const shown = partsOf(request).filter(({ share }) => share > 0);
   const about = request.counted < request.total ? "about " : "";

@@ -8,7 +8,7 @@ import { Age, countText } from "./shared.tsx";
 
 const refreshMs = 10_000;
 
-/** Requests with their progress; one of them, if the address names it. */
+/** Requests with their progress, or one of them if the URL names it. */
 export function Requests({ place }: { place: Place }) {
   return place.id === undefined ? (
     <RequestList callsMin={place.query["calls_min"] ?? "2"} />

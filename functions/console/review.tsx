@@ -6,10 +6,10 @@ import { ConfirmRedial, decide, type Decision, decisionNames, decisions } from "
 import { Shown, useDesk, useLive } from "./desk.tsx";
 import { CallFacts, SameNumber, Timeline } from "./story.tsx";
 
-/** Calls that are taken up at once. More follow when these are decided. */
+/** Maximum calls that are read at once. More follow when these are decided. */
 const takenUp = 200;
 
-/** The calls that need review, one at a time, newest first; and decisions about many of them. */
+/** The calls that need review, one at a time, newest first, and decisions about many at once. */
 export function Review() {
   const live = useLive<CallsPage>(`/calls?state=NEEDS_REVIEW&limit=${takenUp}`);
   return (
@@ -33,7 +33,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
   const [chosen, setChosen] = useState(0);
   const [isAsking, setIsAsking] = useState(false);
   const section = useRef<HTMLElement>(null);
-  // Decided calls leave the list, so that the next one moves up to this place.
+  // Decided calls leave the list, so that the next one moves up to this position.
   const index = Math.min(chosen, calls.length - 1);
   const call = calls[index];
   const id = call?.id;
@@ -57,7 +57,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
     event.preventDefault();
   };
   return (
-    // Keys count only while the focus is inside, so that they disturb no other tool (WCAG 2.1.4).
+    // Keys work only while the focus is inside, so that they disturb no other tool (WCAG 2.1.4).
     <section
       class="card"
       aria-labelledby="review"
@@ -113,7 +113,7 @@ function Decisions({ choose }: { choose(decision: Decision): void }) {
   );
 }
 
-/** All facts about a call that needs review, its story, and other calls to its number. */
+/** The facts and timeline of a call that needs review, and other calls to its number. */
 function Known({ id }: { id: string }) {
   const live = useLive<CallDetail>(`/calls/${encodeURIComponent(id)}`);
   return (

@@ -27,7 +27,7 @@ export function ageText(time: string): string {
   return relative.format(Math.round(minutes / 1440), "day");
 }
 
-/** The distance of a time from now; the time itself is its title. */
+/** The distance of a time from now. The exact time is its title. */
 export function Age({ at }: { at: string | null }) {
   if (at === null) return null;
   return (
@@ -38,7 +38,7 @@ export function Age({ at }: { at: string | null }) {
 }
 
 const numbers = new Intl.NumberFormat();
-/** Describes a count, with `+` where counting ended at `most`. */
+/** Describes a count, with `+` if counting ended at `most`. */
 export function countText(count: number, most?: number): string {
   return `${numbers.format(count)}${count === most ? "+" : ""}`;
 }
@@ -62,7 +62,7 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   );
 }
 
-/** A table that scrolls sideways on a narrow screen, also by the keyboard. */
+/** A table that can be scrolled sideways on a narrow screen, also with the keyboard. */
 export function Table({
   label,
   columns,

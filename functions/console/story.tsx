@@ -6,13 +6,13 @@ import { addressOf } from "./address.ts";
 import { Shown, useDesk, useLive } from "./desk.tsx";
 import { Fact, StateName, Time, timeText } from "./shared.tsx";
 
-/** Describes what became of a placed call. */
+/** Describes the result of a placed call. */
 function resultText({ status, human, seconds }: NonNullable<CallDetail["result"]>): string {
   const who = human === null ? "" : human ? ", a person" : ", a machine";
   return `${status.replace("_", " ")}${who}${seconds === null ? "" : `, ${seconds} s`}`;
 }
 
-/** Describes what asking the provider's records has told. */
+/** Describes what the look-ups at the provider have shown. */
 function recordText(call: CallDetail): string {
   if (call.provider_call_id !== null)
     return `the provider has the call as ${call.provider_call_id}`;
@@ -25,7 +25,7 @@ function recordText(call: CallDetail): string {
     : "not looked up, or the provider has no records to search";
 }
 
-/** All facts about a call. Its number and context are shown only on request, which is recorded. */
+/** All facts about a call. Its number and context are shown only when revealed, which is recorded. */
 export function CallFacts({ call }: { call: CallDetail }) {
   const meaning = findMeaning(call.reason);
   const link = (label: string, id: string | null) =>
@@ -62,7 +62,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
   );
 }
 
-/** The last digits of the number; all of it and the context, once the operator has asked for them. */
+/** The last digits of the number; once revealed, the number and the context. */
 function Whom({ call }: { call: CallDetail }) {
   const { ask, attempt } = useDesk();
   const [revealed, setRevealed] = useState<Revealed>();
@@ -106,7 +106,7 @@ function gapText(fromMs: number, toMs: number): string {
   return hours < 48 ? `after ${hours} h` : `after ${Math.round(hours / 24)} days`;
 }
 
-/** The story of a call as a timeline. */
+/** The timeline of a call. */
 export function Timeline({ call }: { call: CallDetail }) {
   return (
     <ol class="timeline" aria-label="What happened">
@@ -133,7 +133,7 @@ export function Timeline({ call }: { call: CallDetail }) {
   );
 }
 
-/** Other calls to the same number, of which the number itself is not told. */
+/** Other calls to the same number, without the number. */
 export function SameNumber({ id }: { id: string }) {
   const live = useLive<Pick<CallsPage, "calls">>(`/calls/${encodeURIComponent(id)}/same-number`);
   return (
