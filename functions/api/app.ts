@@ -9,9 +9,9 @@ import { refuseOtherMethods } from "./http/refuse-other-methods.ts";
 import { serveDocuments } from "./http/serve-files.ts";
 
 /**
- * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201
- * without a body, or 401, 422 or 5XX in problem+json. A request answered 201 is on the queue. Below
- * `/v1/requests` clients see what became of it, and cancel what waits.
+ * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201 without a
+ * body, or 401, 422 or 5XX in problem+json. A request answered 201 is on the queue. Below `/v1/requests` clients read
+ * their requests' calls and cancel waiting ones.
  *
  * @example
  * const app = createApp({ queue: createMemoryQueue(Date.now), settings: readApiSettings(environment, {},
@@ -41,7 +41,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
   return app.notFound((c) => rest.fetch(c.req.raw));
 }
 
-/** Creates what few requests are of: the documents, and answers to requests of other methods and paths. */
+/** Creates the routes of rare requests: the served documents, and answers to other methods and paths. */
 function createRest(others: PlatformDeps): Hono<ApiEnv> {
   const app = createBaseApp(others);
   app.use(identifyRequests(others));

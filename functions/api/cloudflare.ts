@@ -13,7 +13,6 @@ import { createApp } from "./app.ts";
 import { keepDeadLetters } from "./keep-dead-letters.ts";
 import { bundledParts } from "./parts.ts";
 
-/** The bindings of both Workers, and the API's own. */
 export interface ApiWorkerEnv extends WorkerEnv {
   /** The files that the API serves. */
   ASSETS: Fetcher;
@@ -52,6 +51,6 @@ export default {
     app ??= wire(env);
     return app.fetch(request, env, context);
   },
-  /** The dead-letter queues: their messages are kept here though the dialer dies. */
+  /** Consumes the dead-letter queues, so that their messages are kept even if the dialer dies. */
   queue: (batch, env) => keepDeadLetters(batch, env.ENVELOPES, log),
 } satisfies ExportedHandler<ApiWorkerEnv>;

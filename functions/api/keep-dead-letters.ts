@@ -4,12 +4,13 @@ import {
 } from "../../shared/cloudflare/queue.ts";
 import { errorForLog, type Log } from "../../shared/lib/log.ts";
 
-/** A hundred of these last longer than a day. After the last one Cloudflare deletes a message. */
+/** A hundred of these delays are longer than a day. After the last try Cloudflare deletes the message. */
 const retryAfterSeconds = 900;
 
 /**
- * Stores the messages of a dead-letter queue whole, for 28 days; a sweep of the dialer handles them. The API's Worker does
- * this, as a dialer that dies would lose them: Cloudflare deletes what fails a hundred times and has no further queue.
+ * Stores whole messages of a dead-letter queue for 28 days. A sweep of the dialer handles them. The API's Worker
+ * stores them because a dialer that dies would lose them: Cloudflare deletes messages that fail a hundred times and
+ * have no further queue.
  */
 export async function keepDeadLetters(
   { queue, messages }: MessageBatch,
@@ -21,7 +22,7 @@ export async function keepDeadLetters(
   let kept = 0;
   for (const message of messages) {
     try {
-      // A body that cannot be fetched is kept as it came: its object may only be late.
+      // A body that cannot be fetched from R2 is stored as it came, as its object may only be late.
       const body = await toCloudflareDelivery(message, bucket)
         .open()
         .catch(() => String(message.body));

@@ -3,15 +3,14 @@ import type { LambdaEvent } from "hono/aws-lambda";
 /**
  * Normalizes an event of any source for Hono's adapter:
  *
- * - The path becomes the one that the routes know: without the stage of an HTTP API, which API Gateway leaves
- * in front (`/prod/v1/calls`), and without the base path of a custom domain. The stage `$default` adds
- * nothing.
- * - A GET or HEAD loses its body, as a Request must not have one: the adapter would answer 400.
- * - A header that is empty, or not of printable ASCII, becomes an empty one. The adapter drops the former and
- * encodes the latter, so that a malformed Idempotency-Key would count as none, or as another. A tab is kept:
- * it is allowed in a header (RFC 9110, 5.5), and the routes decide about it.
- * - Headers of one name become one, joined by commas (RFC 9110, 5.3), as payload 2.0 has them. The adapter joins those of a
- * load balancer by semicolons, so that two keys would count as one.
+ * - The path loses the stage of an HTTP API, which API Gateway leaves in front (`/prod/v1/calls`; not the stage
+ * `$default`), and the base path of a custom domain.
+ * - A GET or HEAD loses its body, for which the adapter would answer 400, as a Request must not have one.
+ * - A header that is empty or not printable ASCII becomes an empty one. The adapter would drop the former and encode
+ * the latter, so that a malformed Idempotency-Key would count as none, or as another. Tabs stay, as they are allowed
+ * in headers (RFC 9110, 5.5), and the routes decide.
+ * - Headers of one name become one, joined by commas (RFC 9110, 5.3), as in payload 2.0. The adapter would join those
+ * of a load balancer by semicolons, so that two keys would count as one.
  */
 export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
   const context: object | undefined = "requestContext" in event ? event.requestContext : undefined;

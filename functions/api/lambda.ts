@@ -52,7 +52,7 @@ const wire = everyFiveMinutes(async () => {
   const app = createApp({
     queue: createSqsQueue(platform),
     eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),
-    // Few requests need them: one with an Idempotency-Key, one about a request, and an operator's.
+    // Few requests need these: those with an Idempotency-Key, those about requests, and operators'.
     ledger: lazyPort(() => createLedger(retentionMs)),
     documents: lazyPort(createDocuments),
     settings,

@@ -2,7 +2,7 @@ import type { Parts } from "./http/context.ts";
 import { createOperator } from "./operator/operator.ts";
 import { createRequests } from "./requests/routes.ts";
 
-/** The parts of the API, loaded with whoever imports this. */
+/** The parts of the API, for platforms with a single bundle. */
 export const bundledParts: Parts = {
   operator: async () => createOperator,
   requests: async () => createRequests,

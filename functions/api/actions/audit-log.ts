@@ -55,13 +55,16 @@ export const auditRoutes = [listAudit];
 /** An action for the audit log. */
 interface RecordedAction {
   action: string;
-  /** The call, agent, account, request or breaker that the action is about; never a number. */
+  /** The call, agent, account, request or breaker concerned; never a number. */
   target: string;
-  /** Calls or numbers that the action concerns. */
+  /** Number of calls or numbers concerned. */
   count?: number | undefined;
 }
 
-/** Writes an action into the audit log. It is called first: an action that is not in the log is not carried out. */
+/**
+ * Writes an action into the audit log. Call it before the action: an action that is not in the log must not be
+ * carried out.
+ */
 export async function recordAction(
   c: Context<ApiEnv>,
   { action, target, count }: RecordedAction,

@@ -24,7 +24,7 @@ import { nextCursor } from "../http/fields.ts";
 export const pageRows = 50;
 export const answerPages = 20;
 
-/** Each answer cancels a part of the calls and has a cursor for the next. */
+/** Answer of a cancellation: each cancels a part of the calls and has the cursor for the next part. */
 export const cancelledSchema = z.strictObject({
   cancelled: z.int().check(z.describe("Calls that this answer has cancelled")),
   ordered: z
@@ -46,13 +46,13 @@ interface Indexes {
 
 /** The client of an order, and the calls of a request that it names. */
 export interface OrderScope extends Indexes {
-  /** The client whose calls alone it ends; null: an operator's order. */
+  /** The client whose calls the order ends. Null: every client's, by an operator. */
   client: string | null;
 }
 
 /**
- * Writes an order, by which the dialer cancels calls that have no row yet. A document has two orders of a client at most:
- * one for all its calls, and one for those that it has named.
+ * Writes an order, by which the dialer cancels calls that have no row yet. A document has at most two orders of a
+ * client: one for all calls of the request, and one for named calls.
  */
 export async function giveOrder(
   c: Context<ApiEnv>,
@@ -84,7 +84,7 @@ export async function giveOrder(
   return givenIn(after?.orders, what, scope);
 }
 
-/** Resolves to the order that an earlier request has given; undefined if there is none. */
+/** Resolves to the order given by an earlier request; undefined if there is none. */
 export async function findControl(
   what: Cancellable,
   scope: OrderScope,
@@ -112,16 +112,16 @@ function orderIn(orders: readonly CancellationOrder[], { client, indexes }: Orde
 /** The rows that an order may end, page by page. */
 interface OrderPages {
   given: GivenOrder;
-  /** The id below which the pages begin; undefined: all. */
+  /** The id below which the pages begin. Undefined: at the newest call. */
   before: string | undefined;
   /** Reads the page below an id. */
   pageBelow(before: string | undefined): Promise<Pick<Page, "rows" | "next">>;
 }
 
 /**
- * Cancels rows page by page, newest first, as many as one answer may.
+ * Cancels rows page by page, newest first, up to the maximum of one answer.
  *
- * @returns the number of cancelled rows; `next`, if more may follow below that id
+ * @returns the number of cancelled rows, and `next` if more may follow below that id
  */
 export async function cancelPages(
   c: Context<ApiEnv>,
@@ -140,10 +140,10 @@ export async function cancelPages(
 }
 
 /**
- * Counts what a request's order ends in all: calls that it has cancelled just now, that wait still, and that have no row
- * yet. Null where nobody knows: no accepted request has the id.
+ * Counts the calls that a request's order ends: those just cancelled, those that still wait, and those without a row.
+ * Null if unknown, as no accepted request has the id.
  *
- * @param row one of the request's rows; undefined: none stands, and the id alone tells of its calls
+ * @param row one of the request's rows. Undefined: there is none, and only the id tells the number of calls
  */
 export async function countOrdered(
   { requestId, row, indexes }: { requestId: string; row: CallRow | undefined } & Indexes,
@@ -164,12 +164,12 @@ export async function countOrdered(
   return ids.length - others + cancelled;
 }
 
-/** True if an order ends a row as it stands: it covers the call, and the call's state allows cancelling. */
+/** True if an order covers the row's call, and the call's state allows cancelling. */
 function isEndedBy(row: CallRow, given: GivenOrder): boolean {
   return states[row.state].actions.includes("cancel") && isCovered(row, given);
 }
 
-/** Cancels the rows that wait and that the order ends. Returns the number of cancelled rows. */
+/** Cancels the waiting rows that the order ends. Returns the number of cancelled rows. */
 export async function cancelRows(
   c: Context<ApiEnv>,
   { given, rows }: { given: GivenOrder; rows: readonly CallRow[] },
@@ -188,7 +188,7 @@ export async function cancelRows(
     return next === undefined ? [] : [{ next, seen: row.version }];
   });
   if (changes.length === 0) return 0;
-  // A row that another write has changed is left alone: if it waits again, the order cancels it when it is due.
+  // A row that another write has changed is skipped. If it waits again, the order cancels it when it is due.
   const done = await ledger.write(changes);
   const written = changes.flatMap(({ next }, index) => (done[index] === true ? [next] : []));
   await countActions(written, deps);

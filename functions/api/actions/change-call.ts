@@ -10,8 +10,8 @@ import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "./audit-log.ts";
 
 /**
- * Writes an operator's action over the row as it was read, and into the audit log under `name`. Returns the row that stands thereafter: if another write
- * came first, the row of that write.
+ * Writes an operator's action over the row that was read, and into the audit log under `name`. Returns the resulting
+ * row, or that of another write that came first.
  */
 export async function changeCall(
   c: Context<ApiEnv>,
@@ -31,7 +31,7 @@ export async function changeCall(
   return (await ledger.read([row.id])).rows.get(row.id) ?? row;
 }
 
-/** Writes one row. If the answer of the write is lost, the row is read. */
+/** Writes one row. If the write's answer is lost, reads the row. */
 async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
   const { id, version } = change.next;
   try {
@@ -44,7 +44,7 @@ async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
   }
 }
 
-/** Adds written rows to the counts by hour. A failure leaves the counts too low, and has no other effect. */
+/** Adds written rows to the hourly counts. A failure leaves the counts too low, with no other effect. */
 export async function countActions(rows: readonly CallRow[], deps: RouteDeps): Promise<void> {
   const reached = rows.map(({ state }) => state);
   try {
@@ -61,7 +61,7 @@ export async function countActions(rows: readonly CallRow[], deps: RouteDeps): P
   }
 }
 
-/** Returns 409: the call is in a state in which this action may not be taken. */
+/** Returns 409: the call's state does not allow this action. */
 export function answerConflict(c: Context, { state }: CallRow, action: CallAction): Response {
   const from = statesWhere(({ actions }) => actions.includes(action));
   return answerProblem(c, 409, {

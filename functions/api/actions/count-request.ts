@@ -6,14 +6,14 @@ import type { Progress, RequestProgress } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { callIdsOf, rowsOf } from "./request-rows.ts";
 
-/** Time for which the counts of a request are remembered, for each of its calls: a thousand rows are read a second. */
+/** Time per call for which a request's counts are cached, so that clients cause at most a thousand row reads a second. */
 const rememberedMsPerCall = 1;
-/** Requests whose counts are remembered at once; the one that was counted first is forgotten. */
+/** Maximum requests whose counts are cached. The oldest count is dropped. */
 const rememberedMax = 1000;
-/** Time limit for a count that another request has begun. */
+/** Time limit for waiting for a count that another request has begun. */
 const sharedSecondsMax = 10;
 
-/** Creates a memory without any counts. */
+/** Creates an empty cache of counts. */
 export function createRequestProgress({
   ledger,
   clock,
@@ -29,7 +29,7 @@ export function createRequestProgress({
       if (current !== undefined && now < current.until) return shared(current.progress);
       const progress = countProgress(rowsOf(callIdsOf(requestId, 0, total), ledger), total, now);
       const entry = { until: now + total * rememberedMsPerCall, progress };
-      remembered.delete(requestId); // Map.set alone would leave it at its place
+      remembered.delete(requestId); // Map.set alone would keep its old position
       remembered.set(requestId, entry);
       const [first] = remembered.keys();
       if (remembered.size > rememberedMax && first !== undefined) remembered.delete(first);
@@ -42,7 +42,7 @@ export function createRequestProgress({
   };
 }
 
-/** Waits for a count that another request has begun. On Workers it never ends if that request's client hangs up. */
+/** Waits for a count that another request has begun. On Workers that count never ends if its client hangs up. */
 function shared(progress: Promise<Progress>): Promise<Progress> {
   return withTimeLimit(progress, sharedSecondsMax).catch((cause: unknown) => {
     throw new UnreachableError("the count of another request failed", { cause });
@@ -52,8 +52,8 @@ function shared(progress: Promise<Progress>): Promise<Progress> {
 /**
  * Counts the rows of a request.
  *
- * @param rows all its rows; they may be large, so that no more than a part is held
- * @param total its calls, with a row or without
+ * @param rows all its rows, in parts, as they may be large
+ * @param total number of its calls, with or without rows
  * @param now milliseconds since the epoch
  */
 export async function countProgress(

@@ -2,10 +2,10 @@ import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DocumentKey } from "../../../shared/ports/document-kinds.ts";
 
 /**
- * Removes documents as they are now. It does not try again where another write comes first: a request that stood still
- * would remove what an operator has put back since.
+ * Removes documents in their current version. It does not try again if another write comes first, as a request that
+ * stood still would remove what an operator has written since.
  *
- * @returns true if none of them stands thereafter
+ * @returns true if none of them exists afterwards
  */
 export async function removeDocuments(
   keys: readonly DocumentKey[],

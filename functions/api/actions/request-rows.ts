@@ -2,10 +2,13 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 
-/** Rows that are read at once. A whole request is up to ten times as many. */
+/** Maximum rows of one read. A request has up to ten times as many. */
 const readAtOnce = 1000;
 
-/** Reads the rows of calls by their ids, in parts. The ids of all calls of a request are known, so no index that lags is asked. */
+/**
+ * Reads the rows of calls by their ids, in parts. The ids of a request's calls are known, so no lagging index is
+ * needed.
+ */
 export async function* rowsOf(
   ids: readonly string[],
   ledger: Pick<CallLedger, "read">,
@@ -15,7 +18,7 @@ export async function* rowsOf(
   }
 }
 
-/** Returns the ids of a request's calls from an index on, up to another. */
+/** Returns the ids of a request's calls from index `from` up to but not including `end`. */
 export function callIdsOf(requestId: string, from: number, end: number): string[] {
   return Array.from({ length: Math.max(0, end - from) }, (_, n) => toCallId(requestId, from + n));
 }

@@ -4,7 +4,7 @@ import type { ApiDeps, RouteDeps } from "../http/context.ts";
 import { createRequestProgress } from "./count-request.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Returns what routes need: what they write to the ledger has its events told. */
+/** Returns the dependencies of routes. Their ledger also writes events (outbox-ledger.ts). */
 export function toRouteDeps(deps: ApiDeps): RouteDeps {
   const { settings, documents, eventsQueue, clock, randomId, log } = deps;
   const { plan, hashKey } = settings;

@@ -7,15 +7,15 @@ import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
-/** Returns the answer to a webhook's callback that its sender must mend; undefined for one that is to be queued. */
+/** Returns the error for a webhook's callback that its sender must correct; undefined for a callback to be queued. */
 export type Judge = (c: Context<ApiEnv>, signed: SignedCallback) => Response | undefined;
 
 /** Interval between a process's alarms about callbacks that do not verify. */
 const alarmEveryMs = hourMs;
 
 /**
- * Creates the judge of webhooks' callbacks: 401 for a wrong signature, 422 for a signed body that is not in its form.
- * The dialer, which acts upon them, verifies them again.
+ * Creates the check of webhooks' callbacks: 401 for a wrong signature, 422 for a signed body that is malformed. The
+ * dialer, which acts upon callbacks, verifies them again.
  */
 export function createJudge({ settings, clock, log }: ApiDeps): Judge {
   let alarmedAt = -Infinity;
@@ -48,7 +48,7 @@ export function createJudge({ settings, clock, log }: ApiDeps): Judge {
   };
 }
 
-/** Answers 422 to a body that is not in its form. */
+/** Answers 422 to a malformed body. */
 export function refuseBody(
   c: Context<ApiEnv>,
   errors: { pointer: string; detail: string }[],
@@ -59,7 +59,7 @@ export function refuseBody(
   return answerUnprocessable(c, errors);
 }
 
-/** Returns what the log says of a callback in every event. */
+/** Returns the log fields of a callback. */
 export function fieldsOf(c: Context<ApiEnv>): LogFields {
   const { account, call } = c.get("callback");
   return {

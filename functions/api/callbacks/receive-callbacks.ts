@@ -12,15 +12,18 @@ import { createJudge, fieldsOf, type Judge, refuseBody } from "./judge-webhook.t
 
 type Callback = Extract<EventMessage, { kind: "callback" }>;
 
-/** Maximum size of a callback's body that is read. A longer one is a hint all the same, but for a webhook's. */
+/**
+ * Maximum size of a callback's body that is read. A callback with a longer body still serves as a hint, except a
+ * webhook's.
+ */
 const bodyBytesMax = 64 * 1024;
-/** Time limit for a callback's body. A slower one is to be sent again: what it tells would be lost. */
+/** Time limit for a callback's body. A slower callback must be sent again, as its content would be lost. */
 const bodySecondsMax = 5;
 
 /**
- * Adds the paths at which providers tell of a call's end. A callback is a hint: it goes onto the events queue, and the
- * dialer reads the provider's record. A webhook's tells the result itself, so that its sender learns what is wrong with
- * it. The last part of the path is a code that only this service can make.
+ * Adds the paths to which providers report a call's end. A callback is a hint: it goes onto the events queue, and the
+ * dialer reads the provider's record. A webhook's callback contains the result, so its sender is told of errors. The
+ * last part of the path is a code that only this service can make.
  *
  * @param identify the middleware that gives a request its id
  */
@@ -34,8 +37,8 @@ export function addCallbacks(
 }
 
 /**
- * Answers forged callbacks 404, before anything else is done for them: nothing is read, queued or logged. Anybody can
- * send these, so the answer is the cheapest that there is, without a body or a request id.
+ * Answers forged callbacks 404 before anything is read, queued or logged. Anybody can send these, so the answer is as
+ * cheap as possible: no body, no request id.
  */
 function refuseForged({ settings: { plan, hashKey } }: ApiDeps): MiddlewareHandler<ApiEnv> {
   const isRight = callbackCheck(hashKey);
@@ -43,16 +46,16 @@ function refuseForged({ settings: { plan, hashKey } }: ApiDeps): MiddlewareHandl
     const address = addressOf(c.req.path);
     if (address === undefined || !isRight(address)) return c.body(null, 404);
     const type = findAccountType(address.subject.account, plan);
-    if (type === undefined) return c.body(null, 404); // the plan has had this account
+    if (type === undefined) return c.body(null, 404); // an account of an earlier plan
     c.set("callback", { ...address.subject, type });
     return next();
   };
 }
 
-/** The path of an address. No part of it needs percent encoding. */
+/** The path of a callback URL. No part of it needs percent encoding. */
 const pathPattern = /^\/callbacks\/([\w-]{1,64})(?:\/(\w{1,64})\/(\w{1,64}))?\/([\w-]{22})$/;
 
-/** Returns what a path says; undefined if no address looks like it. */
+/** Parses a path; undefined if no callback URL has this form. */
 function addressOf(path: string): { subject: CallbackSubject; code: string } | undefined {
   const [, account, id, claim, code] = pathPattern.exec(path) ?? [];
   if (account === undefined || code === undefined) return undefined;
@@ -89,7 +92,7 @@ async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps, judge: Judge): Pr
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads the body's text, or says why there is none. */
+/** Reads the body's text, or returns why there is none. */
 async function bodyOf(
   c: Context<ApiEnv>,
 ): Promise<{ text: string } | { text?: never; detail: string } | "slow"> {
@@ -113,9 +116,8 @@ function textIn(bytes: Uint8Array): { text: string } | { detail: string } {
 const callIdPattern = /call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}/;
 
 /**
- * Composes the message, or the answer to a callback that its sender must mend. The address of one call says all that a
- * hint needs, so that the body is read only where it is signed, or where an account's calls share an address: then it
- * names the call.
+ * Composes the message, or the error for a callback that its sender must correct. The URL of one call is enough for a
+ * hint. The body is read only if it is signed, or if an account's calls share a URL and the body names the call.
  */
 async function messageOf(
   c: Context<ApiEnv>,

@@ -32,7 +32,7 @@ export function readCallAt(
   return { errors: toErrors(inBatch, unknownField) };
 }
 
-/** Returns the errors of a body by the plan and the token, at most as many as an answer names. */
+/** Returns the errors of a body by the plan and the token, at most as many as an answer lists. */
 export function findRefusals(
   body: CallRequest | CallRequest[],
   caller: { agents: string[]; at: number },
@@ -51,8 +51,8 @@ export function findRefusals(
 }
 
 /**
- * Returns the errors of a call that is accepted at `at`, by the plan and the token's agents. The pointer names a field, such as `/agent_id`, or
- * is empty for the whole call.
+ * Returns the errors of a call accepted at `at`, by the plan and the token's agents. A pointer names a field, such as
+ * `/agent_id`, or is empty for the whole call.
  */
 export function findPlanErrors(
   request: CallRequest,

@@ -14,15 +14,15 @@ import { findRefusals, unknownField } from "./call-errors.ts";
 import type { Endpoint } from "./endpoints.ts";
 import { findOrigin } from "./idempotency.ts";
 
-/** Dependencies of accepting calls. Without settings, as they are wrong, nothing is accepted. */
+/** Dependencies of accepting calls. `settings` is undefined if they are wrong, and nothing is accepted. */
 export type AcceptDeps = PlatformDeps & { settings: ApiSettings | undefined };
 
 /**
- * Accepts the calls of one request: answers 201 once the queue has acknowledged the single message that holds them all,
- * so that a batch is accepted whole or not at all. Each stage may end the request by its own answer.
+ * Accepts the calls of one request: answers 201 once the queue has acknowledged the single message that holds them
+ * all, so that a batch is accepted whole or not at all. Each stage may end the request with an error.
  *
- * This is one handler without middleware: a middleware is a promise and a closure more, and a header that it sets makes
- * an object of headers for each request, which together were a fifth of accepting a call.
+ * This is one handler without middleware. The promises, closures and header objects of middleware were a fifth of the
+ * time of accepting a call.
  */
 export async function createCalls(
   c: Context<ApiEnv>,
@@ -35,7 +35,7 @@ export async function createCalls(
   const caller = readCaller(c, (token) => findPlacingCaller(token, deps));
   if (caller instanceof Response) return caller;
 
-  // The body and its form: 422.
+  // The body and its schema: 422.
   const read = await readBody(c, { bytesMax });
   if (read instanceof Response) return read;
   const { data, error } = body.safeParse(read.value);
@@ -46,7 +46,7 @@ export async function createCalls(
   const { settings } = deps;
   if (settings === undefined) return unconfigured(c);
 
-  // The plan and the Idempotency-Key, by which a repeat of an accepted request passes the plan: 422, 503.
+  // The plan and the Idempotency-Key: 422, 503. A repeat of an accepted request passes whatever the plan says.
   const isBatch = Array.isArray(data);
   const count = isBatch ? data.length : 1;
   const requestId = withCalls(freshId, count);
@@ -60,8 +60,8 @@ export async function createCalls(
   if (origin instanceof Response) return origin;
   if (origin.isReplay) c.set("requestId", origin.requestId);
 
-  // The queue: 503. Once their time is over, calls of the first request that have rows have ended. Calls without rows
-  // may still be dialed.
+  // The queue: 503. A replay after the calls' lifetime renews it: calls with rows have ended, calls without may still
+  // be dialed.
   const isOver = startedAt >= expiryOf(origin, settings.plan);
   const acceptedAt = isOver ? startedAt : origin.acceptedAt;
   const owner = { requestId: origin.requestId, client, acceptedAt };
@@ -79,7 +79,10 @@ export async function createCalls(
   return created(origin);
 }
 
-/** Resolves a token that may place calls. One without that right is answered like a wrong one: there is no 403 here. */
+/**
+ * Resolves a token that may place calls. A token without that right is answered 401 like a wrong one, as this route
+ * has no 403.
+ */
 function findPlacingCaller(token: string, { callerOf, clock }: AcceptDeps): Caller | undefined {
   const known = callerOf(token, clock.now());
   return known?.rights.includes("call") === true ? known : undefined;

@@ -1,7 +1,7 @@
 import { batchSchema, type CallRequest, singleSchema } from "../../../shared/calls/call-request.ts";
 import type * as z from "../../../shared/lib/zod.ts";
 
-/** The description of an endpoint, from which its route and the OpenAPI document are made. */
+/** Description of an endpoint, from which its route and the OpenAPI document are made. */
 export interface Endpoint {
   path: "/v1/calls" | "/v1/calls/batch";
   operationId: string;
@@ -18,7 +18,7 @@ export const endpoints: readonly Endpoint[] = [
     operationId: "createCall",
     summary: "Accept one call",
     body: singleSchema,
-    // A context of 32 KiB, fully escaped, and the other fields.
+    // Room for a context of 32 KiB with escapes, and the other fields.
     bytesMax: 64 * 1024,
   },
   {
@@ -26,7 +26,7 @@ export const endpoints: readonly Endpoint[] = [
     operationId: "createCalls",
     summary: "Accept up to 10,000 calls", // toLocaleString would load the tables of Intl at each start
     body: batchSchema,
-    // This passes API Gateway and Lambda (6 MB) as base64.
+    // As base64 it is below the limit of API Gateway and Lambda (6 MB).
     bytesMax: 4 * 1024 * 1024,
   },
 ];

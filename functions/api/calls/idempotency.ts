@@ -10,7 +10,7 @@ import { answerProblem, type ProblemError, answerUnprocessable } from "../http/p
 /** Lifetime of an Idempotency-Key. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 
-/** Platforms join two headers of one name by a comma, so that a key with a comma may be two keys. */
+/** Platforms join two headers of one name by a comma, so a value with a comma may be two keys. */
 const keyPattern = /^[\x20-\x2b\x2d-\x7e]{1,255}$/;
 
 type KeyDocument = StoredDocument<"idempotency-key">;
@@ -91,8 +91,8 @@ export async function findOrigin(
 }
 
 /**
- * Names a client's key. The hash does not use HASH_KEY: after a rotation, a repeat must still meet its key
- * (and be refused by its fingerprint), instead of starting anew and calling everybody twice.
+ * Names a client's key. The hash does not use HASH_KEY: after a rotation, a repeat must still find its key (and be
+ * refused by its fingerprint) instead of calling everybody twice.
  */
 function keyOf(client: string, header: string): string {
   return createHash("sha256")
@@ -111,8 +111,8 @@ async function readKey(documents: Documents, key: string): Promise<KeyValue | un
 }
 
 /**
- * Binds a key if it is free, and resolves to the request it is bound to. A write whose answer was lost is
- * read back once, and counts as done if the key is found bound.
+ * Binds a key if it is free, and resolves to the request that owns it. If the write's answer is lost, the key is read
+ * once, and counts as bound if found.
  *
  * @throws if it is not known whether the key is bound
  */

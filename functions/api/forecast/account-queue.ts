@@ -12,15 +12,15 @@ import type { Queued } from "./queued.ts";
 /** The calls of a forecast that wait for one account, in the order in which they are served. */
 export interface AccountQueue {
   add(item: Queued): void;
-  /** Time at which the next call is served, in milliseconds since the epoch; undefined: none waits. */
+  /** Time at which the next call is served, in milliseconds since the epoch; undefined if none waits. */
   nextAt(): number | undefined;
-  /** The limit for which the call that was taken last waited, if it waited for its account. */
+  /** The limit for which the last taken call waited, if it waited for its account. */
   limit(): "pace" | "live_calls";
-  /** Removes the call that is served at `nextAt()`, and uses its turn and its permit. */
+  /** Removes and returns the call that is served at `nextAt()`, and uses up its turn and permit. */
   take(): Queued | undefined;
-  /** Gives turn and permit of the call that was taken last back: a dispatcher hands out no call that is closed. */
+  /** Returns turn and permit of the last taken call, as dispatchers do not dispatch calls outside their hours. */
   release(): void;
-  /** Notes that the call that was taken last is dialed: it is live from then on. */
+  /** Records that the last taken call is dialed and therefore live. */
   dial(): void;
 }
 
@@ -44,7 +44,7 @@ export function createAccountQueue(
   const turn = findServedAt(account, documents);
   const turns = createTurns<Queued>(turn);
   const atOnce = items.filter(({ isAtOnce }) => isAtOnce);
-  /** The calls that are not due yet, behind those that were taken out. */
+  /** The calls that are not due yet, and those already taken from the front. */
   const later = items.filter(({ isAtOnce }) => !isAtOnce).toSorted(comparePositions);
   let taken = 0;
   /** Number of calls that are due. */
@@ -96,7 +96,7 @@ export function createAccountQueue(
   };
 }
 
-/** The live calls of an account with `liveCalls`, each of which is taken to last as long as the mean. */
+/** The live calls of an account with `liveCalls`. Each is assumed to last as long as the mean. */
 function createLine(
   account: string,
   { route, from }: { route: Route; from: number },
@@ -115,7 +115,7 @@ function createLine(
   };
 }
 
-/** Returns the position of an item in a sorted list, at `from` at the earliest. */
+/** Returns the position of an item in a sorted list, at least `from`. */
 function positionIn(list: readonly Queued[], from: number, item: Queued): number {
   let [low, high] = [from, list.length];
   while (low < high) {

@@ -30,7 +30,7 @@ export interface Posted {
   at: number;
 }
 
-/** The end of a call in a forecast. `account` is null where the plan has no route for its agent. */
+/** The end of a call in a forecast. `account` is null if the plan has no route for the agent. */
 export interface Forecasted {
   end: End | { kind: "refused"; errors: ProblemError[] };
   account: string | null;
@@ -38,19 +38,19 @@ export interface Forecasted {
   isUnread: boolean;
 }
 
-/** The ends of posted calls, in their order, and of those that wait already. */
+/** The ends of the posted calls, in their order, and of the calls that wait already. */
 export interface ForecastedCalls {
   plan: DialPlan;
   posted: Forecasted[];
   waiting: Forecasted[];
 }
 
-/** Returns why calls of an agent along a route wait until somebody acts; undefined if nothing holds them. */
+/** Returns why calls of an agent along a route wait until somebody acts; undefined if nothing blocks them. */
 type BlockedBy = (of: BacklogOf, route: Route) => string | undefined;
 
 /**
- * Returns what would become of calls under a plan: by the checks of acceptance first, then by the decisions of the
- * dialer, in queues together with the calls that wait today.
+ * Forecasts calls under a plan: first by the checks of acceptance, then by the dialer's decisions, in queues together
+ * with the calls that wait already.
  *
  * @param inputs.now time before which nothing is dialed, in milliseconds since the epoch
  */
@@ -84,7 +84,7 @@ export function forecastCalls(
   return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
 }
 
-/** Marks the calls that the delivery of their own message dials, as dialers decide it. */
+/** Marks the calls that the delivery of their message would dial at once, by the dialers' rules. */
 function goAtOnce(fresh: readonly Queued[], known: DecisionInputs): void {
   const ahead = new Map<string, number>();
   for (const item of fresh) {
@@ -107,7 +107,7 @@ function isQueued(one: Queued | Forecasted): one is Queued {
   return one.end === undefined;
 }
 
-/** Returns a function that says what holds the calls of a client and an agent, which it looks for once. */
+/** Returns a function that tells what blocks the calls of a client and an agent. It caches its answers. */
 function holdsIn(documents: DocumentsRead): BlockedBy {
   const isRestored = isLedgerSuspended(documents, 0);
   const known = new Map<string, string | undefined>();
@@ -123,13 +123,13 @@ function holdsIn(documents: DocumentsRead): BlockedBy {
   };
 }
 
-/** The way of an agent's calls. */
+/** The route, account and pace of an agent's calls. */
 interface Way {
   route: Route;
   account: string;
 }
 
-/** Returns a function that finds the way of an agent's calls once: to name a webhook's account is to read its address. */
+/** Returns a function that finds these once for each agent, as naming a webhook's account parses a URL. */
 function waysIn(plan: DialPlan): (agentId: string) => Way | undefined {
   const known = new Map<string, Way | undefined>();
   return (agentId) => {
@@ -141,7 +141,7 @@ function waysIn(plan: DialPlan): (agentId: string) => Way | undefined {
   };
 }
 
-/** Returns the posted calls as they enter their queues, and the ends of those that enter none. */
+/** Returns the posted calls that enter queues, and the ends of those that enter none. */
 function postedCalls(
   { calls, client, agents, at }: Posted,
   known: AtPosting,
@@ -166,8 +166,8 @@ function postedCalls(
 }
 
 /**
- * Decides a call as the dialer does when it arrives. Of the reasons to end it at once, acceptance has excluded all but
- * the do-not-call list.
+ * Decides a call as the dialer does at its arrival. Acceptance has excluded all reasons to end it at once except the
+ * do-not-call list.
  */
 function freshCall(
   call: Call,
@@ -187,7 +187,7 @@ function freshCall(
   const because = blockedBy({ client: call.client, agentId }, route);
   if (because !== undefined) return ended({ kind: "blocked", reason: because });
   const queued: Queued = {
-    // Written out, as spreading ten thousand calls takes longer than all else here.
+    // Written out, as spreading ten thousand calls takes longer than everything else here.
     id: call.id,
     requestId: call.requestId,
     batchCalls: call.batchCalls,
@@ -212,7 +212,7 @@ function freshCall(
   return queued;
 }
 
-/** Returns a call that waits already as it stands in its queue, or the end of one that stands in none. */
+/** Returns a waiting call as an entry of its queue, or the end of a call that enters none. */
 function waitingCall(
   { call, backlog, dueAt, reason, hasNumber }: WaitingCall,
   index: number,

@@ -2,14 +2,14 @@ import { batchCallsMax } from "../../../shared/calls/call-request.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { anyName, instant, time } from "../http/fields.ts";
 
-/** Maximum errors of calls that an answer names. */
+/** Maximum errors of calls that an answer lists. */
 export const itemErrorsMax = 10_000;
 /** Maximum numbers whose caps and do-not-call entries are read. */
 export const numbersReadMax = 1_000;
 /** Maximum reasons that an answer counts; the rarest are left out. */
 export const reasonsMax = 100;
 
-/** The possible ends of a posted call in a forecast: it has exactly one of them. */
+/** The possible ends of a posted call in a forecast, each of which has exactly one. */
 const outcomes = ["refused", "rejected", "expire", "blocked", "wait", "now"] as const;
 const outcomeSchema = z
   .enum(outcomes)
@@ -20,7 +20,7 @@ const outcomeSchema = z
   );
 export type Outcome = z.infer<typeof outcomeSchema>;
 
-/** The kinds of limits that let a call wait. */
+/** The kinds of limits for which a call waits. */
 const limitSchema = z.enum(["pace", "live_calls", "hours", "caps"]);
 export type Limit = z.infer<typeof limitSchema>;
 

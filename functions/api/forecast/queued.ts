@@ -1,9 +1,9 @@
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import type { Limit } from "./forecast-schema.ts";
 
-/** A call in a virtual queue, which changes it as time goes on. */
+/** A call in a forecast's queue, which updates the call as simulated time passes. */
 export interface Queued extends Call {
-  /** Place of the call among all calls of the forecast. */
+  /** Index of the call among all calls of the forecast. */
   index: number;
   route: Route;
   account: string;
@@ -12,13 +12,13 @@ export interface Queued extends Call {
   dueAt: number;
   /** Reason of the wait, like that of a row. */
   reason: string | undefined;
-  /** Time for which it was decided already that the call may go. */
+  /** Time as of which the call was already decided to go. */
   decidedAt: number | undefined;
-  /** True if it is posted now and goes at once, before all others. */
+  /** True if the call is posted now and goes at once, before all others. */
   isAtOnce: boolean;
-  /** False for a row whose request was not read: it has that of a row near it, but not its number. */
+  /** False if the row's request was not read. Then `request` is a neighbour's, without a known number. */
   hasNumber: boolean;
-  /** True if what bears on its number or agent was not read. */
+  /** True if documents of the call's number or agent were not read. */
   isUnread: boolean;
   delays: readonly Delay[];
   end: End | undefined;
@@ -27,7 +27,7 @@ export interface Queued extends Call {
 /** The time by which a rule has delayed a call. */
 export interface Delay {
   limit: Limit;
-  /** Place of the rule in the plan; the account, if it is a pace. */
+  /** Path of the rule in the plan; for a pace or live calls, the account. */
   rule: string;
   ms: number;
 }

@@ -6,13 +6,13 @@ import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import { endOfTime } from "../http/fields.ts";
 
-/** Maximum rows whose places are read, and rows that are read whole. */
+/** Maximum rows whose positions are read, and maximum rows that are read whole. */
 const placesMax = 20_000;
 const rowsMax = 1_000;
 /** Backlogs per list, and lists. */
 const pageBacklogs = 500;
 const pagesMax = 2;
-/** Backlogs of one read of places, its maximum places, and rows of one read: a row may have 33 kB. */
+/** Maximum backlogs and positions of one read of positions, and maximum rows of one read, as a row may have 33 kB. */
 const backlogsAtOnce = 100;
 const placesAtOnce = 5_000;
 const rowsAtOnce = 100;
@@ -25,30 +25,31 @@ export interface WaitingCall {
   backlog: string;
   dueAt: number;
   reason: string;
-  /** False if the request is that of a row near it, as its own was not read. */
+  /** False if the row's request was not read. Then `request` is a neighbour's. */
   hasNumber: boolean;
 }
 
-/** The calls of a backlog that wait. */
+/** The waiting calls of one backlog. */
 interface BacklogRead {
   backlog: Backlog;
   positions: DuePosition[];
-  /** True if all places were read. */
+  /** True if all positions were read. */
   isWhole: boolean;
 }
 
-/** The waiting calls of backlogs, as far as they were read. */
+/** The waiting calls that were read. */
 export interface BacklogsRead {
   waiting: WaitingCall[];
-  /** Agents of the backlogs of which some calls were not read. */
+  /** Agents of backlogs that were read in part. */
   agentsCut: Set<string>;
-  /** True if there are backlogs that were not read at all. */
+  /** True if some backlogs were not read at all. */
   isCut: boolean;
 }
 
 /**
- * Reads the calls that wait in the backlogs of some agents: the places of at most 20,000, and the requests of at most
- * 1,000 of them, evenly spread. A row whose request was not read counts as one like the last read row before it.
+ * Reads the waiting calls of some agents' backlogs: the positions of at most 20,000 calls, and the requests of at
+ * most 1,000 of these, evenly spread. A row whose request was not read is assumed to be like the last read row before
+ * it.
  */
 export async function readBacklogs(
   isWanted: (agentId: string) => boolean,
@@ -60,7 +61,7 @@ export async function readBacklogs(
     ledger,
   );
   const total = reads.reduce((sum, { positions }) => sum + positions.length, 0);
-  // Each backlog has one request read at least.
+  // At least one request of each backlog is read.
   const step = Math.ceil(total / Math.max(1, rowsMax - reads.length));
   const samples = reads.flatMap(({ positions }) =>
     positions.filter((_, index) => index % step === 0),
@@ -88,7 +89,7 @@ async function listBacklogs(
   return { backlogs, isCut: true };
 }
 
-/** Reads the places of all backlogs in turn, until there are as many as are read at most. */
+/** Reads the positions of all backlogs in turn, up to the maximum. */
 async function readPlaces(
   backlogs: readonly Backlog[],
   ledger: CallLedger,
@@ -145,7 +146,7 @@ async function readCalls(
   );
 }
 
-/** Returns the waiting calls of a backlog. Rows that no request is known for have gone since, or are too few to count. */
+/** Returns the waiting calls of a backlog. Rows without a known request have gone meanwhile, or are too few to matter. */
 function waitingIn(
   { backlog, positions }: BacklogRead,
   rows: ReadonlyMap<string, { call: Call; reason: string }>,

@@ -28,7 +28,7 @@ export interface PlanWithSchedule {
   schedule: Schedule;
 }
 
-/** Everything that bears on calls today, as far as it was read. */
+/** The documents that control calls today, and the waiting calls, as far as they were read. */
 export interface ControlsRead extends BacklogsRead {
   documents: DocumentsRead;
   /** Hashes of the numbers whose do-not-call entries and caps were read. */
@@ -40,9 +40,9 @@ export interface ControlsRead extends BacklogsRead {
 }
 
 /**
- * Reads what bears on calls: pauses, breakers and paces of their agents and accounts under all of the plans, do-not-call
- * entries and caps of at most 1,000 numbers, and the calls that wait for the same accounts. Under several plans that
- * is every call that waits.
+ * Reads what controls calls: pauses, breakers and paces of their agents and accounts under all given plans,
+ * do-not-call entries and caps of at most 1,000 numbers, and the calls that wait for the same accounts; with several
+ * plans, all waiting calls.
  */
 export async function readControls(
   { requests, client }: { requests: readonly CallRequest[]; client: string },
@@ -96,7 +96,7 @@ export async function readControls(
   return { ...read, documents, hashes, caps: new Map(caps), agents };
 }
 
-/** Returns the first values that differ, at most `most`. */
+/** Returns the first `most` distinct values. */
 function firstOf(values: readonly string[], most: number): Set<string> {
   const first = new Set<string>();
   for (const value of values) {
@@ -122,7 +122,7 @@ function keysOfBacklogs(backlogs: Iterable<BacklogOf>, { plan }: PlanWithSchedul
   });
 }
 
-/** Names the documents of those numbers' caps that one of the plans has. */
+/** Names the cap documents of the numbers to which a cap of one of the plans applies. */
 function capKeysOf(
   requests: readonly CallRequest[],
   hashes: ReadonlyMap<string, string>,

@@ -10,17 +10,17 @@ import { type AccountQueue, createAccountQueue } from "./account-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
 
-/** Maximum decisions of one forecast: some seconds of CPU. Only odd plans need more than a few for each call. */
+/** Maximum decisions of one forecast: some seconds of CPU. Only unusual plans need more than a few per call. */
 const decisionsMax = 500_000;
 
-/** Result of serving a call: it waits on for a rule, or has its end. */
+/** Result of serving a call: a further wait for a rule, or the call's end. */
 type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: string } | End;
 
 /**
- * Serves calls at the times at which the dialer would, if every request were answered at once, and returns them with
- * their ends, in any order.
+ * Serves calls at the times at which the dialer would if every request were answered at once. Returns them with their
+ * ends, in any order.
  *
- * @param items the calls, which are the queues' own from then on
+ * @param items the calls, which the queues then change
  * @param start.caps times at which numbers were called, in milliseconds since the epoch
  * @param start.from time before which nothing is served
  */
@@ -67,10 +67,10 @@ function isEnded(item: Queued): item is Ended {
   return item.end !== undefined;
 }
 
-/** The end of calls that a forecast did not come to. */
+/** The end of calls that the forecast did not reach. */
 export const notForecast = { kind: "blocked", reason: "not_forecast" } as const satisfies End;
 
-/** Returns the queue that serves a call first, and when. */
+/** Returns the queue that serves the next call, and the time. */
 function earliest(queues: readonly AccountQueue[]) {
   let first: { queue: AccountQueue; at: number } | undefined;
   for (const queue of queues) {
@@ -80,7 +80,7 @@ function earliest(queues: readonly AccountQueue[]) {
   return first;
 }
 
-/** Decides as the dispatcher would at `known.now`, by the clock alone. Undefined: the call is open. */
+/** Decides as the dispatcher would at `known.now`, by time alone. Undefined: the call may go. */
 function stepByClock(item: Queued, known: DecisionInputs): Step | undefined {
   const { now } = known;
   const { route, dueAt, decidedAt, delays } = item;
@@ -110,7 +110,7 @@ function stepUnderCaps(
     : toEnd(full, delays);
 }
 
-/** Notes a dialed call for the caps of its number. */
+/** Counts a dialed call for the caps of its number. */
 function noteCall(
   { request, route }: Queued,
   { schedule, now }: DecisionInputs,
@@ -121,7 +121,7 @@ function noteCall(
   called.set(phone_number, [...(called.get(phone_number) ?? []), now]);
 }
 
-/** Returns the end of a call that is written so. A lifetime that is over is blamed on what delayed the call longest. */
+/** Returns the end of a call by its final state. An expiry is blamed on the call's longest delay. */
 export function toEnd(
   { state, reason }: { state: Exclude<CallState, "WAITING">; reason: string },
   delays: readonly Delay[],
@@ -131,14 +131,14 @@ export function toEnd(
   return { kind: "expire", reason: reason === "expired" && longest ? reasonOf(longest) : reason };
 }
 
-/** Returns the rule of the hours that a call waits for, from the reason of its wait. */
+/** Returns the rule of hours in the reason of a wait. */
 export function ruleIn(reason: string): string {
   return reason.slice(hoursPrefix.length);
 }
 
 const hoursPrefix = "hours:";
 
-/** Returns the reason that a row has while such a delay lasts. */
+/** Returns the reason that a row would have during such a delay. */
 export function reasonOf({ limit, rule }: Omit<Delay, "ms">): string {
   if (limit === "hours") return `${hoursPrefix}${rule}`;
   return limit === "caps" ? "max_calls" : limit;

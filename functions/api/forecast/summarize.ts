@@ -17,10 +17,10 @@ import type { ControlsRead } from "./read-bearing.ts";
 import { longestOf, reasonOf } from "./run-queues.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
-/** A call that is dialed, and when. */
+/** A call that is dialed, with the time. */
 type Dialed = Forecasted & { end: { kind: "dialed"; at: number } };
 
-/** Adds up what becomes of calls under a plan. */
+/** Summarizes the ends of calls under a plan. */
 export function summarize(
   { plan, posted, waiting }: ForecastedCalls,
   read: Pick<ControlsRead, "agentsCut" | "isCut">,
@@ -39,7 +39,7 @@ export function summarize(
   };
 }
 
-/** Describes the calls one by one; without `all`, those that are not dialed. At most 10,000 errors are named. */
+/** Describes the calls one by one; without `all`, only those that are not dialed. Lists at most 10,000 errors. */
 export function describeItems(
   posted: readonly Forecasted[],
   which: "problems" | "all",
@@ -115,7 +115,7 @@ function reasonsOf(posted: readonly Forecasted[]): ForecastSummary["reasons"] {
   return [...counted.values()].toSorted((a, b) => b.calls - a.calls).slice(0, reasonsMax);
 }
 
-/** Formats an error without the place of its call: `/agent_id is no agent of the dial plan`. */
+/** Formats an error without the call's index: `/agent_id is no agent of the dial plan`. */
 function fieldAndError({ pointer, detail }: { pointer: string; detail: string }): string {
   return `${pointer.replace(/^\/\d+/, "")} ${detail}`.trim();
 }

@@ -7,7 +7,7 @@ import { answerProblem } from "./problem.ts";
 import { createMiddleware } from "hono/factory";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 
-/** Creates an app without routes. It answers what is not there, and what fails. */
+/** Creates an app without routes, which answers unknown paths and errors. */
 export function createBaseApp({
   log,
   ...ids
@@ -17,7 +17,7 @@ export function createBaseApp({
     answerProblem(c, 404, { detail: "Calls are posted to /v1/calls or /v1/calls/batch." }),
   );
   app.onError((error, c) => {
-    // A request whose part could not be loaded has no id yet.
+    // If a part of the API could not be loaded, the request has no id yet.
     const known: string | undefined = c.get("requestId");
     const fields = { request_id: known ?? identify(c, ids), error: causeForLog(error) };
     if (error instanceof UnreachableError || error instanceof ConflictError) {
@@ -41,7 +41,7 @@ export function identify(
   return requestId;
 }
 
-/** Creates the middleware that gives a request its id, which its answer has in a header. */
+/** Creates the middleware that gives each request an id, and its answer the header `X-Request-Id`. */
 export function identifyRequests(
   deps: Pick<UncheckedApiDeps, "clock" | "randomId">,
 ): MiddlewareHandler<ApiEnv> {
@@ -52,8 +52,8 @@ export function identifyRequests(
 }
 
 /**
- * Adds a part, which answers all requests of the path by itself. It is created by the first one, or by a later one where
- * that fails.
+ * Adds a part that answers all requests below a path. The first request creates it; after a failure, the next one
+ * does.
  */
 export function addPart(
   app: Hono<ApiEnv>,
@@ -71,9 +71,9 @@ export function addPart(
 }
 
 /**
- * Admits a request that carries exactly one known bearer token (RFC 6750), before its body is read. Any other
- * request, also one with another scheme or two tokens, is answered 401 with `WWW-Authenticate`. Hono's own
- * `bearerAuth` would answer some of these 400.
+ * Admits a request with exactly one known bearer token (RFC 6750), before its body is read. Any other request, also
+ * with another scheme or two tokens, is answered 401 with `WWW-Authenticate`. Hono's `bearerAuth` would answer some
+ * of these 400.
  */
 export function authenticate(callerOf: (token: string) => Caller | undefined) {
   return createMiddleware<ApiEnv>(async (c, next) => {

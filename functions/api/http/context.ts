@@ -21,8 +21,8 @@ export type ServedFile =
   | "operator-openapi.json";
 
 /**
- * Loads the parts of the API that few requests are of. A platform with chunks loads each by its first request, so that
- * no start has to read it; in a single bundle, importing late would only make the bundle larger.
+ * Loads the parts of the API that few requests need. A platform with chunks loads a part at its first request, so
+ * that starts need not read it. In a single bundle, a late import would only make the bundle larger.
  */
 export interface Parts {
   /** Creates the operator's console and API, below `/operator`. */
@@ -32,14 +32,14 @@ export interface Parts {
       others: PlatformDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
     ) => Hono<ApiEnv>
   >;
-  /** Creates what clients may ask about their requests, below `/v1/requests`. */
+  /** Creates the clients' routes about their requests, below `/v1/requests`. */
   requests(): Promise<(deps: ApiDeps | undefined, others: PlatformDeps) => Hono<ApiEnv>>;
 }
 
-/** Dependencies that are there though the settings are wrong. */
+/** Dependencies that exist even if the settings are wrong. */
 export type PlatformDeps = Omit<ApiDeps, "settings">;
 
-/** Dependencies of the API on the platform it runs on. Its settings are right. */
+/** Dependencies of the API, with valid settings. */
 export interface ApiDeps {
   queue: CallQueue;
   /** Queue of providers' callbacks. */
@@ -49,15 +49,15 @@ export interface ApiDeps {
   settings: ApiSettings;
   /** Resolves a client's token; `now` is in milliseconds since the epoch. */
   callerOf(token: string, now: number): Caller | undefined;
-  /** Returns the agents that the tokens of a client may call for, `*` being all; empty where it has no valid token. */
+  /** Returns the agents for which a client's tokens may place calls; `*` is all. Empty if there is no valid token. */
   agentsOf(client: string, now: number): string[];
-  /** Rights beyond `call` that the deployment lets clients' tokens have. Absent: none. */
+  /** Rights beyond `call` that the deployment permits to clients' tokens. Absent: none. */
   clientRights?: readonly ClientRight[] | undefined;
   /** Resolves an operator's token. Undefined disables the operator API. */
   operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
   /**
-   * Resolves to the contents of a served file. They are beside the API, not in its bundle, which each start has to read:
-   * the assets of the Worker, or files beside the Lambda's handler. Rejects if it was not deployed.
+   * Resolves to the contents of a served file. Files are not in the bundle, which each start has to read: they are
+   * the Worker's assets, or beside the Lambda's handler. Rejects if the file was not deployed.
    */
   readServed(name: ServedFile): Promise<string | ReadableStream>;
   parts: Parts;
@@ -70,10 +70,10 @@ export interface ApiDeps {
   log: Log;
 }
 
-/** Dependencies as an entry has them, before it is known that the settings are right. */
+/** Dependencies from an entry, with unchecked settings. */
 export type UncheckedApiDeps = Omit<ApiDeps, "settings"> & { settings: Settings<ApiSettings> };
 
-/** Counts of what became of a request's calls. */
+/** Counts of a request's calls. */
 export interface Progress {
   counts: {
     by_state: Partial<Record<CallState, number>>;
@@ -82,20 +82,20 @@ export interface Progress {
   finished: boolean;
 }
 
-/** Counts of requests, remembered for a time in this process. */
+/** Cache of requests' counts in this process. */
 export interface RequestProgress {
   /**
-   * Resolves to the progress of a request, as it was at most a millisecond for each of its calls ago. So whoever asks
-   * again and again has a thousand rows a second read for it, and asks at the same time share one count.
+   * Resolves to the progress of a request, at most one millisecond per call old. Thus repeated requests cause at most
+   * a thousand row reads a second, and concurrent ones share a count.
    *
    * @param total calls of the request
    */
   of(requestId: string, total: number): Promise<Progress>;
-  /** Forgets a request's counts: its caller has changed its calls. */
+  /** Drops a request's counts, after its calls were changed. */
   forget(requestId: string): void;
 }
 
-/** Dependencies of the routes that read or change calls, with more of the settings. */
+/** Dependencies of the routes that read or change calls. */
 export interface RouteDeps extends ApiDeps {
   plan: DialPlan;
   /** Time for which the plan keeps ended calls, in milliseconds. */
@@ -106,7 +106,7 @@ export interface RouteDeps extends ApiDeps {
     /** Returns a fresh version of a row or document. */
     version(): string;
   };
-  /** Counts of requests that were asked for lately. */
+  /** Cached counts of requests. */
   progress: RequestProgress;
 }
 

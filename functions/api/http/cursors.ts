@@ -1,13 +1,13 @@
 import * as z from "../../../shared/lib/zod.ts";
 
-/** The error of a cursor that is from no answer. */
+/** The error of a cursor that no answer contained. */
 export const foreignCursor = "must be a cursor of an earlier answer";
 const cursorCharactersMax = 3000;
 
 /** A cursor in a list of calls: the `next` of the ledger. */
 export const callCursor = z.string().check(z.regex(/^call_\w{1,60}$/, foreignCursor));
 
-/** A position in a backlog: the due time and id of its last call that has been read. */
+/** A position in a backlog: the due time and id of the last call that was read. */
 export const duePositionSchema = z.strictObject({ dueAt: z.number(), id: z.string() });
 
 /** Encodes a position as a cursor, opaque to clients. */

@@ -47,7 +47,7 @@ export function hasExactlyOne(fields: Record<string, unknown>): boolean {
 
 export const state = z.enum(callStates);
 const sentences = standsByNames.map((name) => `\`${name}\`: ${standsBy[name]}`);
-/** Why due calls of an account stand still. */
+/** Reason why due calls of an account do not go. */
 export const why = z
   .nullable(z.enum(standsByNames))
   .check(

@@ -8,15 +8,18 @@ import type { UncheckedApiDeps } from "./context.ts";
 const ledgerSecondsMax = 4;
 /** Time limit of one send. Two sends and two calls to the ledger stay within the 30 s of a gateway. */
 const sendSecondsMax = 10;
-/** Time limit of sending a callback on: providers wait some 15 s for an answer, and then call back again. */
+/**
+ * Time limit of sending a callback to the queue. Providers wait some 15 s for an answer, and then repeat the
+ * callback.
+ */
 const eventSendSecondsMax = 8;
 
 /** The ledger or its documents failed, or did not answer in time. The operation may have taken effect. */
 export class UnreachableError extends Error {}
 
 /**
- * Wraps the dependencies so that each call to the ledger or its documents has a time limit, and fails as an
- * UnreachableError. A send to the events queue has a time limit too.
+ * Wraps the dependencies so that each call to the ledger or its documents has a time limit, and fails with an
+ * UnreachableError. Sends to the events queue have a time limit, too.
  */
 export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
   return {

@@ -1,6 +1,6 @@
 import * as z from "../../../shared/lib/zod.ts";
 
-/** The body of a problem. No answer is judged by the schema, so it is in a file that no bundle contains. */
+/** The body of a problem. Only the OpenAPI document uses the schema, so its file is in no bundle. */
 export const problemSchema = z
   .object({
     title: z.string(),

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { errorsMax } from "../../../shared/calls/call-request.ts";
 import type * as z from "../../../shared/lib/zod.ts";
 
-/** One error of a request: its place (a JSON Pointer, a parameter's or a header's name) and its description. */
+/** One error of a request: its location (a JSON Pointer, or the name of a parameter or header) and its description. */
 export type ProblemError =
   | { pointer: string; detail: string }
   | { parameter: string; detail: string }
@@ -26,8 +26,8 @@ interface ProblemFields {
 }
 
 /**
- * Returns an answer in `application/problem+json` (RFC 9457). It names errors and their places, never values:
- * a number or a context value must not come back in an error.
+ * Returns an answer in `application/problem+json` (RFC 9457). It names errors and their locations, never values, as
+ * an error must not repeat a number or a context.
  */
 export function answerProblem(
   c: Context,
@@ -42,7 +42,7 @@ export function answerProblem(
   });
 }
 
-/** Returns 422: nothing of the request was accepted, or what was asked for is not shown. */
+/** Returns 422: nothing of the request was accepted. */
 export function answerUnprocessable(c: Context, errors: ProblemError[]): Response {
   if (c.req.method === "GET" || c.req.method === "HEAD") {
     return answerProblem(c, 422, {
@@ -77,7 +77,7 @@ export function toErrors(
     if (issue.code !== "unrecognized_keys") {
       return [{ pointer: toPointer(issue.path), detail: issue.message }];
     }
-    // The name of an unknown field is told where it looks like one: it may be a value, in the place of its name.
+    // The name of an unknown field is only repeated if it looks like a name, as it may be a misplaced value.
     return issue.keys.slice(0, errorsMax).map((key) => ({
       pointer: toPointer(isFieldName(key) ? [...issue.path, key] : issue.path),
       detail: unknownField,
@@ -86,7 +86,7 @@ export function toErrors(
   return errors.slice(0, errorsMax);
 }
 
-/** True if a key looks like a field's name. One with five digits may be a phone number. */
+/** True if a key looks like a field's name. A key with five digits may be a phone number. */
 function isFieldName(key: string): boolean {
   return /^[A-Za-z_][\w-]{0,39}$/.test(key) && !/(?:\d\D*){5}/.test(key);
 }
@@ -98,7 +98,7 @@ export function toPointer(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** Names the parameter of a query, which has no pointer, as it is no document. */
+/** Names a query parameter by its name, as pointers are for documents only. */
 function ofParameter(error: ProblemError): ProblemError {
   if (!("pointer" in error)) return error;
   const [, name = ""] = error.pointer.split("/");

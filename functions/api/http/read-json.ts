@@ -11,16 +11,16 @@ export interface JsonBody {
 }
 
 /**
- * Creates a middleware that reads a JSON body by `readBody` for the validator behind it.
+ * Creates a middleware that reads a JSON body with `readBody` for the validator after it.
  *
- * @param isOptional true if no body at all stands for `{}`, whatever the headers
+ * @param isOptional true if an absent body means `{}`, whatever the headers
  */
 export function readJson(bytesMax: number, { isOptional = false } = {}) {
   return createMiddleware<ApiEnv>(async (c, next) => {
     const body = await readBody(c, { bytesMax, isOptional });
     if (body instanceof Response) return body;
-    // The validator calls `json`: Hono's own would parse the body a second time.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its caller names any type
+    // The validator calls `json`. Hono's would parse the body a second time. oxlint-disable-next-line
+    // typescript/no-unsafe-type-assertion -- its caller names any type
     c.req.json = async <Body>() => body.value as Body;
     return next();
   });
@@ -28,8 +28,8 @@ export function readJson(bytesMax: number, { isOptional = false } = {}) {
 
 /**
  * Reads a JSON body of at most `bytesMax` bytes, or returns the answer 422: another content type, any
- * Content-Encoding, a larger body, invalid UTF-8, malformed JSON. The contract of these routes has no 400,
- * 413 or 415, which Hono's own readers would answer.
+ * Content-Encoding, a larger body, invalid UTF-8, malformed JSON. The contract of these routes has no 400, 413 or
+ * 415, which Hono's readers would answer.
  */
 export async function readBody(
   c: Context<ApiEnv>,
@@ -59,9 +59,9 @@ function wrongHeaderOf(c: Context): ProblemError | undefined {
 }
 
 /**
- * Reads the body; undefined if it is longer than `bytesMax`. A body of stated length is read whole, which
- * costs a fraction of a stream (Hono's body limit touches the stream even so). Any other body is streamed, up
- * to `bytesMax`.
+ * Reads the body; undefined if it is longer than `bytesMax`. A body with a Content-Length is read whole, at a
+ * fraction of the cost of a stream, which Hono's body limit always reads. Any other body is streamed, up to
+ * `bytesMax`.
  */
 export async function readAtMost(c: Context, bytesMax: number): Promise<Uint8Array | undefined> {
   const stated = c.req.header("content-length");

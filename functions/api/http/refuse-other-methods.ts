@@ -2,7 +2,7 @@ import type { Hono } from "hono";
 import type { ApiEnv } from "./context.ts";
 import { answerProblem } from "./problem.ts";
 
-/** Answers 405 to every request of a path that its routes, added before, have not taken. */
+/** Answers 405 to every request of a path that none of its routes handles. Call it after adding the routes. */
 export function refuseOtherMethods(
   app: Hono<ApiEnv>,
   path: string,

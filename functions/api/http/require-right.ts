@@ -4,9 +4,9 @@ import type { ApiEnv } from "./context.ts";
 import { answerProblem } from "./problem.ts";
 
 /**
- * Admits authenticated callers whose token has a right; any other is answered 403.
+ * Admits authenticated callers whose token has the right. Others are answered 403.
  *
- * @param served rights that the deployment lets tokens have. On AWS the function may not read a call without them
+ * @param served rights that the deployment permits. On AWS the function cannot read calls without them
  */
 export function requireRight(right: ClientRight, served: readonly ClientRight[]) {
   const headers = { "www-authenticate": `Bearer error="insufficient_scope", scope="${right}"` };

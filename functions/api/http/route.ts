@@ -6,26 +6,26 @@ import { readJson } from "./read-json.ts";
 import { refuse } from "./problem.ts";
 import { refuseOtherMethods } from "./refuse-other-methods.ts";
 
-/** Maximum body of a request, unless its route says otherwise: the do-not-call list's ten thousand numbers, and room. */
+/** Default maximum of a request's body: ten thousand numbers for the do-not-call list, and some room. */
 const bodyBytesDefault = 512 * 1024;
 const unknownField = "is not a field of this request";
 
-/** The description of a route, from which the OpenAPI document is made. */
+/** Description of a route, from which the OpenAPI document is made. */
 export interface Operation {
   operationId: string;
   summary: string;
   method: "get" | "post";
-  /** Path below that of the routes' app, such as `/operator`, with parameters such as `:id`. */
+  /** Path relative to that of the routes' app, such as `/operator`, with parameters such as `:id`. */
   path: string;
   query?: z.ZodMiniObject | undefined;
   body?: z.ZodMiniType | undefined;
-  /** Maximum bytes of the body; 512 KiB if absent. */
+  /** Maximum bytes of the body. Default: 512 KiB. */
   bytesMax?: number | undefined;
-  /** True if no body stands for an empty object. */
+  /** True if an absent body means an empty object. */
   isBodyOptional?: boolean | undefined;
   /** The body of the answer. */
   answer: z.ZodMiniType<object>;
-  /** The status of the answer; 200 if absent. */
+  /** Status of the answer. Default: 200. */
   status?: 201 | undefined;
   /** Statuses of problem+json that the route answers besides those of every route. */
   problems?: readonly (403 | 404 | 409)[] | undefined;
@@ -45,8 +45,8 @@ interface Request<Query, Body> {
 }
 
 /**
- * Declares a route: its description, the schemas that judge its requests, and its handler. The handler returns the body
- * of the answer, or a problem as a `Response`.
+ * Declares a route: its description, the schemas of its requests, and its handler. The handler returns the body of
+ * the answer, or a problem as a `Response`.
  *
  * @example
  * declareRoute({ method: "get", path: "/audit", operationId: "listAudit", summary: "…", query, answer, handle: async ({ query }) => … })
@@ -67,7 +67,7 @@ export function declareRoute<
   return {
     ...operation,
     async respond(c, deps) {
-      // The validators of `addRoutes` have parsed both by this route's own schemas.
+      // The validators of `addRoutes` have parsed both by this route's schemas.
       const valid: Context<
         ApiEnv,
         string,
@@ -82,7 +82,7 @@ export function declareRoute<
 
 /** Adds routes to an app, and answers other methods of their paths. */
 export function addRoutes(app: Hono<ApiEnv>, routes: readonly Route[], deps: RouteDeps): void {
-  // A path without a parameter comes first, or another path's parameter would take its other methods.
+  // Paths without parameters come first, as another path's parameter would otherwise match them.
   const paths = [...new Set(routes.map(({ path }) => path))];
   const isParameter = (path: string) => Number(path.includes(":"));
   for (const path of paths.toSorted((one, other) => isParameter(one) - isParameter(other))) {

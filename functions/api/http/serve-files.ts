@@ -3,7 +3,7 @@ import type { ApiDeps, ApiEnv, ServedFile } from "./context.ts";
 import { refuseOtherMethods } from "./refuse-other-methods.ts";
 import docsPolicy from "../generated/docs-policy.json" with { type: "json" };
 
-/** Files of the operator's console, by their paths: the name of each, and its media type. */
+/** Files of the operator's console by path, with name and media type. */
 const consoleFiles = {
   "/operator": ["page.html", "text/html; charset=utf-8"],
   "/operator/page.js": ["page.js", "text/javascript; charset=utf-8"],
@@ -32,8 +32,8 @@ const consoleHeaders = {
 type Read = ApiDeps["readServed"];
 
 /**
- * Serves the operator's console, under the same headers on every platform. Its page holds no secret: it requests all
- * data with a token.
+ * Serves the operator's console, with the same headers on every platform. The page contains no secret, as it requests
+ * all data with a token.
  */
 export function serveConsole(app: Hono<ApiEnv>, read: Read): void {
   for (const [path, [name, type]] of Object.entries(consoleFiles)) {
@@ -44,7 +44,7 @@ export function serveConsole(app: Hono<ApiEnv>, read: Read): void {
   }
 }
 
-/** Serves the OpenAPI document of the public endpoints, and the page that shows it to readers. */
+/** Serves the OpenAPI document of the public endpoints, and a page that shows it. */
 export function serveDocuments(app: Hono<ApiEnv>, read: Read): void {
   app.get("/openapi.json", async (c) => c.body(await read("openapi.json"), 200, jsonHeaders));
   app.get("/docs", async (c) =>
@@ -56,7 +56,7 @@ export function serveDocuments(app: Hono<ApiEnv>, read: Read): void {
   for (const path of ["/openapi.json", "/docs"]) refuseOtherMethods(app, path, ["get"]);
 }
 
-/** Serves the OpenAPI document of the operator's API, to whoever the app has let in. */
+/** Serves the OpenAPI document of the operator's API, behind the app's authentication. */
 export function serveOperatorDocument(operator: Hono<ApiEnv>, read: Read): void {
   operator.get("/openapi.json", async (c) =>
     c.body(await read("operator-openapi.json"), 200, jsonHeaders),

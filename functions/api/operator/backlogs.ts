@@ -31,7 +31,7 @@ const pageBacklogs = 500;
 const windowPages = 2;
 /** Backlogs whose heads are read at once. */
 const headsAtOnce = 100;
-/** Maximum rows of a backlog that are counted, and backlogs that are counted at once: 5,000 rows. */
+/** Maximum counted rows of a backlog, and backlogs counted at once: 5,000 rows. */
 const waitingMax = 500;
 const countedAtOnce = 10;
 
@@ -86,15 +86,15 @@ const backlogsSchema = z.strictObject({
 });
 export type Backlogs = z.infer<typeof backlogsSchema>;
 
-/** The position at which the list goes on: after a head, in the window of backlogs after a document. */
+/** Cursor of the list: continues after a head, in the window of backlogs after a document. */
 const placeSchema = z.strictObject({
-  /** The document before the window; absent for the first window. */
+  /** Key of the document before the window; absent for the first window. */
   from: z.optional(z.string()),
   after: z.optional(duePositionSchema),
 });
 type BacklogsCursor = z.infer<typeof placeSchema>;
 
-/** Heads are compared within a window of 1,000 backlogs. The backlogs of the next window follow. */
+/** Sorts by heads within windows of 1,000 backlogs, one window after the other. */
 const listBacklogs = declareRoute({
   operationId: "listBacklogs",
   summary: "Whose calls wait, since when, and what holds them; those due first come first",
@@ -176,7 +176,7 @@ async function countsOf(page: readonly Waiting[], ledger: CallLedger): Promise<n
   return counts;
 }
 
-/** Returns the keys of the documents that may hold these backlogs, each once, and of the sweep's. */
+/** Returns the keys of all documents that may block these backlogs, and of the sweep's, without duplicates. */
 function keysFor(page: readonly Waiting[]): DocumentKey[] {
   const keys = page.flatMap(({ document: { value }, route }): DocumentKey[] => [
     ...pauseKeysOf(value.agentId, route),
@@ -188,7 +188,7 @@ function keysFor(page: readonly Waiting[]): DocumentKey[] {
   return [...new Map(all.map((one) => [`${one.kind} ${one.key}`, one])).values()];
 }
 
-/** Returns the position of the next page; undefined at the end. */
+/** Returns the cursor of the next page; undefined at the end. */
 function nextPlace(
   page: readonly Waiting[],
   { from, last, isMore }: { from: string | undefined; last: string | undefined; isMore: boolean },
@@ -213,14 +213,14 @@ function viewOf(
       due_at: toIsoTime(head.dueAt),
       accepted_at: toIsoTime(timeOfId(head.id)),
     },
-    // The head was read before the count: it counts even if its call has gone meanwhile.
+    // The head was read before the count, and counts even if its call has gone meanwhile.
     waiting: Math.max(1, waiting),
     why: account === null ? null : findStillReason(account, read),
     blocked_by: blockedBy(value, route, read),
   };
 }
 
-/** Returns the reasons that hold a backlog's calls: pauses, no route in the plan, the keys of open circuit breakers. */
+/** Returns what blocks a backlog's calls: pauses, no route in the plan, keys of open circuit breakers. */
 function blockedBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead): string[] {
   const stands = ({ kind, key }: DocumentKey) => read.get(kind, key) !== undefined;
   const pauses = stands(pauseKeyOf({ agent: of.agentId })) ? ["agent_paused"] : [];

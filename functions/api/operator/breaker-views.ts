@@ -46,7 +46,7 @@ export const breakerViewSchema = z.strictObject({
 });
 export type BreakerView = z.infer<typeof breakerViewSchema>;
 
-/** Returns the views of the circuit breakers among these that are open or half-open. */
+/** Returns the views of the open and half-open circuit breakers among these. */
 export async function listBreakerViews(
   breakers: readonly StoredDocument<"breaker">[],
   documents: Documents,
@@ -78,7 +78,7 @@ export async function listBreakerViews(
   });
 }
 
-/** End of the key under which a backlog's refusals are counted. */
+/** Suffix of the key under which a backlog's refusals are counted. */
 const refusals = refusalsOf({ client: "", agentId: "" }).split(" ").at(-1);
 
 function namesIn(kind: BreakerKind, name: string) {
@@ -87,7 +87,7 @@ function namesIn(kind: BreakerKind, name: string) {
   return { name: `${client}, ${agent_id}`, client, agent_id };
 }
 
-/** Returns a breaker's failed requests; null if they are reset or have expired. Those in a row count where no others do. */
+/** Returns a breaker's numbers of failed requests; null after a reset. Accounts count only those in a row. */
 function failuresView({ unreachable = 0, inRow = 0 }: ValueOf<"failures"> = {}) {
   return inRow === 0 ? null : { unreachable: Math.max(unreachable, inRow), in_row: inRow };
 }

@@ -5,7 +5,7 @@ import { toResultView, resultViewSchema } from "../../../shared/calls/result-vie
 import * as z from "../../../shared/lib/zod.ts";
 import { state, time, toIsoTime } from "../http/fields.ts";
 
-/** A call as answers show it: the last two digits of its number, and nothing of its context. */
+/** A call as answers show it: with the last two digits of its number, without its context. */
 export const callViewSchema = z
   .strictObject({
     id: z.string(),
@@ -64,7 +64,7 @@ export function toCallView(row: CallRow): CallView {
     client: row.client,
     number_tail: row.numberTail,
     attempt: row.attempt,
-    // The due time of a placed call is that of the next question about its result.
+    // The due time of a placed call is that of its next poll, which is not shown.
     due_at: toIsoTime(states[row.state].index === "results" ? null : row.dueAt),
     accepted_at: toIsoTime(row.acceptedAt),
     updated_at: toIsoTime(row.updatedAt),

@@ -23,7 +23,7 @@ import { declareRoute } from "../http/route.ts";
 /** Maximum rows that one answer reads to apply its filters. */
 const scanRowsMax = 1000;
 const scanPageRows = 50;
-/** Rows that a short page counts as if more may follow: the ledger has skipped thousands of rows for it. */
+/** Cost of a short page that is not the last, in rows, as the ledger has skipped thousands for it. */
 const shortPageRows = 250;
 /** Maximum other calls to a number that are shown beside a call. */
 const sameNumberMax = 20;
@@ -69,7 +69,7 @@ const listCalls = declareRoute({
   },
 });
 
-/** Lists calls to a number. The number is in the body, since a log may keep addresses. */
+/** Lists calls to a number. The number is in the body, as logs may contain URLs. */
 const searchCalls = declareRoute({
   operationId: "searchCalls",
   summary: "List calls to a number",
@@ -98,7 +98,7 @@ const showCall = declareRoute({
 
 const sameNumberSchema = z.strictObject({ calls: z.array(callViewSchema) });
 
-/** Lists other calls to a call's number, which the operator need not see for it. */
+/** Lists other calls to a call's number without showing the number. */
 const listSameNumber = declareRoute({
   operationId: "listSameNumber",
   summary: `Other calls to its number, newest first, at most ${sameNumberMax}`,
@@ -146,7 +146,7 @@ const revealCall = declareRoute({
 
 export const callRoutes = [listCalls, searchCalls, showCall, listSameNumber, revealCall];
 
-/** Returns a page of the rows that fit all filters, newest first. */
+/** Returns a page of rows that match all filters, newest first. */
 async function pageOf(ledger: CallLedger, of: ListOf, query: Filters): Promise<CallsPage> {
   const { request_id, agent_id, provider, reason, cursor, from = 0, until = Infinity } = query;
   const fits = (row: CallRow) =>
@@ -168,17 +168,17 @@ async function pageOf(ledger: CallLedger, of: ListOf, query: Filters): Promise<C
 }
 
 interface Scan {
-  /** The scan begins below this id; at the newest call if undefined. */
+  /** The scan begins below this id. Undefined: at the newest call. */
   before: string | undefined;
-  /** Milliseconds since the epoch. No call that was accepted earlier fits. */
+  /** Milliseconds since the epoch. Calls accepted earlier do not match. */
   from: number;
   fits(row: CallRow): boolean;
   limit: number;
 }
 
 /**
- * Reads rows until enough of them fit. More may follow below `next`. `unreadable` counts rows that only a later version
- * of this code can read.
+ * Reads rows until enough of them match. More may follow below `next`. `unreadable` counts rows that this version
+ * cannot read.
  */
 export async function scan(
   ledger: CallLedger,
@@ -204,8 +204,8 @@ export async function scan(
   return { rows, unreadable, next };
 }
 
-/** True if a call of this id, and all below it, were accepted before `from`. */
+/** True if calls up to this id were certainly accepted before `from`. */
 function isEarlier(id: string, from: number): boolean {
-  // A repeat under the same Idempotency-Key accepts a call later than the call's id says.
+  // A repeat under an Idempotency-Key is accepted later than the time in the call's id.
   return timeOfId(id) + keyLifetimeMs < from;
 }

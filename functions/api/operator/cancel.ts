@@ -20,17 +20,17 @@ import { callCursor, duePositionSchema, toCursor, createCursorSchema } from "../
 import { agentId, endOfTime, hasExactlyOne, requestId } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
-/** Backlogs of one page, and maximum pages of one answer: each backlog must be read to know its agent. */
+/** Backlogs of one page, and maximum pages of one answer. Each backlog is read to find its agent. */
 const backlogsPage = 200;
 const backlogPages = 10;
 
-/** Calls that one answer has cancelled, and the position of the next answer; absent at the end. */
+/** Calls that one answer has cancelled, and the cursor of the next answer; absent at the end. */
 interface Progress {
   cancelled: number;
   next?: CancelCursor;
 }
 
-/** The position at which a cancellation goes on: below a call of the request, or in one of the agent's backlogs. */
+/** Cursor of a cancellation: below a call of the request, or in one of the agent's backlogs. */
 const cursorSchema = z.union([
   z.strictObject({ before: callCursor }),
   z.strictObject({
@@ -40,12 +40,11 @@ const cursorSchema = z.union([
 ]);
 type CancelCursor = z.infer<typeof cursorSchema>;
 
-/** Encodes the position at which a cancellation goes on. */
 export function toCancelCursor(cursor: CancelCursor): string {
   return toCursor(cursor);
 }
 
-/** Operators' orders are for all calls of every client. */
+/** Operators' orders end the calls of every client. */
 const scope = { client: null };
 
 const cancelCalls = declareRoute({
@@ -96,7 +95,7 @@ const cancelCalls = declareRoute({
 
 export const cancelRoutes = [cancelCalls];
 
-/** Counts what an order ends in all; null for an agent's, as nobody knows how many of its calls are on the queue. */
+/** Counts the calls that an order ends; null for an agent's, as the number of its calls on the queue is unknown. */
 async function countOrderedCalls(
   what: Cancellable,
   done: { given: GivenOrder; cancelled: number },
@@ -108,7 +107,7 @@ async function countOrderedCalls(
   return countOrdered({ requestId: request, row }, done, ledger);
 }
 
-/** An order, and where the answer before has ended. */
+/** An order, and the cursor from the answer before. */
 interface Cancellation {
   given: GivenOrder;
   cursor: CancelCursor | undefined;
@@ -133,7 +132,7 @@ async function cancelRequest(
   return next === undefined ? { cancelled } : { cancelled, next: { before: next } };
 }
 
-/** Cancels the calls that wait in an agent's backlogs, one backlog after another, first due first. */
+/** Cancels the waiting calls of an agent's backlogs, one backlog after another, earliest due time first. */
 async function cancelAgent(
   c: Context<ApiEnv>,
   { given, agent, cursor }: Cancellation & { agent: string },

@@ -10,7 +10,7 @@ import { declareRoute } from "../http/route.ts";
 import { readWaitingPositions } from "./waiting-positions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
-/** Maximum rows of a state that are counted. */
+/** Maximum counted rows of a state. */
 const currentMax = 500;
 const pageRows = 100;
 
@@ -98,7 +98,7 @@ async function currentNow(
   return { WAITING: current, DIALING: dialing.length, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
 }
 
-/** Counts rows page by page, since the ledger reads each with its whole call. */
+/** Counts rows page by page, as the ledger reads each row whole. */
 async function countIn(counted: CallState, ledger: CallLedger): Promise<number> {
   let count = 0;
   let before: string | undefined;

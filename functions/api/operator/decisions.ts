@@ -8,7 +8,7 @@ import { type CallView, callViewSchema, toCallView } from "./call-view.ts";
 import { findCall } from "../actions/find-call.ts";
 import { declareRoute } from "../http/route.ts";
 
-/** Cancels a waiting call. A call that is NEEDS_REVIEW is resolved instead, as it may have been placed. */
+/** Cancels a waiting call. A call in NEEDS_REVIEW may have been placed, so it can only be resolved. */
 const cancelCall = declareRoute({
   operationId: "cancelCall",
   summary: "Cancel a waiting call",

@@ -18,14 +18,14 @@ import { declareRoute } from "../http/route.ts";
 
 /** Maximum numbers that one request adds or removes. */
 const numbersMax = 10_000;
-/** Entries of one write, so that each ends within its time limit. */
+/** Maximum entries of one write, which must end within its time limit. */
 const entriesAtOnce = 500;
-/** Maximum tries of a write where other writers come first. */
+/** Maximum tries of a write if other writes come first. */
 const triesMax = 3;
 
 const changedSchema = z.strictObject({ added: z.int(), removed: z.int() });
 
-/** The list has numbers by their hashes. */
+/** The list contains hashes of numbers. */
 const changeDoNotCall = declareRoute({
   operationId: "changeDoNotCall",
   summary: "Add numbers to the do-not-call list, or take them from it",
@@ -72,14 +72,14 @@ const changeDoNotCall = declareRoute({
       deps,
     );
     if (!isList) {
-      // In this order: a list without its own mark counts as made under another key, and lets nobody be dialed.
+      // The order matters: a list without this key's mark counts as another key's, and stops all dialing.
       await put([own], documents, deps);
       await put([any], documents, deps);
     }
     const keyOf = (number: string) => keyOfNumber(number, deps);
     const isDropped = await drop(remove.map(keyOf), documents);
     await put(add.map(keyOf), documents, deps);
-    // A list that was made under another key lets nobody be dialed until all of it has been sent.
+    // A list made under another key stops all dialing until the whole list has been sent again.
     if (isOther && !more) await put([own], documents, deps);
     if (isDropped) return { added: add.length, removed: remove.length };
     const detail =
@@ -112,8 +112,8 @@ function keyOfNumber(number: string, { hashKey }: RouteDeps): DocumentKey<"do-no
 }
 
 /**
- * Writes entries. One that stands already is written over, under a fresh version: a removal of it whose answer was lost may
- * be under way still.
+ * Writes entries. Existing ones are written again under a fresh version, so that an earlier removal whose answer was
+ * lost cannot remove them.
  */
 async function put(
   keys: readonly DocumentKey<"do-not-call">[],
@@ -141,7 +141,7 @@ async function put(
   }
 }
 
-/** Removes entries. Resolves to false if some were put back meanwhile. */
+/** Removes entries. Resolves to false if some were written again meanwhile. */
 async function drop(
   keys: readonly DocumentKey<"do-not-call">[],
   documents: Documents,

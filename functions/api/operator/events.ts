@@ -24,9 +24,9 @@ import { declareRoute } from "../http/route.ts";
 import { duePositionSchema, toCursor, createCursorSchema } from "../http/cursors.ts";
 import { anyName, endOfTime, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 
-/** Maximum calls of a receiver that are counted. */
+/** Maximum counted calls of a receiver. */
 const exhaustedMax = 100;
-/** Requests that one answer looks through for those whose tries are used up. */
+/** Maximum requests that one answer searches for exhausted events. */
 const scanRequestsMax = 500;
 
 const receiverViewSchema = z
@@ -87,7 +87,7 @@ const eventsSchema = z.strictObject({
 });
 export type Events = z.infer<typeof eventsSchema>;
 
-/** The position at which a list goes on: behind a call, or, where there are no more calls, behind a request. */
+/** Cursor of a list: after a call, or, once there are no more calls, after a request. */
 const placeSchema = z.union([
   z.strictObject({ after: duePositionSchema }),
   z.strictObject({ request: z.string() }),
@@ -179,7 +179,7 @@ async function viewsOf(
 
 interface ExhaustedPage {
   exhausted: Exhausted[];
-  /** Where more may follow. */
+  /** Cursor of the next page, if more may follow. */
   next?: ExhaustedCursor | undefined;
 }
 
@@ -214,7 +214,7 @@ async function listExhausted(
   return { exhausted: [...exhausted, ...requests.exhausted], next: requests.next };
 }
 
-/** Looks for requests that are finished, and whose tries to say so are used up. */
+/** Finds requests whose `request.finished` is exhausted. */
 async function listExhaustedRequests(
   receiver: Receiver,
   { after, most }: { after: string | undefined; most: number },
@@ -235,7 +235,7 @@ async function listExhaustedRequests(
 
 function exhaustedOfCall(row: CallRow): Exhausted[] {
   const events = row.events.filter(({ exhausted }) => exhausted === true);
-  // The index lags behind its table: the events may have been replayed since.
+  // The index lags behind the table: the events may have been replayed meanwhile.
   if (events.length === 0) return [];
   const viewOf = (event: CallEvent) => triedView(eventIdOf(row, event), event.type, event);
   return [{ id: row.id, client: row.client, events: events.map(viewOf) }];

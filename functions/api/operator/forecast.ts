@@ -20,10 +20,10 @@ import { toIsoTime } from "../http/fields.ts";
 const bytesMax = 5 * 1024 * 1024;
 /** Maximum size of a plan, in bytes of its JSON. */
 const planBytesMax = 256 * 1024;
-/** Maximum errors of a plan that an answer names. */
+/** Maximum errors of a plan that an answer lists. */
 const planErrorsMax = 100;
 
-/** Stores and queues nothing, and asks no provider. */
+/** Writes nothing, queues nothing, and sends no request to providers. */
 const forecastRoute = declareRoute({
   operationId: "forecast",
   summary:
@@ -71,7 +71,7 @@ const forecastRoute = declareRoute({
 
 export const forecastRoutes = [forecastRoute];
 
-/** Reads the plan of a request; no plan if there is none. */
+/** Reads the plan in a request, if there is one. */
 function planIn(
   value: unknown,
   { log }: RouteDeps,

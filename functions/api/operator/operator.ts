@@ -8,10 +8,10 @@ import { serveConsole, serveOperatorDocument } from "../http/serve-files.ts";
 import { operatorRoutes } from "./routes.ts";
 
 /**
- * Creates the operator's console and API, below `/operator`: JSON, with tokens of its own. An operator sees a number and
- * a context only by revealing one call, which is recorded in the audit log, as is every change.
+ * Creates the operator's console and API, below `/operator`: JSON, with operators' tokens. An operator sees a number
+ * and a context only by revealing one call, which is recorded in the audit log, as is every change.
  *
- * @param deps undefined if the settings are wrong: then every operator is answered 503
+ * @param deps undefined if the settings are wrong. Then every operator is answered 503
  */
 export function createOperator(
   deps: ApiDeps | undefined,
@@ -24,7 +24,7 @@ export function createOperator(
   const operator = new Hono<ApiEnv>();
   operator.use(authenticate((token) => operatorOf(token, clock.now())));
   if (deps === undefined) {
-    // The settings have the time for which documents are kept, and the key of hashes.
+    // Without settings there is no retention and no HASH_KEY.
     const detail = "The service is not configured; its log says what is missing.";
     operator.all("*", (c) => answerProblem(c, 503, { detail }));
   } else {

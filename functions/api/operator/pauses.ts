@@ -14,10 +14,10 @@ import { removeDocuments } from "../actions/remove-documents.ts";
 import { agentId, anyName, hasExactlyOne, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
-/** Pauses, or breakers, of one page, and maximum pages of one answer. */
+/** Documents of one page, and maximum pages of one answer. */
 const pageDocuments = 500;
 const answerPages = 4;
-/** Tries to close a breaker that dialers change meanwhile. */
+/** Maximum tries to close a breaker that dialers change meanwhile. */
 const tries = 3;
 
 const pauseFields = {
@@ -96,8 +96,8 @@ const pause = declareRoute({
     const what = pausable(agent_id, account);
     await recordAction(c, { action: "pause", target: targetOf(what) }, deps);
     const order = { of: what, at: deps.clock.now(), by: c.get("caller").tokenId };
-    // A pause that stands already keeps its time and operator, but not its version: a removal of it whose answer was
-    // lost may be under way still.
+    // An existing pause keeps its time and operator but gets a fresh version, so that an earlier resume whose answer
+    // was lost cannot remove it.
     const change = (paused = order) => ({ value: paused, expiresAt: null });
     const { after } = await changeDocument({ name: pauseKeyOf(what), change }, deps);
     const { at, by } = after ?? order;
@@ -167,7 +167,7 @@ async function closeBreaker(
   }
   await recordAction(c, { action: "resume", target: `breaker ${key}` }, deps);
   const counters = [key, `${key} refusals`].map((one) => ({ kind: "failures", key: one }) as const);
-  // Dialers write both all the time: a breaker that was changed meanwhile is closed all the same.
+  // Dialers may change both at any time. The breaker is closed even so.
   for (let tried = 0; tried < tries; tried++) {
     if (await removeDocuments([breakerKey, ...counters], documents)) return { breaker: key };
   }

@@ -18,7 +18,7 @@ export function hoursText(hours: DialPlan["callingHours"][string], plan: DialPla
   return `${weekly} in the callee's zone${holidays}`;
 }
 
-/** Describes the caps of a rule, its own and those that its hours bring; undefined if there are none. */
+/** Describes the caps of a rule, including those of its hours' preset; undefined if there are none. */
 export function capsText(
   hours: DialPlan["callingHours"][string] | undefined,
   maxCalls: FrequencyCap | undefined,
@@ -37,7 +37,7 @@ function capText({ count, days }: FrequencyCap): string {
     : `${calls} in ${decimals.format(days)} days`;
 }
 
-/** Describes the hours of a week; days with the same hours stand together: `Mon–Fri 9:00–12:00 and 13:00–18:00, Sat 10:00–14:00`. */
+/** Describes the hours of a week, grouping days: `Mon–Fri 9:00–12:00 and 13:00–18:00, Sat 10:00–14:00`. */
 export function weeklyText(weekly: HoursRule["weekly"]): string {
   const hours = weekly.flatMap(partsOf);
   const texts = dayNames.map((_, day) =>
@@ -60,7 +60,7 @@ export function weeklyText(weekly: HoursRule["weekly"]): string {
     .replace(/^every day 0:00–24:00$/, "at any time");
 }
 
-/** Splits an interval at midnights, unless it ends within twelve hours of the first one, as a night does. */
+/** Splits an interval at midnights, unless it ends within twelve hours of the first one, like a night shift. */
 function partsOf({ start, end }: HoursRule["weekly"][number]): { start: number; end: number }[] {
   const midnight = (Math.floor(start / dayMs) + 1) * dayMs;
   if (end <= midnight || (end - midnight < dayMs / 2 && end - start < dayMs && end < weekMs)) {
@@ -75,7 +75,7 @@ function daysText(first: number, last: number): string {
   return first === last ? `${names[0]}` : names.join("–");
 }
 
-/** Describes a time of day in milliseconds from midnight; past 24:00 it is of the next day. */
+/** Describes a time of day, given in milliseconds from midnight. After 24:00 it is of the next day. */
 function clockText(ofDay: number): string {
   const minutes = Math.round(ofDay / minuteMs);
   const hour = minutes > 24 * 60 ? Math.floor(minutes / 60) - 24 : Math.floor(minutes / 60);
@@ -92,7 +92,7 @@ export function paceText(callsPerSecond: number | undefined, burst: number): str
   return burst === 1 ? rate : `${rate}, ${burst} at once after a pause`;
 }
 
-/** Describes the places that may be called. */
+/** Describes the permitted destinations. */
 export function destinationsText({ destinations: { allow, deny } }: DialPlan): string {
   const allowed = allow.includes("*") ? "everywhere" : allow.join(", ");
   return deny.length === 0 ? allowed : `${allowed}, but not ${deny.join(", ")}`;

@@ -15,7 +15,7 @@ import { time, toIsoTime, why } from "../http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
 import { countEqual } from "./request-progress.ts";
 
-/** Maximum requests under way that are counted. */
+/** Maximum counted requests under way. */
 const dialingMax = 1_000;
 
 const agentSchema = z.strictObject({
@@ -125,7 +125,7 @@ const showPlan = declareRoute({
 
 export const planRoutes = [showPlan];
 
-/** Returns the accounts that agents of the plan go through, by their own names. */
+/** Returns the accounts of the plan's agents, by `accountNameOf`. */
 function accountsIn({ agents }: DialPlan): { name: string; route: Route }[] {
   const byName = new Map(Object.values(agents).map((route) => [accountNameOf(route), route]));
   return [...byName].map(([name, route]) => ({ name, route }));

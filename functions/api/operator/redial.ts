@@ -14,8 +14,8 @@ const redialedSchema = z
 export type Redialed = z.infer<typeof redialedSchema>;
 
 /**
- * Has a new call made in place of a call. The row is written first, with the id of the new call. A repeated request
- * enqueues that same call again, which is dialed once.
+ * Replaces a call by a new one. The row is written first, with the id of the new call. A repeated request enqueues
+ * the same new call again, which is dialed once.
  */
 const redialCall = declareRoute({
   operationId: "redialCall",
@@ -39,7 +39,7 @@ const redialCall = declareRoute({
       const detail = "must be true: the call may have been placed, and would be made twice";
       return answerUnprocessable(c, [{ pointer: "/not_placed", detail }]);
     }
-    // The new call belongs to this request: whoever has the X-Request-Id of the 201 knows the id of its call.
+    // The new call belongs to this request, so the X-Request-Id of the 201 tells its id.
     const redialedAs = toCallId(c.get("requestId"), 0);
     const redialed =
       row.state === "REDIALED"
@@ -70,8 +70,8 @@ const redialCall = declareRoute({
 export const redialRoutes = [redialCall];
 
 /**
- * Returns the message of the call that a row was redialed as, always the same. After weeks the message is too old to be
- * dialed, though the ledger may have forgotten the call.
+ * Returns the message of the call that replaces a row's call, always the same. Weeks later the message is too old to
+ * be dialed, even if the ledger has purged the call.
  */
 function messageOf(row: CallRow): CallsMessage | undefined {
   const { id, state, redialedAs, request, ancestors, client, updatedAt } = row;

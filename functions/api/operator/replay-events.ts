@@ -18,10 +18,10 @@ import { scan } from "./calls.ts";
 import { callCursor } from "../http/cursors.ts";
 import { anyName, instant, nextCursor, toIsoTime } from "../http/fields.ts";
 
-/** Maximum calls of one answer, and calls that are written at once. */
+/** Maximum calls of one answer, and maximum calls of one write. */
 const answerCallsMax = 200;
 const callsAtOnce = 50;
-/** Maximum tries of a write where another writer changes a row meanwhile. */
+/** Maximum tries of a write if other writes come first. */
 const writesMax = 3;
 
 const filtersSchema = z
@@ -95,8 +95,7 @@ const replayEvents = declareRoute({
 export const replayRoutes = [replayEvents];
 
 /**
- * Has events of calls told again that were told, or whose tries are used up. Those that are still to be told stay as
- * they are.
+ * Makes delivered and exhausted events of calls pending again. Pending ones stay as they are.
  *
  * @returns the number of events
  * @throws ConflictError if other writes of a row came first each time
@@ -140,8 +139,8 @@ function changedEvents(row: CallRow, next: CallRow): number {
 }
 
 /**
- * Has requests finished again whose first call is among these: their documents are written as at first, and a sweep
- * carries them forward. A request that is not finished, or whose event is still to be told, stays as it is.
+ * Replays `request.finished` of the requests whose first call is among these: writes their initial documents, with
+ * which a sweep tracks them again. An unfinished request, or one whose event is pending, stays as it is.
  *
  * @returns the number of requests
  */
@@ -161,7 +160,7 @@ async function finishAgain(
   const read = await documents.read([...keys, ...deliveredKeys]);
   const changes = firsts.flatMap((row) => {
     const current = read.get("request", requestIdOf(row.id));
-    // The document of a request whose event was told is gone.
+    // A request whose event was delivered has no document.
     const isAgain = current === undefined ? isExhausted !== true : current.value.exhausted === true;
     const followed = followedRequest(row, plan, random.version());
     const next = { ...followed, value: { ...followed.value, replayedAt: clock.now() } };

@@ -6,12 +6,12 @@ import * as z from "../../../shared/lib/zod.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 
-/** Time up to now over which the rate of a request is measured. */
+/** The rate of a request is measured over this time up to now. */
 const rateMinutes = 15;
-/** Maximum agents and reasons that one answer names. */
+/** Maximum agents and reasons that one answer lists. */
 const namesMax = 20;
 
-/** A request as operators see it. Its counts are of `counted` calls: all of them, or some that lie evenly over the request. */
+/** A request as operators see it. Its counts are of `counted` calls: all, or a sample spread evenly over the request. */
 export const requestViewSchema = z
   .strictObject({
     id: z.string(),
@@ -50,13 +50,13 @@ export const requestViewSchema = z
   .check(z.meta({ id: "OperatorRequest", description: "A request and how far it is." }));
 export type RequestView = z.infer<typeof requestViewSchema>;
 
-/** Returns `most` indexes that lie evenly over a request, or all of its indexes if it has no more calls. */
+/** Returns `most` indexes spread evenly over a request, or all indexes if there are no more. */
 export function listFinishedIndexes(total: number, most: number): number[] {
   if (total <= most) return Array.from({ length: total }, (_, index) => index);
   return Array.from({ length: most }, (_, n) => Math.floor(((n + 0.5) * total) / most));
 }
 
-/** Returns the view of a request. `counted` is how many of its calls were asked for, and `rows` are those that have a row. */
+/** Returns the view of a request. `counted` is the number of calls that were read, and `rows` are those that exist. */
 export function toRequestView(
   one: CallRow,
   { rows, counted, now }: { rows: readonly CallRow[]; counted: number; now: number },
@@ -88,18 +88,18 @@ export function toRequestView(
   };
 }
 
-/** Returns the time at which a call came into the state that ended the service's part of it; undefined while it goes on. */
+/** Returns the time at which a call stopped being open; undefined while it is open. */
 function endedAt({ state, history, updatedAt }: CallRow): number | undefined {
   if (states[state].open) return undefined;
-  // A result, or an operator's decision, may have come later.
+  // Later steps may be a result or an operator's decision.
   const step = history.findLast((entry) => states[entry.state].open);
   const ended = step === undefined ? history[0] : history[history.indexOf(step) + 1];
   return ended?.at ?? updatedAt;
 }
 
 /**
- * Estimates when the last of `left` calls will have ended, in milliseconds since the epoch. Null if none is left, or if
- * none ended lately and none is due later.
+ * Estimates the time at which the last of `left` calls will have ended, in milliseconds since the epoch. Null if none
+ * is left, or if none has ended recently and none is due later.
  */
 export function estimateEnd(
   left: number,
@@ -120,7 +120,7 @@ export function countEqual<Value extends string>(
   return counts;
 }
 
-/** Returns equal reasons with their counts, the most frequent first, at most 20. */
+/** Counts the rows by reason, the most frequent first, at most 20 reasons. */
 export function countReasons(rows: readonly CallRow[]): { reason: string; count: number }[] {
   return Object.entries(countEqual(rows.map(({ reason }) => reason)))
     .map(([reason, count = 0]) => ({ reason, count }))

@@ -16,7 +16,7 @@ import {
 } from "./request-progress.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
-/** Maximum requests of one answer, and maximum calls of each that are looked at. */
+/** Maximum requests of one answer, and maximum calls of each that are read. */
 const listedMax = 50;
 const countedMax = 100;
 /** Rows of one page of the search for requests, and maximum pages of one answer. */
@@ -29,7 +29,10 @@ const requestsSchema = z.strictObject({
 });
 export type Requests = z.infer<typeof requestsSchema>;
 
-/** Rows of a request are neighbours in the order of ids: the search reads some, and goes on below the last one's request. */
+/**
+ * Rows of a request are neighbours in the order of ids. The search reads some rows, and goes on below the request of
+ * the last one.
+ */
 const listRequests = declareRoute({
   operationId: "listRequests",
   summary: `Requests and how far they are, newest first; counts are of ${countedMax} calls of each at most`,
@@ -106,7 +109,7 @@ function sampleOf(row: CallRow, most: number): string[] {
   return listFinishedIndexes(row.batchCalls, most).map((index) => toCallId(id, index));
 }
 
-/** Finds requests below an id, newest first: one row of each. More may follow below `next`. */
+/** Finds requests below an id, newest first, with one row of each. More may follow below `next`. */
 async function requestsBelow(
   cursor: string | undefined,
   { calls_min: callsMin, limit }: { calls_min: number; limit: number },
@@ -119,13 +122,13 @@ async function requestsBelow(
     for (const row of rows) {
       const id = requestIdOf(row.id);
       const first = toCallId(id, 0);
-      if (before !== undefined && first >= before) continue; // a call of the request before
+      if (before !== undefined && first >= before) continue; // a call of a request already found
       before = first;
       if (row.batchCalls >= callsMin) found.push(row);
       if (found.length === limit) return { found, next: before };
     }
     if (next === undefined) return { found };
-    // Rows that cannot be read may lie below the last one that can.
+    // Unreadable rows may follow the last readable one.
     if (before === undefined || next < before) before = next;
   }
   return { found, next: before };

@@ -37,7 +37,7 @@ const showRestore = declareRoute({
   },
 });
 
-/** Also declares a restore that no sweep has noticed, as one to less than a minute ago. */
+/** Also declares a restore that no sweep can notice, such as one to less than a minute ago. */
 const confirmRestore = declareRoute({
   operationId: "confirmRestore",
   summary: "Confirm that the ledger was restored, and to what time",

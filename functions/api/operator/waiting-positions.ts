@@ -6,7 +6,7 @@ import { endOfTime } from "../http/fields.ts";
 const backlogsAtOnce = 20;
 const backlogsMost = 1000;
 
-/** Finds waiting calls, up to `most` of a backlog, until there are so many or 1,000 backlogs are read. */
+/** Finds waiting calls, at most `most` of a backlog, until `most` are found or 1,000 backlogs are read. */
 export async function readWaitingPositions(
   ledger: CallLedger,
   documents: Documents,

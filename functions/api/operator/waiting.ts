@@ -3,7 +3,7 @@ import { declareRoute } from "../http/route.ts";
 import { listFinishedIndexes, countReasons } from "./request-progress.ts";
 import { readWaitingPositions } from "./waiting-positions.ts";
 
-/** Waiting calls of a backlog that are found, and maximum calls of all these whose reasons are read. */
+/** Maximum waiting calls that are found, and maximum calls whose reasons are read. */
 const foundMax = 500;
 const readMax = 100;
 
@@ -32,7 +32,7 @@ const countWaiting = declareRoute({
       (index) => positions[index]?.id ?? [],
     );
     const { rows } = await ledger.read(ids);
-    // A call may have gone on since it was found.
+    // A call may have left WAITING since it was found.
     const waiting = [...rows.values()].filter(({ state }) => state === "WAITING");
     return { found: positions.length, read: waiting.length, reasons: countReasons(waiting) };
   },

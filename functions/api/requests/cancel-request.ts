@@ -17,14 +17,15 @@ import { declareRoute } from "../http/route.ts";
 import { findRequest } from "./find-request.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Time for which the queue keeps a message: the calls of a request may have no row for so long. */
+/** Time for which the queue keeps a message. The calls of a request may have no rows for so long. */
 const queuedMsMax = 14 * dayMs;
-/** The highest index that a call's id has room for. */
+/** The highest index that a call's id can hold. */
 const indexMax = 99_999;
 
 /**
- * Cancels all that waits of a request, or of some of its calls. A request without rows may be on the queue: the
- * order stands, and ends its calls once they come, if they are the caller's. Another client's request is answered alike.
+ * Cancels the waiting calls of a request, or some of them. A request without rows may be on the queue: the order is
+ * kept, and ends its calls when they arrive, if they are the caller's. Another client's request is answered the same
+ * way.
  */
 export const cancelRequest = declareRoute({
   operationId: "cancelRequest",
@@ -90,7 +91,7 @@ export const cancelRequest = declareRoute({
   },
 });
 
-/** Reads the rows of a page of named calls, those of the highest indexes first. */
+/** Reads the rows of a page of named calls, highest indexes first. */
 async function readPage(
   requestId: string,
   { indexes, before }: { indexes: readonly number[]; before: string | undefined },

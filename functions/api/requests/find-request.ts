@@ -5,24 +5,21 @@ import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 
-/** Time after its acceptance in which a request without rows may still be on the queue, unless there is trouble. */
+/** Age up to which a request without rows is expected to be on the queue. */
 const youngMs = 15 * minuteMs;
 
 /** A client's request, as far as the ledger knows it. */
 export interface FoundRequest {
   id: string;
-  /**
-   * One of its rows, the newest. Undefined: no call of the request has a row yet, there is no such request, or it is
-   * another client's.
-   */
+  /** Its newest row. Undefined: no call has a row yet, or there is no such request, or it is another client's. */
   row: CallRow | undefined;
 }
 
 /**
- * Returns the request in the path, or a problem if it is unknown. Nobody can tell whose a request without rows is, so
- * another client's request is found like one without rows: no answer tells that the id is in use.
+ * Returns the request in the path, or a problem if it is unknown. Another client's request is treated like a request
+ * without rows, so that no answer reveals that the id is in use.
  *
- * @param unknownMsMax age up to which an id without rows may be a request's whose calls are still on the queue
+ * @param unknownMsMax age up to which the calls of an id without rows may be on the queue
  */
 export async function findRequest(
   c: Context<ApiEnv>,
@@ -30,7 +27,7 @@ export async function findRequest(
   unknownMsMax = youngMs,
 ): Promise<FoundRequest | Response> {
   const id = readRequestId(c.req.param("id") ?? "");
-  // A purge deletes the rows of a request one after another. It is unknown as a whole from before the first one on.
+  // A purge deletes the rows of a request one by one, so the request counts as unknown before the first is deleted.
   if (id === undefined || timeOfId(id) + retentionMs <= clock.now()) {
     return answerNoRequest(c, id, clock.now());
   }
@@ -47,7 +44,7 @@ export async function findRequest(
   return isUnknown ? answerNoRequest(c, id, clock.now()) : { id, row };
 }
 
-/** Returns 404, the same for an unknown request and for another client's, so that no id is told to be in use. */
+/** Returns 404, the same for an unknown request and for another client's, so that it reveals no id. */
 export function answerNoRequest(c: Context<ApiEnv>, id: string | undefined, now: number): Response {
   const isYoung = id !== undefined && isYoungerThan(youngMs, id, now);
   const headers: Record<string, string> = isYoung ? { "retry-after": "5" } : {};

@@ -10,7 +10,7 @@ import { addRoutes, type Route } from "../http/route.ts";
 import { cancelRequest } from "./cancel-request.ts";
 import { showRequest } from "./show-request.ts";
 
-/** A route of clients, and the right that it asks of a token. */
+/** A route of clients, and the right that it requires. */
 interface RequestRoute extends Route {
   right: ClientRight;
 }
@@ -22,9 +22,9 @@ export const requestRoutes: readonly RequestRoute[] = [
 ];
 
 /**
- * Creates what clients may ask about their requests, below `/v1/requests`.
+ * Creates the clients' routes about their requests, below `/v1/requests`.
  *
- * @param deps undefined if the settings are wrong: then every caller is answered 503
+ * @param deps undefined if the settings are wrong. Then every caller is answered 503
  */
 export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps): Hono<ApiEnv> {
   const { callerOf, clock, clientRights = [] } = others;

@@ -27,7 +27,7 @@ const clientCallSchema = z
   })
   .check(z.meta({ id: "RequestedCall" }));
 
-/** Loose like all of /v1: further fields may come. */
+/** Loose like all of /v1, as fields may be added. */
 const requestSchema = z.looseObject({
   id: z.string(),
   accepted_at: time,
