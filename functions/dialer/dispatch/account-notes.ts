@@ -3,37 +3,37 @@ import type { Served } from "../../../shared/policy/turns.ts";
 import type { InFlight, SentRow } from "./in-flight.ts";
 import type { AccountShare } from "./shares.ts";
 
-/** Clients of an account whose agents' turns outlive a dispatcher. */
+/** Maximum clients of an account whose agents' turns the next dispatcher gets. */
 const servedMax = 200;
-/** Dispatched rows that outlive it, of an account with a pace and of all. */
+/** Maximum dispatched rows that the next dispatcher gets, of an account with a pace and of all. */
 const sentOfAccountMax = 8;
 const sentMax = 200;
-/** Calls of an account whose queue lags that are dispatched at least. */
+/** Minimum calls in flight of an account whose queue lags. */
 const laggingMin = 5;
 
 type Notes = ValueOf<"dispatcher">["accounts"];
 type AccountEntry = Notes[string];
 
-/** The facts of each account that a dispatcher keeps between its looks, and hands on to the next one. */
+/** Facts of each account that a dispatcher keeps between looks and passes to the next dispatcher. */
 export interface AccountNotes {
   names(): Iterable<string>;
-  /** Calls that were completed in each of the last two looks. */
+  /** Calls completed by each of the last two looks. */
   completedOf(account: string): readonly number[];
   servedBefore(account: string): Served;
-  /** Maximum in flight of an account whose dispatches arrive late. */
+  /** Maximum calls in flight of an account whose dispatches arrive late. */
   lagMaxOf(account: string): number | undefined;
-  /** Calls that might be in flight at the last look at the account. */
+  /** Maximum calls in flight at the last look at the account. */
   mostOf(account: string): number;
   noteCompleted(account: string, seen: { completed: number; isLagging: boolean }): void;
   noteShare(account: string, share: AccountShare): void;
-  /** Forgets why accounts stood still at the last look. Those in `paused` have paused backlogs. */
+  /** Begins a look: forgets why calls of accounts did not go. Accounts in `paused` have paused backlogs. */
   beginLook(paused: ReadonlySet<string>): void;
-  /** The rows that the former dispatcher has handed out last. */
+  /** The rows that the last dispatcher dispatched last. */
   sentBefore(): SentRow[];
   /**
-   * Returns everything that the next dispatcher has to know.
+   * Returns everything that the next dispatcher gets.
    *
-   * @param paced accounts with a pace: the permits of their dispatched rows must not be given out twice
+   * @param paced accounts with a pace, whose dispatched rows must not be dispatched again for later permits
    */
   toDocument(inFlight: InFlight, paced: ReadonlySet<string>): Notes;
 }
@@ -93,7 +93,7 @@ export function createAccountNotes(former: Readonly<Notes>): AccountNotes {
   };
 }
 
-/** Returns what is known of accounts, with the rows that were dispatched last of each. */
+/** Returns the facts of accounts, with the last dispatched rows of each. */
 function withSentRows(
   entries: ReadonlyMap<string, AccountEntry>,
   sent: ReadonlyMap<string, readonly SentRow[]>,
@@ -110,8 +110,8 @@ function withSentRows(
 }
 
 /**
- * Returns the maximum in flight of an account whose queue lags: half as many as before, and twice as many once it does not,
- * until something else bounds it.
+ * Returns the maximum calls in flight of an account whose queue lags: half of the last maximum. Once the queue does
+ * not lag, the maximum doubles at each look until something else bounds it.
  *
  * @param most the maximum in flight at the last look
  */

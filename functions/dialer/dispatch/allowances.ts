@@ -12,16 +12,16 @@ import type { InFlight } from "./in-flight.ts";
 import type { Allowance } from "./shares.ts";
 import type { View } from "./view.ts";
 
-/** Calls of an account without a pace that may be in flight before it has shown how quick it is. */
+/** Maximum calls in flight of an account without a pace before its speed is known. */
 const firstAllowance = 25;
-/** Calls of a backlog in flight until its first answer. */
+/** Maximum calls in flight of a backlog without any answer. */
 const unreachableMax = 5;
-/** Time ahead for which the moments of a pace are given out: some looks, and a dispatch's way. */
+/** Time ahead for which permits of a pace are planned: some looks, and the delivery of a dispatch. */
 const paceAheadMs = 7_600;
-/** Round trips from the time of a claim until its permit shows in the pace. */
+/** Round trips from a claim until its permit shows in the pace. */
 const roundTripsToPermit = 2;
 
-/** The facts that an account's allowance depends on. */
+/** Facts that an account's allowance depends on. */
 interface AccountNow {
   breaker: BreakerDocument | undefined;
   pace: Pace | undefined;
@@ -30,11 +30,11 @@ interface AccountNow {
   /** Calls that were completed in each of the last two looks. */
   completed: readonly number[];
   inFlight: number;
-  /** The calls in flight whose permits do not show in the pace yet. */
+  /** Calls in flight whose permits do not show in the pace yet. */
   sent: number;
-  /** Maximum of an account whose queue lags. */
+  /** Maximum calls in flight of an account whose queue lags. */
   lagMax: number | undefined;
-  /** Live calls that it may have besides, where the plan limits them. */
+  /** Number of further live calls that the plan permits. Infinity without a limit. */
   linesFree: number;
 }
 
@@ -73,10 +73,10 @@ function allowAccount(
   return { count, most, why, permitTimes: permitTimes.slice(0, count) };
 }
 
-/** Maximum moments of a pace that are given out at once. */
+/** Maximum permits of a pace that one look plans. */
 const pacedMax = 10_000;
 
-/** The facts that a backlog's allowance depends on, besides its account's. */
+/** Facts that a backlog's allowance depends on, besides its account's. */
 export interface BacklogNow {
   of: BacklogOf;
   breaker: BreakerDocument | undefined;
@@ -98,11 +98,11 @@ export function allowBacklog(backlog: BacklogNow, now: number): number {
   return answers === null ? Math.max(0, unreachableMax - inFlight) : Infinity;
 }
 
-/** The allowances of one dispatcher's looks, by what it has read and counted. */
+/** The allowances of a dispatcher's looks, from its documents and counts. */
 export interface Allowances {
   ofAccount(account: string, route: Route): Allowance;
   ofBacklog(key: string): number;
-  /** Slow rows that may be dispatched: at most half of the connections are theirs, of all accounts together. */
+  /** Number of slow rows that may be dispatched. Slow rows of all accounts have at most half of the connections. */
   slowRoom(): { all: number; of(account: string): number };
 }
 
@@ -114,7 +114,7 @@ export function createAllowances(
   const { plan } = settings;
   const connections = concurrency * consumers;
 
-  /** Calls of an account that were claimed too lately for their permits to show in its pace as read. */
+  /** Calls of an account that were claimed too recently for their permits to show in its pace as read. */
   function withoutPermit(account: string, timeoutSeconds: number): number {
     const youngMs = roundTripsToPermit * knownRoundTripMs(memory);
     return inFlight.dialingOf(account, clock.now() + claimLifeMs(timeoutSeconds) - youngMs);

@@ -1,30 +1,30 @@
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 
-/** Time since its last use within which a backlog's head is read at each look: its rows may be on their way. */
+/** Time after a backlog's last use in which each look reads its head, as rows may be about to be written. */
 const usedMs = 30_000;
 
 type Backlog = StoredDocument<"backlog">;
 
-/** The rows of a backlog as they were seen last. */
+/** The head of a backlog as last read. */
 interface Head {
-  /** Version of the backlog's document then. */
+  /** Version of the backlog's document at that time. */
   version: string;
-  /** The first row that was not dispatched. Null: there is none. Undefined: it has to be read. */
+  /** The first undispatched row. Null: there is none. Undefined: it must be read. */
   next: DuePosition | null | undefined;
 }
 
-/** The heads of all backlogs, as far as one dispatcher has read them. */
+/** The heads of backlogs that one dispatcher has read. */
 export interface BacklogHeads {
-  /** True if the head of a backlog has to be read before it is known whether one of its rows is due. */
+  /** True if the head of a backlog must be read to know if one of its rows is due. */
   isUnknown(backlog: Backlog, now: number): boolean;
-  /** True if a row of the backlog that was not dispatched is due by then, or may be. */
+  /** True if an undispatched row of the backlog is due by then, or may be. */
   mayBeDue(backlog: Backlog, by: number): boolean;
-  /** Notes the first row that is left. Undefined: it has to be read. */
+  /** Records the first undispatched row. Undefined: it must be read. */
   see(backlog: Backlog, next: DuePosition | null | undefined): void;
-  /** Has these heads read again. */
+  /** Makes later looks read these heads again. */
   forget(keys: Iterable<string>): void;
-  /** Forgets those for which `isKept` does not hold. */
+  /** Forgets backlogs for which `isKept` returns false. */
   keep(isKept: (key: string) => boolean): void;
 }
 

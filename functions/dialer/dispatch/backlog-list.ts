@@ -1,25 +1,25 @@
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Documents of one page, and pages that one look reads. */
+/** Documents of one page, and maximum pages that one look reads. */
 export const pageDocuments = 5_000;
 const pagesPerLook = 2;
 
 type Backlog = StoredDocument<"backlog">;
 
-/** The documents of all backlogs, as far as one dispatcher has read them. */
+/** The documents of backlogs that one dispatcher has read. */
 export interface BacklogList {
-  /** Reads on, some pages at each look. Returns true at the end of a listing: backlogs that are gone are forgotten then. */
+  /** Reads the next pages of a listing. Returns true at its end, when removed backlogs are forgotten. */
   readOn(): Promise<boolean>;
   get(key: string): Backlog | undefined;
   all(): Iterable<Backlog>;
-  /** True in the midst of a listing: there may be backlogs that were never read. */
+  /** True during a listing. There may be backlogs that were never read. */
   isReading(): boolean;
 }
 
 export function createBacklogList({ documents }: Pick<DialerDeps, "documents">): BacklogList {
   let backlogs = new Map<string, Backlog>();
-  /** The backlogs of the listing that is under way, and where it goes on. */
+  /** The backlogs of the current listing, and its cursor. */
   let listing = new Map<string, Backlog>();
   let after: string | undefined;
   return {

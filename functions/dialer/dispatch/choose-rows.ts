@@ -9,23 +9,23 @@ import type { Waiting } from "./view.ts";
 /** Maximum passes in which one look finds rows. */
 const passesMax = 2;
 
-/** The rows that a look has chosen, and what it has learnt besides. */
+/** The rows that a look has chosen, and other findings. */
 export interface Chosen {
   rows: DispatchedRow[];
   /** Rows that must not be dialed now, with their backlogs. */
   closed: ReadonlyMap<string, string>;
-  /** True for accounts of which rows had to be left. */
+  /** True for accounts of which due rows were left. */
   busy: ReadonlyMap<string, boolean>;
-  /** Accounts of which rows had to be left as they have as many live calls as they may have. */
+  /** Accounts of which rows were left because they have as many live calls as they may have. */
   full: readonly string[];
 }
 
-/** Chosen where nothing may be dispatched. */
+/** Choice if nothing may be dispatched. */
 export const nothing: Chosen = { rows: [], closed: new Map(), busy: new Map(), full: [] };
 
 /**
- * Chooses the rows of some backlogs whose turn it is: as many as their accounts and they themselves are allowed. They count
- * as in flight from now on.
+ * Chooses rows of some backlogs in turns, up to the allowances of accounts and backlogs. They count as in flight from
+ * now on.
  *
  * @param decidesFirst true to leave out rows that must not be dialed now, by reading and deciding all of them
  */
@@ -58,7 +58,7 @@ export async function chooseRows(
       rows.push({ id: row.id, account, permitAt, isSlow: view.get(backlog)?.isSlow === true });
       inFlight.send({ ...row, account, backlog, at: now });
     }
-    dueRows.seeAgain(); // the first row that is left is another one now
+    dueRows.seeAgain(); // the first undispatched row has changed
   }
   const result = accountShares(shares, mayBeDue(clock.now()));
   for (const [account, share] of result) notes.noteShare(account, share);
@@ -67,7 +67,7 @@ export async function chooseRows(
   return { rows, closed, busy, full };
 }
 
-/** Returns backlogs whose heads have to be read besides, those that were used last first. */
+/** Returns backlogs whose heads must be read, too, the most recently used first. */
 function unknownHeads(
   backlogs: readonly Waiting[],
   {
@@ -83,8 +83,8 @@ function unknownHeads(
 }
 
 /**
- * Adds rows to be read of backlogs with rows at their heads that must not be dialed: those that this look has found, and
- * twice as many as the last one had, so that a zone that closes does not hold up the calls behind it.
+ * Adds rows to be read of backlogs with closed rows at their heads: those that this look has found, and twice as many
+ * as the last one had, so that calls to a zone that has closed do not block the calls behind them.
  */
 function withClosed(
   needs: ReadonlyMap<string, number>,
@@ -105,9 +105,9 @@ function withClosed(
 }
 
 /**
- * Decides rows that are due, but for those that this look has found closed already.
+ * Decides due rows, except those that this look has already found closed.
  *
- * @returns those that may be dialed now, and all that must not be, with their backlogs
+ * @returns the rows that may be dialed now, and all closed rows with their backlogs
  */
 async function decideDue(
   due: ReadonlyMap<string, readonly DuePosition[]>,

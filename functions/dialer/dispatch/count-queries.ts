@@ -1,6 +1,6 @@
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Wraps the ledger and the documents, and counts what is asked of them: a Worker may ask a thousand times. */
+/** Wraps the ledger and the documents, and counts their queries, of which a Worker may make a thousand. */
 export function countQueries(deps: DialerDeps): { deps: DialerDeps; queries(): number } {
   let count = 0;
   const counting = <Port extends object>(port: Port): Port =>

@@ -6,17 +6,17 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { decide, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import { writeDecided } from "../record/write-decisions.ts";
 
-/** Maximum rows that one look decides, and that it writes off. */
+/** Maximum rows that one look decides, and maximum closed rows that it writes. */
 export const decidedMax = 2_000;
 export const writtenOffMax = 500;
 
-/** A row that is due, with its backlog. */
+/** A due row, with its backlog. */
 export interface DueRow {
   id: string;
   of: BacklogOf;
 }
 
-/** Returns a call as far as its id and its backlog tell, by which its documents are found. */
+/** Returns a call with the fields that id and backlog determine, which are enough to find its documents. */
 function asCall({ id, of }: DueRow): Call {
   const request = { phone_number: "", agent_id: of.agentId };
   const { client } = of;
@@ -24,8 +24,8 @@ function asCall({ id, of }: DueRow): Call {
 }
 
 /**
- * Decides rows that are due, without their context: `open` may be dialed now; `closed` must not, and is to be written off.
- * A row that stands otherwise meanwhile, or cannot be read, is neither.
+ * Decides due rows, without their context: `open` rows may be dialed now, `closed` ones must not, and are to be
+ * written. A row that has changed meanwhile, or cannot be read, is neither.
  */
 export async function decideRows(
   due: readonly DueRow[],
@@ -35,7 +35,7 @@ export async function decideRows(
   const decided = { open: new Set<string>(), closed: new Set<string>() };
   const some = due.slice(0, decidedMax);
   if (some.length === 0) return decided;
-  // Their documents are read at the same time, by their ids alone: the dialer reads the do-not-call list.
+  // The documents are read at the same time, by the ids. The do-not-call list is left to the dialer.
   const [{ rows, unreadable }, read] = await Promise.all([
     ledger.readWithoutContext(some.map(({ id }) => id)),
     readControlDocuments(some.map(asCall), { numbers: false }, deps),
@@ -54,9 +54,10 @@ export async function decideRows(
 }
 
 /**
- * Writes WAITING rows as they are decided: closed, expired, cancelled, never to be called.
+ * Decides WAITING rows and writes those that must not be dialed now: outside their hours, expired, cancelled, on the
+ * do-not-call list.
  *
- * @param endsOnly true to decide rows that are not due as well, and to write only those that end
+ * @param endsOnly true to decide rows that are not due, too, and to write only those that end
  */
 export async function writeOff(
   ids: readonly string[],

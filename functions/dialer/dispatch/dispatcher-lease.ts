@@ -3,13 +3,13 @@ import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isBeating } from "../record/wake-dispatcher.ts";
 
-/** Tries to take over: the older dispatcher beats meanwhile. */
+/** Maximum tries to take over, as the earlier dispatcher may beat meanwhile. */
 const takeOverTries = 10;
 
-/** The one document by which dispatchers take turns, as its holder has written it last. */
+/** The dispatchers' document, as its holder last wrote it. */
 export type DispatcherLease = StoredDocument<"dispatcher">;
 
-/** Takes over from a dispatcher that does not beat or has run its time. Undefined: it goes on. */
+/** Takes over from a dispatcher that does not beat or has run its time. Undefined: the other dispatcher goes on. */
 export async function takeOver(deps: DialerDeps): Promise<DispatcherLease | undefined> {
   const { documents, clock, random, dispatcher } = deps;
   for (let tries = 0; tries < takeOverTries; tries++) {
@@ -27,7 +27,7 @@ export async function takeOver(deps: DialerDeps): Promise<DispatcherLease | unde
 }
 
 /**
- * Writes that the dispatcher is alive, and what has to outlive it.
+ * Writes that the dispatcher is alive, and the facts that the next one needs.
  *
  * @returns undefined if another one has taken over
  */
@@ -42,7 +42,7 @@ export async function beat(
   return isMine === true ? next : undefined;
 }
 
-/** Ends the lease: without a holder the next dispatcher need not wait for this one's last beat to grow old. */
+/** Ends the lease. Without a holder, the next dispatcher need not wait until the last beat is old. */
 export async function releaseDispatcher(
   lease: DispatcherLease,
   { accounts }: Pick<ValueOf<"dispatcher">, "accounts">,

@@ -6,22 +6,22 @@ import { beat, type DispatcherLease, releaseDispatcher, takeOver } from "./dispa
 import { choose, chooseQuick, isDue, isIdle, readAll, send, toAccounts } from "./look.ts";
 import { createLooks, type Looks } from "./looks.ts";
 
-/** Interval between looks, and the longest one where queries have to last. */
+/** Interval between looks, and its maximum when queries must be saved. */
 const lookEveryMs = 2_000;
 const lookEveryMsMax = 5_000;
-/** Interval of the looks at accounts that have completed half of what they were allowed. */
+/** Interval of quick looks, at accounts that have completed half of their allowance. */
 const quickLookMs = 250;
 /** Interval of beats while nothing is due. */
 const idleBeatMs = 5_000;
 /** Time before the end of the invocation at which the loop ends. */
 const endMarginMs = 10_000;
-/** Queries of one look and of one quick look, at most. */
+/** Maximum queries of a look, and of a quick look. */
 const lookQueries = 14;
 const quickLookQueries = 4;
 
 /**
- * Runs the one loop that decides whose turn it is: every two seconds it looks at what is due, decides it and hands it out
- * in turns. It ends at once if another dispatcher beats, and once another one has taken over. Overlap is harmless, as
+ * Runs the loop that decides whose turn it is: every two seconds it reads due rows, decides them, and dispatches them
+ * in turns. It ends at once if another dispatcher beats, and when another one has taken over. Overlap is harmless, as
  * dispatches are hints. Never throws.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
@@ -52,7 +52,7 @@ async function runLoop(
     try {
       await readAll(looks, deps);
       const chosen = await choose(looks, deps);
-      // The document tells the next dispatcher of the rows that were chosen.
+      // The document must have the chosen rows before they are sent, for the next dispatcher.
       const mustBeat = isDue(looks, clock.now()) || begunAt - lease.value.beatAt >= idleBeatMs;
       const [beaten] = await Promise.all([
         mustBeat ? beat(lease, { accounts: toAccounts(looks) }, deps) : lease,
@@ -80,10 +80,10 @@ async function runLoop(
 }
 
 /**
- * Ends a loop that has nothing to do: says so, and then looks once more, as a writer of rows that saw it beat has not
- * woken another one.
+ * Ends an idle loop: releases the lease, and then looks once more, as a writer of rows that saw this dispatcher beat
+ * has not woken another.
  *
- * @returns false if something has become due meanwhile
+ * @returns false if a row has become due meanwhile
  */
 async function endIdle(lease: DispatcherLease, looks: Looks, deps: DialerDeps): Promise<boolean> {
   await releaseDispatcher(lease, { accounts: toAccounts(looks) }, deps);
@@ -91,20 +91,20 @@ async function endIdle(lease: DispatcherLease, looks: Looks, deps: DialerDeps): 
   return isIdle(looks, deps.clock.now());
 }
 
-/** Returns the interval of looks by which the queries that are left last for the time that is left. */
+/** Returns the interval of looks with which the remaining queries last for the remaining time. */
 function lookMsFor(queriesLeft: number, msLeft: number): number {
   const looksLeft = Math.max(1, Math.floor(queriesLeft / lookQueries));
   return Math.min(lookEveryMsMax, Math.max(lookEveryMs, msLeft / looksLeft));
 }
 
-/** Looks again at accounts that have completed half of what they were allowed, until the next look. */
+/** Makes quick looks until the next look. */
 async function lookQuickly(
   looks: Looks,
   { until, queriesLeft }: { until: number; queriesLeft(): number },
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, dispatcher, log } = deps;
-  // The next looks need queries too.
+  // The next looks need queries, too.
   const reserved = dispatcher.queriesMax / 2;
   while (looks.quickAccounts.size > 0 && clock.now() + quickLookMs < until) {
     if (Number.isFinite(reserved) && queriesLeft() < reserved + quickLookQueries) return;

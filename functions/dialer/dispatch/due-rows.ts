@@ -4,24 +4,24 @@ import { createBacklogHeads } from "./backlog-heads.ts";
 import type { BacklogPage, InFlight } from "./in-flight.ts";
 import { readPages } from "./read-pages.ts";
 
-/** Maximum calls under way that are counted. */
+/** Maximum counted calls under way. */
 const dialingMax = 5_000;
-/** Rows of a backlog that are read beyond those dispatched, for the next turns. */
+/** Rows of a backlog that are read in addition to dispatched ones. */
 const aheadRows = 5;
 type Backlog = StoredDocument<"backlog">;
 
-/** The beginnings of backlogs, as far as one dispatcher has read them. */
+/** The first rows of backlogs that one dispatcher has read. */
 export interface DueRows {
-  /** Reads the calls under way, and the backlogs in which dispatched rows stood, to see which of them still do. */
+  /** Reads the calls under way, and the backlogs with dispatched rows, to see which of these still wait. */
   readInFlight(): Promise<void>;
   /**
-   * Reads the same, unless the first rows of all these backlogs are dispatched ones that still stand.
+   * Reads the same, unless the first rows of all these backlogs are dispatched and still wait.
    *
    * @returns false if nothing was read
    */
   readInFlightOf(keys: readonly string[]): Promise<boolean>;
   /**
-   * Reads rows that are due and were not dispatched: as many of each backlog as it needs; and the heads of `unknown`.
+   * Reads due, undispatched rows, as many of each backlog as needed, and the heads of `unknown`.
    *
    * @param needs the number of rows, by backlog
    */
@@ -30,24 +30,24 @@ export interface DueRows {
     unknown: readonly string[],
     now: number,
   ): Promise<Map<string, DuePosition[]>>;
-  /** Looks at what was read again, after some of it was dispatched. */
+  /** Updates heads from the rows already read, after some were dispatched. */
   seeAgain(): void;
-  /** Has these heads read again. */
+  /** Makes later looks read these heads again. */
   forget(keys: Iterable<string>): void;
-  /** Forgets the heads of backlogs whose documents are gone. */
+  /** Forgets the heads of removed backlogs. */
   forgetGone(): void;
-  /** True if a row of the backlog that was not dispatched is due by then, or may be. */
+  /** True if an undispatched row of the backlog is due by then, or may be. */
   mayBeDue(backlog: Backlog, by: number): boolean;
-  /** True if the head has to be read before that is known. */
+  /** True if the head must be read to know that. */
   isUnknown(backlog: Backlog, now: number): boolean;
 }
 
-/** The facts that backlogs are read by. */
+/** Dependencies of reading backlogs. */
 interface Known {
   inFlight: InFlight;
-  /** Returns a backlog's document; a backlog without one is not looked at. */
+  /** Returns a backlog's document. Backlogs without one are not read. */
   documentOf(key: string): Backlog | undefined;
-  /** True for a call under way whose request must have ended. */
+  /** True if the request of a call under way must have ended. */
   isOver?(call: DialingCall): boolean;
 }
 
@@ -56,7 +56,7 @@ export function createDueRows(
   { ledger, clock }: { ledger: Pick<CallLedger, "due" | "dialing">; clock: { now(): number } },
 ): DueRows {
   const heads = createBacklogHeads();
-  /** The backlogs as this look has read them. */
+  /** The backlogs as read by this look. */
   let pages: ReadonlyMap<string, BacklogPage> = new Map();
   const isFree = ({ id }: DuePosition) => !inFlight.isSent(id);
 

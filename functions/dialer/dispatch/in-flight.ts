@@ -6,23 +6,26 @@ import {
 } from "../../../shared/ports/ledger.ts";
 import { addTo, createIndexedRows, type IndexedRows } from "./indexed-rows.ts";
 
-/** A row that was dispatched and still stands WAITING. */
+/** A dispatched row that is still WAITING. */
 export interface SentRow extends DuePosition {
   account: string;
   backlog: string;
-  /** Time at which it was dispatched. */
+  /** Time of the dispatch. */
   at: number;
 }
 
-/** A page of a backlog's rows from its beginning. `isCut`: more follow. */
+/** The first rows of a backlog. `isCut`: more follow. */
 export interface BacklogPage {
   rows: readonly DuePosition[];
   isCut: boolean;
 }
 
-/** Time after which a dispatched row that still stands is dispatched again: its dispatch is lost, or the queue lags. */
+/** Time after which a dispatched row that still waits is dispatched again, as the dispatch is lost or the queue lags. */
 const sentMsMax = 10_000;
-/** Time after which rows count as left by their delivery, if others of their message were, or a breaker has opened. */
+/**
+ * Time after which rows count as left by their delivery, if it has handled others of their message, or if a breaker
+ * has opened.
+ */
 const leftMs = 1_000;
 
 /** Counts of calls by name. */
@@ -31,43 +34,46 @@ type Counts = ReadonlyMap<string, number>;
 /** The calls in flight: dispatched and still WAITING, or DIALING. */
 export interface InFlight {
   /**
-   * Takes over the calls under way as they are now. What has left counts as completed.
+   * Records the calls under way. Calls that have left count as completed.
    *
-   * @param isOver true for a call whose request must have ended: its dialer has died, and it is in flight no more
+   * @param isOver true for a call whose request must have ended, as its dialer has died. Such a call is not in flight
    */
   seeDialing(calls: readonly DialingCall[], isOver?: (call: DialingCall) => boolean): void;
-  /** Takes over a page of a backlog: dispatched rows that it no longer has are completed or under way. */
+  /** Records the first rows of a backlog. Dispatched rows that are missing are completed or under way. */
   seeBacklog(backlog: string, page: BacklogPage, now: number): void;
   send(row: SentRow): void;
-  /** Notes that rows travel in one message. */
+  /** Records that rows were sent in one message. */
   sendTogether(ids: readonly string[]): void;
-  /** Forgets rows that the queue has not taken. Returns their backlogs. */
+  /** Forgets rows that the queue did not take. Returns their backlogs. */
   forget(ids: readonly string[]): string[];
   /**
-   * Forgets rows that their delivery has left as they are. Returns their backlogs.
+   * Forgets rows that their delivery has left unchanged. Returns their backlogs.
    *
-   * @param refusesUntil time before which an open breaker has refused what was dispatched; 0: none is open
+   * @param refusesUntil time until which an open breaker refuses a row; 0: none is open
    */
   forgetLeft(refusesUntil: (row: SentRow) => number, now: number): string[];
   isSent(id: string): boolean;
-  /** Backlogs with dispatched rows that still stand, and how many. */
+  /** Number of dispatched rows that still wait, by backlog. */
   sentIn(): Counts;
-  /** Dispatched rows of an account that still stand. */
+  /** Number of dispatched rows of an account that still wait. */
   sentOf(account: string): number;
-  /** The dispatched rows that still stand, those dispatched last at the end. */
+  /** The dispatched rows that still wait, in the order of dispatch. */
   rows(): Iterable<SentRow>;
-  /** Calls of an account under way whose claims lapse after `lapseAt`: the young ones. */
+  /** Number of calls of an account under way whose claims lapse after `lapseAt`, which are the recent ones. */
   dialingOf(account: string, lapseAt: number): number;
-  /** All calls in flight. */
+  /** Number of calls in flight of an account. */
   countOf(account: string): number;
-  /** Calls in flight that are not among `known`. */
+  /** Number of calls in flight of an account that are not in `known`. */
   countOthers(account: string, known: ReadonlySet<string>): number;
   countIn(backlog: string): number;
-  /** Returns what an account has completed since the last time, and whether its dispatches arrive late. */
+  /**
+   * Returns the number of calls that an account has completed since the last call of this, and if its dispatches
+   * arrive late.
+   */
   takeCompleted(account: string): { completed: number; isLagging: boolean };
 }
 
-/** A message of dispatches that the queue has taken. `isBegun`: a delivery has handled rows of it. */
+/** A dispatch that the queue has taken. `isBegun`: a delivery has handled some of its rows. */
 interface SentMessage {
   isBegun: boolean;
 }
@@ -140,7 +146,7 @@ export function createInFlight(): InFlight {
   };
 }
 
-/** Counts what accounts have completed, and notes whose dispatches arrive late, until it is asked for. */
+/** Counts completed calls and late dispatches by account. */
 function createCompletions() {
   const completed = new Map<string, number>();
   const lagging = new Set<string>();
@@ -157,10 +163,10 @@ function createCompletions() {
 }
 
 /**
- * True if a dispatched row has left its backlog, or comes back to it later. One that the page may just not have reached
- * still stands.
+ * True if a dispatched row has left its backlog, or has a later due time. A row after the end of the page counts as
+ * waiting.
  *
- * @param dueAt its due time on the page; undefined: it is not there
+ * @param dueAt the row's due time on the page; undefined if it is not there
  */
 function hasLeft(
   row: SentRow,
@@ -173,7 +179,7 @@ function hasLeft(
 }
 
 /**
- * Returns the ids of rows that their delivery has left as they are: it has handled others of their message, and none is
+ * Returns the ids of rows that their delivery has left unchanged: it has handled others of their message, and none is
  * under way any more, or a breaker refuses them.
  */
 function listLeft(

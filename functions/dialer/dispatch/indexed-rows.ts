@@ -3,11 +3,11 @@ interface Indexed {
   backlog: string;
 }
 
-/** Rows by id, with their number by account and by backlog. */
+/** Rows by id, with their numbers by account and by backlog. */
 export interface IndexedRows<Row extends Indexed> {
-  /** Rows by id, those that were put last at the end. */
+  /** Rows by id, in the order of `put`. */
   byId: ReadonlyMap<string, Row>;
-  /** Number of rows by backlog; one without rows is absent. */
+  /** Number of rows by backlog. Backlogs without rows are absent. */
   byBacklog: ReadonlyMap<string, number>;
   countOf(account: string): number;
   countIn(backlog: string): number;
@@ -44,7 +44,7 @@ export function createIndexedRows<Row extends Indexed>(): IndexedRows<Row> {
   };
 }
 
-/** Adds to the count of a name. One that comes to zero is removed. */
+/** Adds to the count of a name. A count of zero is removed. */
 export function addTo(counts: Map<string, number>, name: string, by: number): void {
   const count = (counts.get(name) ?? 0) + by;
   if (count === 0) counts.delete(name);

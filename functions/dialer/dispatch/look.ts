@@ -14,7 +14,7 @@ const roundTripsToRequest = 5;
 /** Maximum backlogs of one quick look. */
 const quickMax = 200;
 
-/** Reads everything that decides about turns, in one round trip. */
+/** Reads everything that turns depend on, in one round trip. */
 export async function readAll(looks: Looks, deps: DialerDeps): Promise<void> {
   const { view, dueRows } = looks;
   const [isListed] = await Promise.all([view.read(), dueRows.readInFlight()]);
@@ -22,12 +22,12 @@ export async function readAll(looks: Looks, deps: DialerDeps): Promise<void> {
   forgetLeft(looks, deps);
 }
 
-/** Forgets rows that their deliveries have left as they are: nothing is in flight of them. */
+/** Forgets rows that their deliveries have left unchanged, as they are not in flight. */
 function forgetLeft({ view, dueRows, inFlight }: Looks, { clock }: DialerDeps): void {
   dueRows.forget(inFlight.forgetLeft((row) => view.refusesUntil(row.backlog), clock.now()));
 }
 
-/** Chooses the rows whose turn it is, as it was read. They count as dispatched from now on. */
+/** Chooses the rows whose turn it is. They count as dispatched from now on. */
 export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, notes } = looks;
   looks.quickAccounts = new Set();
@@ -42,8 +42,8 @@ export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
 }
 
 /**
- * Chooses rows of accounts that have completed half of what they were allowed: their deliveries would stand idle if it
- * waited for all. It reads what is in flight of them alone, and goes by the documents of the last look.
+ * Chooses rows of accounts that have completed half of their allowance, whose deliveries would otherwise be idle
+ * until the next look. It reads only the calls in flight of these accounts, and uses the documents of the last look.
  */
 export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, inFlight, dueRows, notes, quickAccounts } = looks;
@@ -61,7 +61,7 @@ export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chose
   return chosen;
 }
 
-/** Dispatches the chosen rows, and writes off those that must not be dialed. */
+/** Dispatches the chosen rows, and writes the closed ones. */
 export async function send(
   { rows, closed, busy, full }: Chosen,
   looks: Looks,
@@ -94,18 +94,18 @@ export function isIdle({ view, inFlight, dueRows }: Looks, now: number): boolean
   return !view.allowed().some((one) => dueRows.mayBeDue(one.backlog, by) && !isBlocked(one, by));
 }
 
-/** Returns the facts of each account that outlive this dispatcher. */
+/** Returns the facts of each account for the next dispatcher. */
 export function toAccounts({ view, notes, inFlight }: Looks): ValueOf<"dispatcher">["accounts"] {
   const paced = [...view.all()].flatMap((one) => (view.hasPace(one) ? one.account : []));
   return notes.toDocument(inFlight, new Set(paced));
 }
 
-/** Notes what these accounts have completed since they were dispatched to last, and whether their queue lags. */
+/** Records what these accounts have completed since the last look at them, and if their queue lags. */
 function noteCompleted(accounts: Iterable<string>, { notes, inFlight }: Looks): void {
   for (const account of accounts) notes.noteCompleted(account, inFlight.takeCompleted(account));
 }
 
-/** Returns the accounts without a pace that may complete their allowance before the next look, with rows left. */
+/** Returns the accounts without a pace that have rows left and may complete their allowance before the next look. */
 function quickAmong(
   backlogs: readonly Waiting[],
   { view, dueRows }: Looks,
@@ -115,20 +115,20 @@ function quickAmong(
   return new Set(
     backlogs.flatMap((one) => {
       if (one.isSlow || one.accountBreaker !== undefined || view.hasPace(one)) return [];
-      if (view.hasLimit(one)) return []; // its live calls are those of the last look
+      if (view.hasLimit(one)) return []; // its live calls are only known from the last look
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),
   );
 }
 
-/** True if a breaker lets nothing of a backlog through by then. */
+/** True if breakers keep all calls of a backlog waiting until then. */
 function isBlocked({ breaker, accountBreaker }: Waiting, by: number): boolean {
   return [breaker, accountBreaker].some(
     (one) => one?.value.state === "open" && one.value.probeAt > by,
   );
 }
 
-/** Has the results of live calls asked for where calls wait for the end of others. */
+/** Has live calls polled if other calls wait for them to end. */
 async function pollFull(
   full: readonly string[],
   { view, polledAt }: Looks,
@@ -145,7 +145,7 @@ async function pollFull(
   await sendPollsOfLive(accounts, deps);
 }
 
-/** Writes which accounts are busy, where it has changed. */
+/** Writes changes of `busy`. */
 async function writeBusy(
   busy: ReadonlyMap<string, boolean>,
   { view }: Looks,
@@ -158,5 +158,5 @@ async function writeBusy(
     const next = { kind: "account" as const, key, version: random.version(), value };
     return [{ next: { ...next, expiresAt: null }, seen: current?.version ?? null }];
   });
-  if (changes.length > 0) await documents.write(changes); // dropped on a conflict: the next look writes it again
+  if (changes.length > 0) await documents.write(changes); // dropped on a conflict, as the next look writes it again
 }

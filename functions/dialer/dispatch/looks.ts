@@ -13,21 +13,21 @@ import { createView, type View } from "./view.ts";
 
 /** State that one dispatcher keeps between its looks. */
 export interface Looks {
-  /** Backlogs and the documents that bear on them. */
+  /** Backlogs and the documents that control them. */
   view: View;
   inFlight: InFlight;
   notes: AccountNotes;
   dueRows: DueRows;
   allowances: Allowances;
-  /** Number of rows at the heads of backlogs that could not be dialed, at the last look. */
+  /** Number of closed rows at the heads of backlogs, at the last look. */
   closedAhead: ReadonlyMap<string, number>;
-  /** Times at which live calls were polled last, of accounts that had as many as they may have. */
+  /** Times of the last polls of live calls, by account. */
   polledAt: Map<string, number>;
-  /** Accounts that may complete half of what they were allowed before the next look, and have rows left. */
+  /** Accounts for quick looks: they have rows left and may complete half of their allowance before the next look. */
   quickAccounts: ReadonlySet<string>;
 }
 
-/** @param former the facts of each account that the former dispatcher has left */
+/** @param former the facts of each account from the last dispatcher */
 export function createLooks(
   former: Readonly<ValueOf<"dispatcher">["accounts"]>,
   deps: DialerDeps,
@@ -52,9 +52,9 @@ export function createLooks(
 }
 
 /**
- * Returns the latest time at which the request of a call under way has ended. A dialer that died leaves its claim until it
- * lapses and a sweep sees it, which is minutes: as many of these as an account is allowed would stop all its calls. Where
- * answers are quick, a request is given up as soon as it would count as slow.
+ * Returns the latest time at which the request of a call under way has ended. The claim of a dead dialer stays for
+ * minutes, until it lapses and a sweep expires it. If such claims counted as in flight, as many as the account's
+ * allowance would stop all its calls. If answers are quick, requests stop counting once they would be slow.
  */
 function requestEndsAt(call: DialingCall, view: View, { settings }: DialerDeps): number {
   const one = view.get(backlogOf(call));

@@ -1,15 +1,15 @@
 import { type CallLedger, comparePositions } from "../../../shared/ports/ledger.ts";
 import type { BacklogPage } from "./in-flight.ts";
 
-/** Maximum rows of one page, and rows of a backlog up to which many backlogs are read together. */
+/** Maximum rows of one query, and maximum rows of a backlog that is read together with many others. */
 const pageRowsMax = 2_000;
 const fewRows = 4;
 /** A time after every due time. */
 const endOfTime = Number.MAX_SAFE_INTEGER;
 
 /**
- * Reads the beginnings of backlogs, as many rows of each as it needs: those that need few in one query, and the others
- * in another.
+ * Reads the first rows of backlogs, as many of each as needed: backlogs that need few in one query, the others in
+ * another.
  *
  * @param needs rows to read, by the backlog's key
  */
@@ -24,7 +24,7 @@ export async function readPages(
   const pages = await Promise.all(
     groups.map(async (group): Promise<[string, BacklogPage][]> => {
       const most = Math.max(...group.map(([, count]) => count));
-      // One more row tells whether any is left.
+      // One more row shows if any is left.
       const each = Math.max(2, Math.min(most + 1, Math.floor(pageRowsMax / group.length)));
       const backlogs = group.map(([key]) => ({ key }));
       const found = await ledger.due({ backlogs, until: endOfTime, each });

@@ -3,18 +3,18 @@ import { delaySecondsMax } from "../../../shared/ports/queue.ts";
 import { type Message, dispatchRowsMax } from "../../../shared/ports/call-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** A row to be dispatched for an account. `moment`: the time of its request where the account has a pace. */
+/** A row to be dispatched for an account. `permitAt`: time of its request, if the account has a pace. */
 export interface DispatchedRow {
   id: string;
   account: string;
   permitAt?: number | undefined;
-  /** True if it may hold its delivery for long: such rows travel in messages of their own. */
+  /** True if the row may occupy its delivery for long. Slow rows share no message with others. */
   isSlow: boolean;
 }
 
-/** Time from the delivery of a dispatch to the request of its first row, besides the round trips. */
+/** Time from the delivery of a dispatch to its first request, besides the round trips. */
 const aheadMs = 1_000;
-/** A delivery's requests at once that the rows of a quick account make together. */
+/** Maximum rows of a quick account per message, as a multiple of a delivery's concurrent requests. */
 const quickFactor = 4;
 
 interface Dispatch {
@@ -23,8 +23,8 @@ interface Dispatch {
 }
 
 /**
- * Sends rows in the order of their turns. Rows with a pace travel second by second, some round trips before the first
- * of them. Lost dispatches cost only time, as their rows are dispatched again.
+ * Sends rows in the order of their turns. Rows with a pace are sent in messages of a second each, delayed until some
+ * round trips before its first permit. Lost dispatches cost only time, as their rows are dispatched again.
  *
  * @param leadMs time from a delivery to its first request, in milliseconds
  * @returns the ids of the rows of each message that the queue has acknowledged

@@ -6,21 +6,21 @@ import type { StandsBy } from "../../../shared/calls/stands-by.ts";
 /** The number of calls that may be dispatched now. */
 export interface Allowance {
   count: number;
-  /** The number that it would be with nothing in flight. */
+  /** The number with nothing in flight. */
   most: number;
   why: StandsBy | null;
-  /** With a pace: the times of these calls' requests, in milliseconds since the epoch. */
+  /** Times of these calls' requests, in milliseconds since the epoch, if the account has a pace. */
   permitTimes?: readonly number[];
 }
 
-/** A backlog that may be served, with the account that today's plan sends its calls to. */
+/** A backlog that may be served, with its account by today's plan. */
 export interface Servable {
   key: string;
   account: string;
   route: Route;
 }
 
-/** A row whose turn it is. `permitAt`: the time of its request where the account has a pace. */
+/** A row whose turn it is. `permitAt`: time of its request, if the account has a pace. */
 export interface Turn {
   row: DuePosition;
   backlog: string;
@@ -28,13 +28,13 @@ export interface Turn {
   permitAt: number | undefined;
 }
 
-/** The facts that the shares of one look depend on. */
+/** Facts that the shares of one look depend on. */
 export interface Shareable {
   allowAccount(account: string, route: Route): Allowance;
   allowBacklog(key: string): number;
   isSlow(key: string): boolean;
   servedBefore(account: string): Served;
-  /** Slow rows that may be dispatched: of all accounts, and of one. */
+  /** Numbers of slow rows that may be dispatched, of all accounts and of one. */
   slowRoom: { all: number; of(account: string): number };
 }
 
@@ -43,7 +43,7 @@ export interface AccountShare {
   allowance: number;
   most: number;
   served: Served;
-  /** True if rows that might go had to be left. */
+  /** True if due rows were left that may go. */
   isBusy: boolean;
   why: StandsBy | null;
 }
@@ -55,22 +55,22 @@ interface Account {
   slowLeft: number;
 }
 
-/** The allowances of one look, as far as they are used up. */
+/** The remaining allowances of one look. */
 export interface Shares {
   facts: Shareable;
   accounts: Map<string, Account>;
-  /** Rows that backlogs are still allowed by themselves, of those that were served. */
+  /** Remaining allowances of the backlogs that were served. */
   backlogLeft: Map<string, number>;
   /** Slow rows that may still be dispatched. */
   slowLeft: number;
 }
 
-/** Begins to share the allowances of one look among backlogs, in turns. */
+/** Creates the shares of one look. */
 export function createShares(facts: Shareable): Shares {
   return { facts, accounts: new Map(), backlogLeft: new Map(), slowLeft: facts.slowRoom.all };
 }
 
-/** Returns how many rows of each backlog have to be read for the turns that are left. */
+/** Returns how many rows of each backlog must be read for the remaining turns. */
 export function countNeeds(shares: Shares, candidates: readonly Servable[]): Map<string, number> {
   const needs = new Map<string, number>();
   for (const [account, own] of byAccount(shares, candidates)) {
@@ -86,7 +86,7 @@ export function countNeeds(shares: Shares, candidates: readonly Servable[]): Map
       backlogs.push(turn.item);
       chosen.set(turn.client, backlogs);
     }
-    // The turns go over clients first, so each client needs as many rows as the next, whatever agents it has.
+    // Turns go over clients first, so each client needs the same number of rows, however many agents it has.
     for (const backlogs of chosen.values()) {
       const each = Math.ceil(left / chosen.size / backlogs.length);
       for (const one of backlogs) needs.set(one.key, Math.min(each, leftIn(shares, one)));
@@ -95,7 +95,7 @@ export function countNeeds(shares: Shares, candidates: readonly Servable[]): Map
   return needs;
 }
 
-/** Serves rows in turns, as far as the allowances go. */
+/** Serves rows in turns, up to the allowances. */
 export function serveTurns(
   shares: Shares,
   backlogs: readonly Servable[],
@@ -126,7 +126,7 @@ export function serveTurns(
 /**
  * Returns the state of each account after the turns.
  *
- * @param left backlogs with rows that are due and had to be left
+ * @param left backlogs of which due rows were left
  */
 export function accountShares(
   shares: Shares,
@@ -155,7 +155,7 @@ function byAccount(shares: Shares, backlogs: readonly Servable[]): [Account, Ser
   );
 }
 
-/** Returns the account of a backlog, with its allowance as it is when the look first comes to it. */
+/** Returns the account of a backlog, with its allowance as of its first use in this look. */
 function accountIn({ facts, accounts }: Shares, { account, route }: Servable): Account {
   const known = accounts.get(account);
   if (known !== undefined) return known;
@@ -173,7 +173,7 @@ function leftOf({ allowance, taken }: Account): number {
   return allowance.count - taken;
 }
 
-/** Returns how many rows of a backlog may still be dispatched, but for its account's allowance. */
+/** Returns how many rows of a backlog may still be dispatched by its allowance, regardless of its account's. */
 function leftIn(shares: Shares, one: Servable): number {
   const { facts, backlogLeft, slowLeft } = shares;
   const left = backlogLeft.get(one.key) ?? facts.allowBacklog(one.key);

@@ -22,7 +22,7 @@ import type { Servable } from "./shares.ts";
 
 type Backlog = StoredDocument<"backlog">;
 
-/** A backlog as a look sees it, with everything that bears on it. */
+/** A backlog with everything that controls it. */
 export interface Waiting extends Servable {
   backlog: Backlog;
   breaker: BreakerDocument | undefined;
@@ -31,41 +31,41 @@ export interface Waiting extends Servable {
   isSlow: boolean;
 }
 
-/** The documents that decide about turns, as one dispatcher has read them last. */
+/** The documents that turns depend on, as one dispatcher last read them. */
 export interface View {
-  /** Reads all of them, in one round trip. Returns true if backlogs that are gone were forgotten. */
+  /** Reads all of them, in one round trip. Returns true if removed backlogs were forgotten. */
   read(): Promise<boolean>;
-  /** A backlog's document; undefined: there is none. */
+  /** Returns a backlog's document, if there is one. */
   documentOf(key: string): Backlog | undefined;
-  /** A backlog whose agent has a route. */
+  /** Returns a backlog, if its agent has a route. */
   get(key: string): Waiting | undefined;
   all(): Iterable<Waiting>;
-  /** The backlogs that no operator has paused. */
+  /** Returns the backlogs that no operator has paused. */
   allowed(): Waiting[];
   pausedAccounts(): Set<string>;
   breakerOf(account: string): BreakerDocument | undefined;
-  /** The next probe of an open breaker of a backlog or of its account; 0: none is open. */
+  /** Returns the time of the next probe of an open breaker of a backlog or of its account; 0 if none is open. */
   refusesUntil(backlog: string): number;
   accountDocument(account: string): StoredDocument<"account"> | undefined;
-  /** The theoretical arrival time of an account's pace, see rate.ts. */
+  /** Returns the theoretical arrival time of an account's pace (rate.ts), in microseconds. */
   arrivalUsOf(account: string): number;
-  /** The live calls of an account that may have `limit` at once, as read. */
+  /** Returns the live calls of an account whose maximum is `limit`, as read. */
   liveIn(account: string, limit: number): ReadonlySet<string>;
   hasPace(one: Waiting): boolean;
   /** True if the plan limits the account's live calls. */
   hasLimit(one: Waiting): boolean;
-  /** True while nothing may be dispatched: after a restore, or while a restore would not be noticed. */
+  /** True while nothing may be dispatched: after a restore, or while a restore could go unnoticed. */
   isSuspended(): boolean;
-  /** True in the midst of a listing: there may be backlogs that were never read. */
+  /** True during a listing. There may be backlogs that were never read. */
   isReading(): boolean;
 }
 
-/** The documents besides those of backlogs. */
+/** Documents other than backlogs. */
 interface Controls {
   breakers: ReadonlyMap<string, BreakerDocument>;
   /** Keys of the pauses. */
   pauses: ReadonlySet<string>;
-  /** Documents of accounts and paces, and the sweep's. */
+  /** Documents of accounts, paces and the sweep. */
   state: ControlDocuments;
 }
 
@@ -139,14 +139,14 @@ async function readControls(deps: DialerDeps): Promise<Controls> {
   };
 }
 
-/** Puts together what bears on each backlog whose agent has a route. */
+/** Combines what controls each backlog whose agent has a route. */
 function toWaiting(
   backlogs: Iterable<Backlog>,
   { breakers, pauses, state }: Controls,
   plan: DialPlan,
 ): Map<string, Waiting> {
   const waiting = new Map<string, Waiting>();
-  /** The accounts of routes: each is a URL to be parsed, and there may be many backlogs of one. */
+  /** Accounts by route, cached because naming a webhook's account parses a URL, and many backlogs may share a route. */
   const accounts = new Map<Route, string>();
   for (const backlog of backlogs) {
     const { key, value } = backlog;
@@ -171,7 +171,7 @@ function toWaiting(
   return waiting;
 }
 
-/** True if calls of a backlog may hold a delivery for long, by everything that is known of it and its account. */
+/** True if calls of a backlog may occupy a delivery for long, by the answers of the backlog and its account. */
 export function isSlow(
   {
     answers,
