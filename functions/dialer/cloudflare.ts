@@ -18,12 +18,12 @@ import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiri
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
 import { minuteMs } from "../../shared/lib/units.ts";
 
-/** Cloudflare ends a queue consumer after 15 minutes; the last half minute is left to acknowledge. */
+/** Cloudflare ends a queue consumer after 15 minutes. The last half minute is for acknowledging. */
 const invocationMsMax = 14.5 * minuteMs;
-/** Cron expressions of the dispatcher and of the purge, as in wrangler.toml. The other cron runs the sweep. */
+/** Cron expressions of dispatcher and purge, as in wrangler.toml. Any other runs the sweep. */
 const dispatchCron = "*/1 * * * *";
 const purgeCron = "30 * * * *";
-/** Deliveries of the call queue at once, as in wrangler.toml, where the environment does not say. */
+/** Default number of concurrent deliveries of the call queue, as in wrangler.toml. */
 const consumersDefault = 50;
 
 const runs: ReadonlyMap<string, "dispatch" | "purge"> = new Map([
@@ -78,7 +78,7 @@ export default {
       else message.retry({ delaySeconds: answer?.retryAfterSeconds ?? 60 });
     }
   },
-  /** Cron triggers run beside the queue, so that neither a dispatcher nor a sweep waits behind a delivery. */
+  /** Cron triggers run beside the queue, so that dispatchers and sweeps wait for no delivery. */
   async scheduled({ cron }, env) {
     handlers ??= wire(env);
     const run = runs.get(cron) ?? "sweep";

@@ -11,7 +11,7 @@ import { consumeEvents } from "./consume/consume-events.ts";
 import { retryLater } from "./consume/retry.ts";
 import { sweep } from "./sweep/sweep.ts";
 
-/** Handlers of what a platform invokes the dialer for. None throws; `deadline` is in milliseconds since the epoch. */
+/** Handlers of the dialer's invocations. None throws. `deadline` is in milliseconds since the epoch. */
 export interface Handlers {
   /** Handles a delivery of the call queue. */
   messages(delivered: readonly Delivered[], deadline: number): Promise<AckOrRetry[]>;
@@ -30,17 +30,17 @@ export interface Handlers {
 /** Name of the handler of a queue. */
 export type QueueHandler = Exclude<keyof Handlers, "dispatch" | "sweep" | "purge">;
 
-/** Returns which handler a queue has. The ends of the queues' names, and so of their ARNs, tell them apart. */
+/** Returns the handler of a queue, by the end of the queue's name or ARN. */
 export function handlerFor(queueName: string): QueueHandler {
   if (queueName.endsWith("-events-dead")) return "deadEvents";
   if (queueName.endsWith("-events")) return "events";
   return queueName.endsWith("-dead") ? "deadLetters" : "messages";
 }
 
-/** Dependencies as an entry has them, before it knows that its settings are right. */
+/** Dependencies from an entry, with unchecked settings. */
 export type UncheckedDeps = Omit<DialerDeps, "settings"> & { settings: Settings<DialerSettings> };
 
-/** Connects the core to its dependencies. Wrong settings dial nobody: every message goes back to its queue. */
+/** Connects the core to its dependencies. With wrong settings nobody is dialed, and every message is retried. */
 export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers {
   if ("problem" in settings) return unconfigured(settings.problem, others);
   const deps = { ...others, settings: settings.value };

@@ -21,16 +21,19 @@ import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./
 import { dayMs, minuteMs } from "../../shared/lib/units.ts";
 
 /**
- * Event that the EventBridge schedules send: a dispatcher and a sweep every minute, a purge every hour. A dispatcher that
- * is woken gets the same.
+ * Event of the EventBridge schedules: a dispatcher and a sweep every minute, a purge every hour. Waking a dispatcher
+ * sends the same event.
  */
 export interface ScheduledEvent {
   scheduled: "dispatch" | "sweep" | "purge";
 }
 
-/** Deliveries of the call queue at once, where the stack does not say. */
+/** Default number of concurrent deliveries of the call queue. */
 const consumersDefault = 20;
-/** New rows a second of one request: a part of an index of DynamoDB takes a thousand writes a second, and claims are some. */
+/**
+ * Maximum new rows a second of one request. A partition of a DynamoDB index takes a thousand writes a second,
+ * including claims.
+ */
 const rowsPerSecond = 500;
 
 const wakeEvent: ScheduledEvent = { scheduled: "dispatch" };
@@ -108,7 +111,7 @@ async function deliver(
   });
   await Promise.all(
     again.map(async ({ receiptHandle, seconds }) => {
-      // If this fails, the message still comes again, at the end of the queue's visibility timeout.
+      // If this fails, the message is retried at the end of the queue's visibility timeout.
       const command = new ChangeMessageVisibilityCommand({
         QueueUrl: queueUrls[queue],
         ReceiptHandle: receiptHandle,

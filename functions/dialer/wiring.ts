@@ -4,10 +4,7 @@ import { createProviders } from "../../shared/providers/providers.ts";
 import type { DialerDeps, DialerMemory, DialerSettings } from "./runtime/context.ts";
 import { createPostEvent } from "./runtime/post-event.ts";
 
-/**
- * Interval between sweeps: the 60 s of both platforms' schedules. A local run sets SWEEP_SECONDS to something
- * shorter.
- */
+/** Interval between sweeps: 60 s by both platforms' schedules. A local run sets a shorter SWEEP_SECONDS. */
 export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
   return Number(SWEEP_SECONDS) || 60;
 }
@@ -30,7 +27,7 @@ export function createDialerMemory(): DialerMemory {
 }
 
 /**
- * Connects the dialer to its plan's providers and receivers of events.
+ * Creates the clients of the plan's providers and receivers of events.
  *
  * @throws if a secret of one of them is malformed
  */
@@ -47,6 +44,6 @@ export function connect(
 /** The system clock. */
 export const systemClock: DialerDeps["clock"] = {
   now: Date.now,
-  // A wait of zero sets no timer: timers fire separately, which would part calls that share round trips.
+  // A wait of zero sets no timer. Timers fire separately, which would separate calls that share round trips.
   sleep: (ms) => (ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : Promise.resolve()),
 };

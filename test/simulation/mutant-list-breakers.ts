@@ -109,8 +109,8 @@ export const breakerMutants: readonly Mutant[] = [
     ],
     [
       "an open breaker hears no failure that was sent before it opened",
-      "if (sentAt < value.openedAt) return undefined;\n      // The provider's word",
-      "// The provider's word",
+      "if (sentAt < value.openedAt) return undefined;\n      // The wait that the provider",
+      "// The wait that the provider",
     ],
     [
       "an open breaker hears no success that was sent before it opened",

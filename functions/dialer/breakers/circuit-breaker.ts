@@ -14,17 +14,18 @@ import { dayMs, hourMs } from "../../../shared/lib/units.ts";
 
 /** Time after which an open breaker that nobody probes expires. */
 const breakerLifeMs = 7 * dayMs;
-/** Calls under way at which a half-open breaker closes. */
+/** A half-open breaker that would permit more calls at once than this closes. */
 const roomMax = 32;
 
 type BreakerValue = ValueOf<"breaker">;
 type BreakerDeps = Pick<DialerDeps, "documents" | "clock" | "random" | "log" | "memory">;
 
 /**
- * Changes a breaker, and reads it again if another process has changed it meanwhile.
+ * Changes a breaker (`changeDocument`).
  *
  * @param change returns the new value, null to remove the breaker, or undefined to leave it
- * @returns the breaker as it was before this change; undefined if it was left, or others have changed it each time
+ * @returns the breaker before and after this change; undefined if it was left, or if other writes came first each
+ * time
  */
 export async function changeBreaker(
   key: string,
@@ -45,7 +46,7 @@ export async function changeBreaker(
     },
     deps,
   ).catch((error: unknown) => {
-    // Others answer for it: the calls of a busy account all write its breaker.
+    // Other calls write it: all calls of a busy account do.
     if (error instanceof ConflictError) return { before: undefined, after: undefined };
     throw error;
   });
@@ -53,23 +54,26 @@ export async function changeBreaker(
   return { before, after: isRemoved ? null : after };
 }
 
-/** Why a breaker opens. */
+/** Reasons to open a breaker. */
 export interface Opening {
   cause: BreakerCause;
   code: string;
-  /** Time of the request whose answer opens it: an open breaker hears no answer to an earlier one. */
+  /**
+   * Time of the request whose answer opens the breaker. An open breaker ignores answers to requests sent before it
+   * opened.
+   */
   sentAt: number;
-  /** Time before its first probe, instead of the cause's own. */
+  /** Time until the first probe, instead of the cause's. */
   waitMs?: number | undefined;
-  /** Countries of the refused calls' numbers, by which an operator sees what the account is to be permitted. */
+  /** Countries of the refused calls' numbers, which tell the operator what the account may lack permission for. */
   countries?: string[];
-  /** The backlogs that have failed, of an account's breaker. */
+  /** The failing backlogs, for an account's breaker. */
   blamed?: string[];
-  /** Counter of alarms of the same trouble, such as an agent's: only the first one within an hour is an alarm. */
+  /** Key of a counter of alarms with the same cause, such as an agent. Only the first within an hour is an alarm. */
   alarms?: string;
 }
 
-/** Opens a breaker. One that is open for the same cause stays as it is, but for the provider's own wait. */
+/** Opens a breaker. If it is open for the same cause, only a wait that the provider asks for changes it. */
 export async function openBreaker(
   key: string,
   { cause, code, sentAt, waitMs = 0, blamed = [], countries = [], alarms }: Opening,
@@ -90,12 +94,12 @@ export async function openBreaker(
           openedAt: now,
           probeAt: firstProbeAt,
         } as const;
-        // The next interval follows that of the last time, where it never closed in between.
+        // If it has not closed since it last opened, its intervals go on from the last one.
         const intervalMs = value?.state === "half_open" ? value.intervalMs : first;
         return { ...opened, intervalMs, room: 0, blamed };
       }
       if (sentAt < value.openedAt) return undefined;
-      // The provider's word counts instead of the interval.
+      // The wait that the provider asks for replaces the interval.
       if (value.cause === cause) {
         return waitMs > 0 ? { ...value, probeAt: firstProbeAt } : undefined;
       }
@@ -119,7 +123,7 @@ export async function openBreaker(
   return isOpened;
 }
 
-/** Counts an alarm. Resolves to true if there was one of the same trouble within the hour. */
+/** Counts an alarm. Resolves to true if the same counter has had another within the hour. */
 async function isRepeated(
   key: string | undefined,
   { documents, clock }: Pick<BreakerDeps, "documents" | "clock">,
@@ -127,16 +131,16 @@ async function isRepeated(
   if (key === undefined) return false;
   const name = { kind: "failures", key } as const;
   const counting = documents.add(name, { alarms: 1 }, clock.now() + hourMs);
-  const all = await counting.catch(() => undefined); // uncounted: it is an alarm
+  const all = await counting.catch(() => undefined); // without a count it is an alarm
   return (all?.["alarms"] ?? 0) > 1;
 }
 
 /**
- * Records an answer by which a breaker may close: a placed call closes any, and any other answer about a call
- * those of silence. One that was throttled takes one call more after each success, which doubles them from round to round,
- * until it closes.
+ * Records an answer that may close a breaker. A placed call closes any; another answer about a call closes those
+ * whose cause is `isEndedByAnswer`. A breaker whose cause is `isHalfOpened` permits one call more after each
+ * success until it closes: from round to round twice as many.
  *
- * @param read the breaker as it was read for the call
+ * @param read the breaker as read for the call
  */
 export async function answerBreaker(
   { key, value: read }: BreakerDocument,
@@ -151,7 +155,7 @@ export async function answerBreaker(
       const { isHalfOpened, intervalsMs } = causes[value.cause];
       if (!isHalfOpened || !isPlaced || value.state === "closed") return null;
       const room = value.state === "half_open" ? value.room + 1 : 1;
-      const [intervalMs = 0] = intervalsMs; // a success sets the interval back
+      const [intervalMs = 0] = intervalsMs; // a success resets the interval
       return room > roomMax ? null : { ...value, state: "half_open", room, intervalMs };
     },
     deps,
@@ -163,15 +167,15 @@ export async function answerBreaker(
   }
 }
 
-/** The probe of open breakers. At the end of its scope it is freed for another call, unless it is kept. */
+/** The probe of a call's open breakers. At the end of its scope it is released for another call, unless it is kept. */
 export interface Probe extends AsyncDisposable {
   /**
-   * Takes the probe of every open breaker, by a write that only one caller can win. Taken once, it is not taken again.
+   * Takes the probe of every open breaker, by writes that only one caller can win. A second call does nothing.
    *
-   * @returns false if another call has a probe, or its time has not come
+   * @returns false if another call has one of the probes, or if its time has not come
    */
   take(breakers: readonly BreakerDocument[]): Promise<boolean>;
-  /** Keeps the probe taken, as a request was sent under it. */
+  /** Keeps the probe, as a request was sent under it. */
   keep(): void;
 }
 
@@ -209,7 +213,7 @@ export function createProbe(
       return true;
     },
     keep: () => void (taken = []),
-    [Symbol.asyncDispose]: () => free().catch(() => undefined), // without it the next probe comes later
+    [Symbol.asyncDispose]: () => free().catch(() => undefined), // if this fails, the next probe only comes later
   };
 }
 

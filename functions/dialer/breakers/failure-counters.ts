@@ -13,11 +13,11 @@ import {
 import { hasLateAgents } from "../../../shared/providers/routes.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 
-/** The parts of a call that bear on its breakers. */
+/** The facts of a call that its breakers depend on. */
 export interface JudgedCall extends BacklogOf {
   route: Route;
   numberHash: string;
-  /** Country of its number, by which an operator sees what is refused. Undefined: it has none. */
+  /** Country of its number. It shows operators which countries are refused. Undefined: the number has none. */
   country: string | undefined;
   /** Time of its request, in milliseconds since the epoch. */
   sentAt: number;
@@ -32,7 +32,7 @@ export interface Judged {
 /** Life of counters after their last count. */
 export const failuresLifeMs = hourMs;
 
-/** Resets counters to `value`. Dropped on a conflict, as another process counts too. */
+/** Resets counters to `value`. The write is dropped on a conflict, as another process has counted. */
 export async function writeFailures(
   failures: StoredDocument<"failures">,
   value: Record<string, number>,
@@ -42,7 +42,7 @@ export async function writeFailures(
   await documents.write([{ next, seen: failures.version }]);
 }
 
-/** Resets the counters of a key as they stand now. */
+/** Reads and resets the counters of a key. */
 export async function resetCounters(
   key: string,
   { documents, random, clock }: Pick<DialerDeps, "documents" | "random" | "clock">,
@@ -56,10 +56,10 @@ export async function resetCounters(
   });
 }
 
-/** Interval at which a process notes again that an agent takes calls. */
+/** Interval after which a process notes again that an agent takes calls. */
 const agentNotedMs = 10 * minuteMs;
 
-/** Notes that an agent takes calls, where one that is late would be taken for one that does not exist. */
+/** Notes that an agent takes calls, for providers with late agents. Otherwise a late agent would count as missing. */
 export async function noteAgent(call: JudgedCall, deps: DialerDeps): Promise<void> {
   if (!hasLateAgents(call.route)) return;
   const { clock, memory } = deps;
@@ -71,7 +71,7 @@ export async function noteAgent(call: JudgedCall, deps: DialerDeps): Promise<voi
   await changeDocument({ name: { kind: "failures", key }, change }, deps);
 }
 
-/** True if a call of the agent was placed within the hour: it exists, and is late. */
+/** True if a call of the agent was placed within the hour, so that the agent exists and is only late. */
 export async function wasSeen(
   call: JudgedCall,
   { documents, clock }: DialerDeps,
@@ -81,13 +81,12 @@ export async function wasSeen(
   return (note?.value["at"] ?? -Infinity) > clock.now() - hourMs;
 }
 
-/** Maximum numbers per backlog that a process remembers as counted. */
 const countedNumbersMax = 1_000;
 
 /**
- * Counts one refusal of a backlog's call, each number once in this process. A different code starts a new run.
+ * Counts the refusal of a backlog's call, each number once in this process. A different code starts a new run.
  *
- * @returns the length of the run, or 0 if the refusal did not count; and the countries of its numbers
+ * @returns the length of the run, or 0 if the refusal did not count, and the countries of its numbers
  */
 export async function countRefusal(
   code: string,
@@ -115,8 +114,8 @@ export async function countRefusal(
 }
 
 /**
- * Ends a backlog's run of refusals after a placed call. The counters are read anew, as other calls of a list in which
- * some are refused count all the time: a run that a conflict kept alive would open the breaker.
+ * Ends a backlog's run of refusals after a placed call. The counters are read again, as other calls may have counted
+ * meanwhile: a run that survived because of a conflict would open the breaker.
  */
 export async function endRefusals(
   key: string,

@@ -27,16 +27,16 @@ import { answerBreaker, changeBreaker, openBreaker } from "./circuit-breaker.ts"
 
 /** Consecutive unanswered requests that open a backlog's breaker. */
 const unreachableInRowMax = 5;
-/** Number of counted requests from which on an unanswered half opens it. */
+/** From this number of counted requests on, an unanswered half opens the breaker. */
 const requestsCounted = 20;
-/** Consecutive unanswered requests, of two backlogs at least, that open their account's breaker. */
+/** Consecutive unanswered requests, of at least two backlogs, that open the account's breaker. */
 const accountInRowMax = 10;
 /** Consecutive equal refusals, each of a different number, that open a backlog's breaker. */
 const refusalsInRowMax = 20;
 
 /**
- * Records a provider's answer: a backlog answers for itself first, then its account. Opens or closes breakers
- * accordingly, as the table of breaker-causes.ts says.
+ * Records a provider's answer, and opens or closes breakers by the rules of breaker-causes.ts: first the backlog's,
+ * then the account's.
  */
 export async function recordOutcome(
   outcome: DialOutcome,
@@ -46,7 +46,7 @@ export async function recordOutcome(
   const { call, read } = judged;
   const { route, sentAt } = call;
   const backlog = backlogBreakerOf(call);
-  // The address of a webhook is one agent's: what it says of "the account" concerns nobody else's.
+  // A webhook's URL belongs to one agent, so its refusal of "the account" concerns no other backlog.
   const account = route.type === "webhook" ? backlog : accountBreakerOf(accountNameOf(route));
   switch (outcome.kind) {
     case "placed":
@@ -72,7 +72,7 @@ export async function recordOutcome(
       return;
     case "rejected":
     case "forbidden": {
-      await recordAnswer(judged, { isPlaced: false }, deps); // the provider got as far as judging the call
+      await recordAnswer(judged, { isPlaced: false }, deps); // the provider did answer
       if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;
       const { code } = outcome;
       const { inRow, countries } = await countRefusal(code, judged, deps);
@@ -115,7 +115,7 @@ async function recordAnswer(
   if (isPlaced) await endRefusals(refusalsOf(call), read, deps);
 }
 
-/** Counts an answered request where failures are counted: otherwise there is no run of failures to end. */
+/** Counts an answered request if failures are being counted. Otherwise there is no run to end. */
 async function countAnswered(key: string, read: DocumentsRead, deps: DialerDeps): Promise<void> {
   if ((read.get("failures", key)?.value["unreachable"] ?? 0) === 0) return;
   const name = { kind: "failures", key } as const;
@@ -123,7 +123,7 @@ async function countAnswered(key: string, read: DocumentsRead, deps: DialerDeps)
   await settleCounters(key, true, deps);
 }
 
-/** Resets the counters of a key where the copy read counts a run that began before this request. */
+/** Resets the counters of a key, if as read they count a run that began before this request. */
 async function resetFailures(
   { key, sentAt }: { key: string; sentAt: number },
   read: DocumentsRead,
@@ -147,7 +147,7 @@ async function recordTimeout(code: string, call: JudgedCall, deps: DialerDeps): 
   );
   const { answered = 0, unreachable = 0, inRow = 0 } = all;
   const count = answered + unreachable;
-  // The counts decide even if they cannot be settled.
+  // The counts decide even if halving them fails.
   if (count > requestsCounted) await settleCounters(key, false, deps).catch(() => undefined);
   const isHalf = count >= requestsCounted && unreachable >= answered;
   if (inRow >= unreachableInRowMax || isHalf) {
@@ -175,8 +175,8 @@ async function settleCounters(key: string, isAnswered: boolean, deps: DialerDeps
 }
 
 /**
- * Notes on the account's breaker that this backlog's has opened. Where another one's has, and nobody of the account was
- * answered since, the account's opens.
+ * Records in the account's breaker that this backlog's breaker has opened. If another backlog's has opened, and no
+ * call of the account was answered since, the account's breaker opens.
  */
 async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
   const account = accountNameOf(call.route);
@@ -187,7 +187,7 @@ async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): P
   await changeBreaker(
     key,
     (value) => {
-      // An answer to any backlog of the account removes the breaker, and with it who was to blame.
+      // An answer to any backlog of the account removes the breaker, and this list with it.
       blamed = [...(value?.blamed ?? []).filter((one) => one !== name), name];
       if (value !== undefined && value.state !== "closed") return { ...value, blamed };
       const openedAt = blamed.length === 1 ? now : (value?.openedAt ?? now);
@@ -202,8 +202,7 @@ async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): P
 
 /**
  * Counts an unanswered request for its account: ten in a row, of two backlogs at least, open the account's breaker.
- * Only requests that were sent after the run's first failure was answered count, as a burst's quick failures come in
- * before its successes.
+ * Only requests sent after the run's first failure count, as in a burst failures are known before successes.
  */
 async function countForAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
   const { documents, clock } = deps;

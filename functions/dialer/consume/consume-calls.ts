@@ -16,15 +16,16 @@ import { openMessage } from "./open-message.ts";
 import { retryLater } from "./retry.ts";
 import { splitRequest } from "./split-request.ts";
 
-/** Work that a message brings. */
+/** Work that a message asks for. */
 type Work =
   | { kind: "settle"; settlement: Extract<Message, { kind: "outcome" }>["settlement"] }
   | { kind: "split"; request: CallsMessage }
   | { kind: "dial"; calls: WantedCall[] };
 
 /**
- * Handles one delivery of the call queue and decides, here alone, whether each message is acknowledged or retried. Never
- * throws. Both platforms deliver one message at a time, so that quick calls share no delivery with slow ones.
+ * Handles one delivery of the call queue. This is the only place that decides if its messages are acknowledged or
+ * retried. Never throws. Both platforms deliver one message at a time, so that quick calls share no delivery with
+ * slow ones.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
@@ -36,7 +37,7 @@ export async function consumeCalls(
   const ready = withPortLimits(deps);
   const [answers] = await Promise.all([
     answerAll(delivered, ready, deadline),
-    watchHeartbeat(ready).catch(() => undefined), // the ledger's trouble is logged elsewhere
+    watchHeartbeat(ready).catch(() => undefined), // other work on the ledger logs its failure
   ]);
   return answers;
 }
@@ -56,7 +57,7 @@ async function answerAll(
   const undone = await dial(mergeById(wanted), deps, deadline);
 
   const finish = async (work: Work | undefined, attempt: number): Promise<boolean> => {
-    if (work === undefined) return false; // it could not be read
+    if (work === undefined) return false; // the message could not be read
     if (work.kind === "dial") return !work.calls.some(({ id }) => undone.has(id));
     if (work.kind === "settle") return settle(work.settlement, deps);
     return splitRequest(work.request, { attempt, deadline }, deps);
@@ -69,7 +70,10 @@ async function answerAll(
   return answers;
 }
 
-/** Decides what a message asks for. A request of more than 25 calls is split into rows, which wait for their turn. */
+/**
+ * Decides which work a message asks for. A request of more than 25 calls is split into rows, which wait for their
+ * turn.
+ */
 function classify(message: Message): Work {
   switch (message.kind) {
     case "outcome":
@@ -83,7 +87,7 @@ function classify(message: Message): Work {
   }
 }
 
-/** Returns each id once, with its call and account if any message of the delivery brings them. */
+/** Returns each id once, with its call and account if any message of the delivery has them. */
 function mergeById(wanted: readonly WantedCall[]): WantedCall[] {
   const byId = new Map<string, WantedCall>();
   for (const { id, call, account } of wanted) {
@@ -93,7 +97,7 @@ function mergeById(wanted: readonly WantedCall[]): WantedCall[] {
   return [...byId.values()];
 }
 
-/** Dials calls. Resolves to the ids of those whose messages must come again. */
+/** Dials calls. Resolves to the ids of those whose messages must be retried. */
 async function dial(
   wanted: WantedCall[],
   deps: DialerDeps,

@@ -8,10 +8,10 @@ import { followCallback } from "../results/handle-callback.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 
 /**
- * Handles messages of the events queue that failed a hundred times. What cannot be handled is handed back or stored whole,
- * as a call's message is. Never throws.
+ * Handles messages of the events queue that failed a hundred times. What cannot be handled is retried or stored
+ * whole, like a message of the call queue. Never throws.
  *
- * @param deps without settings, signed callbacks are handed back or stored
+ * @param deps without settings, signed callbacks are retried or stored
  */
 export async function consumeDeadEvents(
   delivered: readonly Delivered[],
@@ -25,8 +25,8 @@ export async function consumeDeadEvents(
 }
 
 /**
- * Handles one dead letter of the events queue. A hint is dropped, as sweeps do the same without it. A signed callback is the
- * only word of its call's end, and of an opt-out: it is followed once more. Never throws.
+ * Handles one dead letter of the events queue. A hint is dropped, as sweeps do the same work without it. A signed
+ * callback is the only source of its call's result or opt-out, so it is tried again. Never throws.
  */
 export async function handleDeadEvent(
   one: Delivered,

@@ -19,8 +19,8 @@ const attemptsMax = 10;
 const retryAfterSeconds = 1800;
 
 /**
- * Handles messages that failed a hundred times. Dials nothing: late outcomes are settled, hints are dropped,
- * and a call without a row is written NEEDS_REVIEW, or EXPIRED where its time is over. Never throws.
+ * Handles messages that failed a hundred times. Dials nothing: outcomes are settled, dispatches are dropped, and a
+ * call without a row is written NEEDS_REVIEW, or EXPIRED after its lifetime. Never throws.
  */
 export async function consumeDeadLetters(
   delivered: readonly Delivered[],
@@ -55,7 +55,7 @@ export async function handleDeadLetter(delivered: Delivered, deps: DialerDeps): 
   }
 }
 
-/** Hands a dead letter back to the queue, or stores it whole once its attempts are used up. */
+/** Retries a dead letter, or stores it whole after its last attempt. */
 export async function storeOrRetry(
   delivered: Delivered,
   deps: Pick<DialerDeps, "deadLetters" | "log">,
@@ -63,7 +63,7 @@ export async function storeOrRetry(
   return delivered.attempt < attemptsMax ? { retryAfterSeconds } : storeWhole(delivered, deps);
 }
 
-/** Stores a message that could not be read or written in the object store for 28 days, before it is acknowledged. */
+/** Stores a message in the object store for 28 days, before it is acknowledged. */
 export async function storeWhole(
   { id, open }: Delivered,
   { deadLetters, log }: Pick<DialerDeps, "deadLetters" | "log">,
@@ -94,7 +94,7 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
   const request_id = calls[0]?.requestId ?? "";
   const recent = calls.filter(({ acceptedAt }) => acceptedAt >= oldestAccepted(at, deps));
   if (recent.length < calls.length) {
-    // The row may have been purged, and is not created again.
+    // The row may have been purged, and must not be created again.
     log("alarm", "call.too_old", { request_id, count: calls.length - recent.length });
   }
   const changes = recent.flatMap((call) => {
@@ -113,10 +113,10 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
   });
   const written = await ledger.write(changes);
   const states = changes.flatMap(({ next }, index) => (written[index] === true ? next.state : []));
-  // One event per message, not per call: platforms limit the log of an invocation.
+  // One log event per message, not per call, as platforms limit the log of an invocation.
   for (const state of new Set(states)) {
     const count = states.filter((one) => one === state).length;
-    // EXPIRED is an alarm here: the call's message was never handled.
+    // EXPIRED is an alarm here, as the call's message was never handled.
     log("alarm", logEventOf(state), { request_id, reason: "dead_letter", count });
   }
   await countStates(states, deps);

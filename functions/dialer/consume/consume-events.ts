@@ -17,30 +17,30 @@ import { pollAccount, pollLive } from "../results/poll-results.ts";
 import { followCallback } from "../results/handle-callback.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/provider.ts";
 
-/** Number of deliveries after which a callback that is a hint is let go: the sweep has its account asked anyway. */
+/** Deliveries after which a callback that is a hint is dropped, as sweeps have the account polled anyway. */
 const hintAttemptsMax = 3;
 
 /** Time needed for a callback: a look-up, a record, and their ledger calls. */
 const callbackMsMax = 45_000;
 
-/** Time for which a message waits for a place of its delivery. What hangs may hold all of them. */
+/** Time for which a message waits for a slot. Hanging requests may hold all slots of the delivery. */
 const slotMsMax = 1_000;
 
-/** Seconds up to which a message comes again soon, and time for which it waits for the end of its delivery. */
+/** Maximum delay that counts as soon, and time for which such a message waits for the end of its delivery. */
 const soonSeconds = 3;
 const resendMs = 500;
 
-/** Knowledge that one delivery has of an account. */
+/** Facts of an account that one delivery has learnt. */
 interface Known {
-  /** True once it did not answer. */
+  /** True once the account did not answer. */
   isFailing: boolean;
-  /** True once it was asked for all that was due. */
+  /** True once the account was polled for all due results. */
   isAsked: boolean;
-  /** True once the delivery had no place for one of its messages. */
+  /** True once the delivery had no slot for one of the account's messages. */
   isCrowded: boolean;
 }
 
-/** A message that was opened, and its position in the delivery. */
+/** A parsed message, and its index in the delivery. */
 interface Opened<Message = EventMessage> {
   index: number;
   attempt: number;
@@ -49,16 +49,17 @@ interface Opened<Message = EventMessage> {
 type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
 type AccountMessage = Exclude<EventMessage, DeliverMessage>;
 
-/** Places and deadline that the messages of a delivery share. */
+/** Slots and deadline that the messages of a delivery share. */
 interface Delivery {
   slots: Semaphore;
   deadline: number;
 }
 
 /**
- * Handles one delivery of the events queue and decides whether each message is acknowledged or retried. Never
- * throws. The messages of an account go one after another, those of a receiver together, and those of several side by
- * side. What finds no place soon comes again, so that what hangs keeps nothing else waiting.
+ * Handles one delivery of the events queue and decides if its messages are acknowledged or retried. Never throws. The
+ * messages of an account are handled one after another, those of a receiver together, and different accounts and
+ * receivers side by side. A message that gets no slot soon is sent again, so that hanging requests block nothing
+ * else.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
@@ -123,8 +124,8 @@ function isSoon(answer: AckOrRetry): answer is Exclude<AckOrRetry, "ack"> {
 }
 
 /**
- * Sends a message anew that comes again soon. Handed back, it would come only once the whole delivery has ended, which
- * something else may hold.
+ * Sends a message again that is to be retried soon. A retry by the queue would come only after the end of the whole
+ * delivery, which another message may delay.
  */
 async function sendAnew(
   message: EventMessage,
@@ -144,7 +145,7 @@ function append<Item>(map: Map<string, Item[]>, key: string, item: Item): void {
   else items.push(item);
 }
 
-/** Tells a receiver its events. Never throws: a sweep has told what was not. */
+/** Delivers events to a receiver. Never throws, as sweeps send messages for events that stay pending. */
 async function deliverMessages(
   own: readonly Opened<DeliverMessage>[],
   delivery: Delivery,
@@ -172,7 +173,7 @@ async function followAccount(
   for (const { message, attempt } of own) {
     using slot = known.isCrowded ? undefined : await slots.acquire(slotOf(message));
     known.isCrowded = slot === undefined;
-    // The messages before it may have been slow, and a callback that outlasts the invocation is not acknowledged.
+    // Earlier messages may have been slow, and a callback that outlasts the invocation is not acknowledged.
     const isLate = message.kind === "callback" && deps.clock.now() + callbackMsMax > deadline;
     answers.push(
       slot === undefined || isLate
@@ -183,7 +184,7 @@ async function followAccount(
   return answers;
 }
 
-/** Names an account among those that hold places of a delivery. */
+/** Names an account in the delivery's semaphore. */
 function slotOf({ account }: AccountMessage): string {
   return `account ${account}`;
 }
@@ -211,7 +212,7 @@ async function follow(
   }
 }
 
-/** Asks an account, once in a delivery. */
+/** Polls an account, once in a delivery. */
 async function followPoll(
   { account, sentAt, live }: Extract<EventMessage, { kind: "poll" }>,
   { known, deadline }: { known: Known; deadline: number },
@@ -230,7 +231,7 @@ async function followPoll(
   return "ack";
 }
 
-/** Hands a message back, unless a sweep does the same without it. */
+/** Retries a message, unless a sweep will do its work. */
 function retryOf(message: EventMessage, attempt: number): AckOrRetry {
   const isCallback = message.kind === "callback";
   if (!isCallback || (isHint(message) && attempt >= hintAttemptsMax)) return "ack";

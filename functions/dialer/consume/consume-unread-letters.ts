@@ -4,14 +4,14 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { handleDeadEvent } from "./consume-dead-events.ts";
 import { handleDeadLetter, storeWhole } from "./consume-dead-letters.ts";
 
-/** Maximum dead letters that are listed, and that are handled at once. */
+/** Maximum dead letters of one list, and maximum handled at once. */
 const listedMax = 1_000;
 const lettersMax = 50;
 
 /**
- * Handles dead letters that were stored unread, as a consumer of their queue would: calls go to a person, late outcomes are
- * settled. What no version here can read is kept aside. What fails stays for the next time, which begins elsewhere in the
- * list: letters that always fail keep no others waiting. Never throws.
+ * Handles dead letters that were stored unread, as a consumer of their queue would: calls go to a person, outcomes
+ * are settled. Letters that this version cannot read are stored as unreadable. Letters that fail stay, and the next
+ * run begins elsewhere in the list, so that letters which always fail block no others. Never throws.
  */
 export async function consumeUnreadLetters(deps: DialerDeps): Promise<void> {
   const { unreadLetters, random, log } = deps;

@@ -1,10 +1,10 @@
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 
 const firstSeconds = 5;
-/** 92 of 100 attempts lie this far apart: together they outlast a day's outage. */
+/** Delay of 92 of the 100 attempts, which together outlast an outage of a day. */
 const secondsMax = 960;
 
-/** Hands a message back to the queue for 5 s, doubled by each attempt up to 16 min. */
+/** Retries a message after 5 s, doubled by each attempt up to 16 min. */
 export function retryLater(attempt: number): AckOrRetry {
   return { retryAfterSeconds: Math.min(firstSeconds * 2 ** (attempt - 1), secondsMax) };
 }

@@ -7,12 +7,12 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
 
 /**
- * Splits a request of more than 25 calls into rows: those that may go wait for their turn, due now. Splitting twice is
- * harmless: the ids are fixed, and an existing row is not overwritten. A split that ran out of time is continued by the
- * message's next delivery.
+ * Splits a request of more than 25 calls into rows. Calls that may go are WAITING and due now. Splitting twice is
+ * harmless, as ids are fixed and existing rows are not overwritten. The message's next delivery continues a split
+ * that ran out of time.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
- * @returns false if its message must come again
+ * @returns false if the message must be retried
  */
 export async function splitRequest(
   message: CallsMessage,
@@ -24,7 +24,7 @@ export async function splitRequest(
   try {
     const calls = toCalls(message);
     if (message.acceptedAt < oldestAccepted(clock.now(), deps)) {
-      // The rows may have been purged, and a duplicate must not outlive them.
+      // The rows may have been purged, so the message may be a duplicate.
       log("alarm", "call.too_old", { request_id, count: calls.length });
       return true;
     }
@@ -50,7 +50,7 @@ export async function splitRequest(
 /** Maximum ids per read. */
 const idsPerRead = 500;
 
-/** Returns the ids of calls that have a row: an earlier delivery of their request has come that far. */
+/** Returns the ids of calls that have rows from an earlier delivery. */
 async function findWritten(calls: readonly Call[], { ledger }: DialerDeps): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let start = 0; start < calls.length; start += idsPerRead) {

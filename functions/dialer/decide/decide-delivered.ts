@@ -38,19 +38,19 @@ export interface Dial {
   dialAt: number;
 }
 
-/** A call of unknown outcome that is to be looked up at its provider. */
+/** A call of unknown outcome to be looked up at its provider. */
 export interface LookUp {
   kind: "look_up";
   call: Call;
   row: CallRow & { route: Route; claimedAt: number };
-  /** True if the review time has passed: a call that is not found goes to NEEDS_REVIEW. */
+  /** True after the review time. Then a call that is not found goes to NEEDS_REVIEW. */
   orReview: boolean;
 }
 
-/** The action for a call, decided before anything is claimed. A row that is final or not due is left. */
+/** The action for a call, decided before any claim. A row that is final or not due is left. */
 export type Decision =
   | Exclude<WaitingDecision, { kind: "dial" }>
-  /** An unknown outcome that stayed unknown until its review time. */
+  /** The outcome stayed unknown until the review time. */
   | { kind: "review"; row: CallRow }
   | LookUp
   | Dial;
@@ -60,7 +60,7 @@ export interface Known extends DecisionInputs {
   canLookUp(route: Route): boolean;
 }
 
-/** Decides by the row's own call where a row exists: a message is only a hint. */
+/** Decides about a call, by its row if one exists, as a message is only a hint. */
 export function decide(
   delivered: Call | undefined,
   row: CallRow | undefined,
@@ -80,8 +80,8 @@ export function decide(
 }
 
 /**
- * True if a call may have been dialed in a time that was lost when the ledger was restored. Its row may be lost, or a
- * function that stood still has written it after the sweeps went through the rows.
+ * True if a call may have been dialed in the time that a restore lost. Its row may be lost, or a function that stood
+ * still may have written the row after the sweeps went through the rows.
  */
 function mayHaveBeenLost(call: Call, row: CallRow | undefined, documents: DocumentsRead): boolean {
   const restore = documents.get("restore", restoreKey.key)?.value;
@@ -91,10 +91,10 @@ function mayHaveBeenLost(call: Call, row: CallRow | undefined, documents: Docume
   return row.state === "WAITING" && mayHaveBeenDialed(row, { at: at ?? since, since });
 }
 
-/** Keeps a call until the restore of the ledger is over. It may have been dialed, so not even its end is decided. */
+/** Keeps a call waiting until the restore is over. The call may have been dialed, so not even its end is decided. */
 function holdBack(call: Call, row: CallRow | undefined): Decision {
   if (row !== undefined) return { kind: "leave", because: "restored" };
-  // Due since its acceptance, so that the restore's time says whether it may have been dialed before.
+  // Due since its acceptance, so that `mayHaveBeenDialed` can compare it with the restore's time.
   const waits = { state: "WAITING", reason: "restored", dueAt: call.acceptedAt } as const;
   return { kind: "write", decided: waits };
 }
@@ -117,7 +117,7 @@ function decideUnknown(row: CallRow, call: Call, known: Known): Decision {
     return { kind: "look_up", call, row: { ...row, route, claimedAt }, orReview: isOver };
   }
   if (isOver) return { kind: "review", row };
-  // A resend may ring now, so it needs everything that a first request needs.
+  // A resend may ring, so it needs everything that a first request needs.
   const opening = schedule.opening(call.request, route, { from: now, until: expiryOf(call, plan) });
   const mayRing =
     isIdempotent(route) &&
@@ -130,8 +130,8 @@ function decideUnknown(row: CallRow, call: Call, known: Known): Decision {
 }
 
 /**
- * Reads all documents that bear on these calls at once: breakers, pauses, cancellations, do-not-call, paces, how
- * accounts and backlogs answer, and whether the ledger was restored.
+ * Reads all documents that control these calls at once: breakers, pauses, cancellations, do-not-call entries, paces,
+ * accounts, backlogs, and those that show a restore.
  *
  * @param numbers true to read the do-not-call entry of each number; every call is checked again before it is
  * dialed
@@ -168,7 +168,7 @@ export async function readControlDocuments(
   return readWithSuspension([...keys.values()], deps);
 }
 
-/** Reads documents, and whether anything may be dialed by the ledger as it is. */
+/** Reads documents, and checks that the ledger was not restored. */
 export async function readWithSuspension(
   keys: readonly DocumentKey[],
   deps: DialerDeps,
@@ -180,7 +180,7 @@ export async function readWithSuspension(
     seeEpoch(deps),
   ]);
   const { epochSeen } = memory;
-  // A sweep may have moved the epoch on since the documents were read, so one less counts of what was seen meanwhile.
+  // A sweep may have raised the epoch since the documents were read, so an epoch seen meanwhile counts as one less.
   const isSuspended =
     epochSeen === undefined || isLedgerSuspended(read, Math.max(seenBefore, epochSeen - 1));
   const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
@@ -188,7 +188,7 @@ export async function readWithSuspension(
   return { ...read, isSuspended };
 }
 
-/** Combines everything that `decide` needs for calls, as of now. */
+/** Combines the inputs of `decide`, as of now. */
 export function toKnown(
   documents: ControlDocuments,
   { settings, clock, concurrency }: Pick<DialerDeps, "settings" | "clock" | "concurrency">,
@@ -211,12 +211,12 @@ export function mergeControlDocuments(
   };
 }
 
-/** Maximum age of the orders and breakers that a request relies on. */
+/** Maximum age of the controls that a request relies on. */
 const documentsAgeMsMax = 5_000;
 
 /**
- * Returns a function that reads the documents of a delivery's calls again if they would be more than 5 s old
- * at the requested time, as a call may be dialed minutes after its delivery began, or if this process has
+ * Returns a function that returns the documents of a delivery's calls. It reads them again if they would be more than
+ * 5 s old at the requested time, as calls may be dialed minutes after the delivery began, or if this process has
  * opened or closed a breaker since. Age counts from the start of the read.
  */
 export function createFreshDocuments(
@@ -228,7 +228,7 @@ export function createFreshDocuments(
   let last = { ...first, read: Promise.resolve(first.read) };
   return (at) => {
     const now = clock.now();
-    // After the clock was set back, the age is unknown.
+    // If the clock was set back, the age is unknown.
     const isOld = now < last.askedAt || at - last.askedAt > documentsAgeMsMax;
     const { breakersChanged } = memory;
     if (isOld || breakersChanged !== last.breakersChanged) {

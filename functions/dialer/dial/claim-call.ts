@@ -26,17 +26,20 @@ import {
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Time reserved after a request for the settlement, its repetitions and the acknowledgement of the message. */
+/** Time reserved after a request for the settlement, its retries, and the acknowledgement of the message. */
 const afterRequestMs = 20_000;
-/** Delay of the `outcome` after a claim of unknown fate, so that the claim's write has surely landed or failed. */
+/**
+ * Delay of the `outcome` after a claim whose write may or may not have succeeded. By then it has surely done one or
+ * the other.
+ */
 const givenUpSeconds = 60;
 
-/** Returns why a call may not be claimed after all, to spare a useless claim. */
+/** Returns why a call may not be dialed after all, which saves a useless claim. */
 export async function findObstacle(dial: Dial, delivery: Delivery): Promise<NotDialed | undefined> {
   return checkTime(dial, delivery) ?? (await checkBreakers(dial, delivery));
 }
 
-/** Looks at the call's expiry, the end of the invocation and the callee's hours. */
+/** Checks the call's expiry, the end of the invocation and the callee's hours. */
 function checkTime(
   { call, route, row }: Dial,
   { deps: { clock, settings }, deadline }: Delivery,
@@ -61,13 +64,13 @@ async function checkBreakers(
   const of = { client: call.client, agentId: call.request.agent_id };
   const dueAt = row?.dueAt ?? dialAt;
   if (stopped.has(backlogOf(of))) return { state: "WAITING", reason: "turn", dueAt };
-  const read = await documents(deps.clock.now()).catch(() => undefined); // they are read again under the claim
+  const read = await documents(deps.clock.now()).catch(() => undefined); // controls are read again under the claim
   const open = read === undefined ? [] : listOpenBreakers(of, route, read);
   if (open.every((breaker) => mayProbe(breaker, of, dialAt))) return undefined;
   return { state: "WAITING", reason: "breaker_open", dueAt };
 }
 
-/** Claims a call. A claim whose answer was lost is read back: it may have been written. */
+/** Claims a call. If the write's answer is lost, the row is read, as the claim may have been written. */
 export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim | Result> {
   const { deps, writes } = delivery;
   const { ledger, clock, random, settings, log } = deps;
@@ -93,7 +96,7 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
     delivery.ledger.isDown = true;
   }
-  // The claim is given up but may still land: the outcome then says that nothing was sent under it.
+  // The claim is given up, but its write may still succeed. The `outcome` then settles it as not sent.
   const settlement = { id: call.id, claim: version, at: clock.now(), dueAt: clock.now() };
   const notSent = { ...settlement, state: "WAITING", reason: "claim_too_old" } as const;
   await sendOutcome(notSent, givenUpSeconds, deps);
@@ -101,8 +104,8 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
 }
 
 /**
- * Runs the checks that do not depend on each other side by side under the claim: the number's cap, the account's live
- * calls, the redialed calls that this one replaces, and the permit. Orders are looked at once the permit's time has come.
+ * Runs independent checks under the claim, side by side: the number's cap, the account's live calls, the calls
+ * that this redial replaces, and the permit. Controls are checked at the permit's time, before the request.
  */
 export async function checkClaim(
   claim: Claim,
@@ -134,7 +137,7 @@ export function checkControls(
   if (read.isSuspended) return toWaiting("restored", claim);
   const cancelled = findCancellation(call, read);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
-  // The row's own hash may be of a HASH_KEY from before a rotation.
+  // The row's hash may be from an earlier HASH_KEY.
   const { hashKey } = deps.settings;
   const { numberHash } = hashNumber(call.request.phone_number, hashKey);
   if (isOnDoNotCallList(numberHash, read, hashKey)) {
@@ -154,10 +157,7 @@ function checkCap(
   return decideOverCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
 }
 
-/**
- * Refuses a redial if a call that it replaces has since been placed or may have been. Purged calls count for
- * nothing.
- */
+/** Refuses a redial if a call that it replaces has been placed since, or may have been. Purged calls are ignored. */
 async function checkAncestors(
   { id, ancestors }: CallRow,
   { ledger, log }: DialerDeps,

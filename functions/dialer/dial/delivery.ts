@@ -17,7 +17,7 @@ import { leadMs, leadMsMax } from "../runtime/time-limits.ts";
 
 /** Result of handling a call. */
 export type Result =
-  /** The call is settled with this state, or another write came first. */
+  /** The call is settled with this state; without one, another write came first. */
   | { kind: "done"; state?: CallState }
   /** The call's message must be delivered again. */
   | { kind: "retry" }
@@ -39,12 +39,15 @@ export interface Delivery {
   permits: Permits;
   caps: Caps;
   live: LiveEntries;
-  /** Returns the documents that bear on the calls, at most 5 s old at time `at`: now, or the time of a request. */
+  /** Returns the documents that control the calls, at most 5 s old at `at`, which is now or the time of a request. */
   documents(at: number): Promise<ControlDocuments>;
   writes: BatchWriter;
-  /** Backlogs of which this delivery sends no more, as their requests stay unanswered or are refused. */
+  /** Backlogs of which this delivery sends no more calls, as requests stay unanswered or are refused. */
   stopped: Set<string>;
-  /** Set by the first claim that can neither be made nor read back: the other calls are handed back untouched. */
+  /**
+   * Set by the first claim that can be neither written nor read. The delivery's other calls are then retried
+   * untouched.
+   */
   ledger: { isDown: boolean };
 }
 
@@ -57,27 +60,30 @@ export interface Claim {
   startedAt: number;
 }
 
-/** The slots of a delivery that a call holds: its own, and a connection while it has one. */
+/** The slots that a call holds: one for its claim, and a connection while it has one. */
 export interface CallSlots extends Slot {
   connection: Slot | undefined;
 }
 
-/** A decision to settle under the claim without a request. `counted`: the call has an entry in its number's cap. */
+/** A decision to settle the claim without a request. `counted`: the call has an entry in its number's cap. */
 export interface Refusal {
   refused: Decided;
   counted: boolean;
 }
 
-/** Lets the call wait on with its former `dueAt`, so that it keeps its position. */
+/** Keeps the call waiting with its earlier `dueAt`, so that it keeps its position. */
 export function toWaiting(reason: string, { dial, row }: Claim): Decided {
   return { state: "WAITING", reason, dueAt: dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt };
 }
 
-/** Maximum wait of a claimed call for its permit: other calls may have taken permits since the claim. */
+/**
+ * Maximum wait of a claimed call for its permit. Longer than `claimAheadMsMax`, as other calls may have taken permits
+ * since the claim.
+ */
 const waitMsMax = 7_000;
 /**
- * Maximum delay of a request after its permit's time, of a pace below 20 a second and of a faster one. Late requests
- * leave with those of the next permits: in any second at most 1.1 times the rate, and the burst.
+ * Maximum delay of a request after its permit's time: `slow` for a pace of less than 20 a second, `fast` for others.
+ * Late requests leave with those of the next permits, so any second has at most 1.1 times the rate, plus the burst.
  */
 const permitAgeMsMax = { slow: 50, fast: 100 } as const;
 const fastIntervalUsMax = 50_000;
@@ -89,15 +95,15 @@ function findPace(route: Route, { settings }: Pick<DialerDeps, "settings">) {
 
 /** Permission to send one request. */
 export interface Permit {
-  /** Milliseconds since the epoch; the request leaves then, or a moment later. */
+  /** Milliseconds since the epoch. The request leaves at this time or a moment later. */
   permitAt: number;
 }
 
-/** Takes permits for the calls of one delivery. Permits requested at the same time share one statement. */
+/** Takes permits for the calls of one delivery. Permits requested at the same time share one statement and its window. */
 export function createPermits(deps: DialerDeps) {
   const { documents, clock, memory } = deps;
   const loaders = new Map<string, DataLoader<Pace, number | undefined>>();
-  /** True once a permit of this delivery was void: the next ones are requested further ahead. */
+  /** True once a permit of this delivery was void. The next ones are requested further ahead. */
   let isVoid = false;
 
   function createLoader(account: string) {
@@ -115,8 +121,8 @@ export function createPermits(deps: DialerDeps) {
 
   return {
     /**
-     * Takes a permit within the next 5 s, or undefined if the account has none. An account without a pace
-     * gets one for now.
+     * Takes a permit. `waitMsMax` bounds the wait; undefined if the account has no permit in that time. For an
+     * account without a pace, permits are for now.
      */
     async take(route: Route): Promise<Permit | undefined> {
       const pace = findPace(route, deps);
@@ -127,7 +133,7 @@ export function createPermits(deps: DialerDeps) {
       const permitAt = await loader.load(pace);
       return permitAt === undefined ? undefined : { permitAt };
     },
-    /** Returns true if a request may be sent under this permit now. */
+    /** True if a request may be sent under this permit now. */
     isValid(route: Route, { permitAt }: Permit): boolean {
       const pace = findPace(route, deps);
       if (pace === undefined) return true;

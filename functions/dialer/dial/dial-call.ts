@@ -22,7 +22,7 @@ import { failBeforeRequest } from "./stage-errors.ts";
  */
 export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> {
   const { clock } = delivery.deps;
-  // A row counts as due a few seconds ahead, and waits for its time without holding a slot.
+  // Rows are dispatched some seconds before they are due, and wait without a slot.
   await clock.sleep(dial.dialAt - clock.now());
   const dueAt = dial.row?.dueAt ?? clock.now();
   using slots = await takeSlots(dial, delivery);
@@ -31,7 +31,7 @@ export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> 
   }
   using _writer = delivery.writes.join();
   if (delivery.ledger.isDown) return { kind: "retry" };
-  // The call may have waited minutes for its slot since it was decided.
+  // The call may have waited minutes for its slot since the decision.
   const obstacle = await findObstacle(dial, delivery);
   if (obstacle !== undefined) return { kind: "not_dialed", decided: obstacle };
   const claim = await claimCall(dial, delivery);
@@ -49,15 +49,15 @@ async function dialClaimed(claim: Claim, slots: CallSlots, delivery: Delivery): 
     slots.release();
     return settleUnsent(claim, sent, delivery);
   }
-  // The next call may be claimed while this one is settled, in the same round trip.
+  // The next call can be claimed while this one is settled, in the same round trip.
   if (isAboutCall(sent.outcome)) {
     slots.release();
     const settling = settleSent(claim, sent, delivery);
     const [result] = await Promise.all([settling, recordAnswerTime(claim, sent, deps)]);
     return result;
   }
-  // A delivery that meets silence or a refusal sends no more of that backlog. The slots are kept until that is
-  // counted, as the breaker may open.
+  // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are kept until
+  // the breaker has counted it, as it may open.
   delivery.stopped.add(backlogOf(claim.row));
   return settleSent(claim, sent, delivery);
 }
@@ -77,14 +77,14 @@ async function checkAndSend(
   return sent;
 }
 
-/** True if the answer is about this call: nothing in it speaks against sending the backlog's next one. */
+/** True if the answer concerns only this call, so that the backlog's next call may go. */
 function isAboutCall(outcome: DialOutcome): boolean {
   const { kind } = outcome;
   if (kind === "not_placed") return outcome.blamesNumber === true;
   return kind === "placed" || kind === "rejected" || kind === "forbidden";
 }
 
-/** Takes a slot for a call. Its connection comes later, right before its request. */
+/** Takes a slot for a call. It takes a connection later, right before its request. */
 async function takeSlots({ route }: Dial, { slots }: Delivery): Promise<CallSlots | undefined> {
   const slot = await slots.acquire(accountNameOf(route));
   if (slot === undefined) return undefined;

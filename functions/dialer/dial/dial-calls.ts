@@ -26,17 +26,17 @@ import { createSemaphore } from "../runtime/fair-semaphore.ts";
 import { countStates, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Calls that are claimed at most for each request at once: those beyond wait for their permits, or for the ledger. */
+/** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */
 const claimsARequest = 2;
 
-/** Time without a slot freed by its account after which a call goes back. */
+/** Time without a slot released by its account after which a call gives up waiting. */
 const slotWaitMsMax = 5_000;
 
-/** A call to handle: carried by its message, or only named by it. */
+/** A call to handle. Its message contains it, or only its id. */
 export interface WantedCall {
   id: string;
   call?: Call | undefined;
-  /** The account that a dispatcher found room for it in. */
+  /** The account in which the dispatcher found room for the call. */
   account?: string | undefined;
 }
 
@@ -57,9 +57,9 @@ interface Plan {
  * Decides on every call of a delivery and dials those that are due: claim, one request, settle. Every outcome
  * is written before its message is acknowledged.
  *
- * @param wanted calls to handle, each id once
+ * @param wanted calls to handle, without duplicates
  * @param deadline end of the invocation, in milliseconds since the epoch
- * @returns the ids whose messages must be delivered again
+ * @returns the ids whose messages must be retried
  * @throws if the ledger cannot be read; then nothing was dialed
  */
 export async function dialCalls(
@@ -82,11 +82,11 @@ export async function dialCalls(
     lookUpCalls(plan.lookUps, deps, deadline),
   ]);
   for (const { dial, result } of results) if (result.kind === "retry") retry.add(dial.call.id);
-  // A row that found no room, no permit or an open breaker stays unchanged: its dispatcher sees that it still waits.
+  // A row stays unchanged if it found no slot, or an open breaker. The dispatcher sees that it still waits.
   const late = results.flatMap(({ dial, result }) => {
     if (result.kind !== "not_dialed") return [];
     const isKept = dial.row !== undefined && unwritten.has(result.decided.reason);
-    // An UNKNOWN row is left unchanged: it is due, so a sweep sends it again.
+    // An UNKNOWN row stays unchanged and due, so a sweep sends it again.
     if (isKept || dial.row?.state === "UNKNOWN") return [];
     return [{ call: dial.call, row: dial.row, decided: result.decided }];
   });
@@ -100,7 +100,7 @@ export async function dialCalls(
   return retry;
 }
 
-/** Reasons that leave a row as it is. */
+/** Reasons for which a row stays unchanged. */
 const unwritten = new Set(["no_capacity", "breaker_open", "turn"]);
 
 async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): Promise<Plan> {
@@ -113,7 +113,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
     readControlDocuments(brought, { numbers: true }, deps),
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
-  // The agent and number of calls that were only named are read from their rows.
+  // Rows have the agents and numbers of calls of which the message has only the id.
   const named = wanted.flatMap(({ id, call }) => {
     const row = rows.get(id);
     return call === undefined && row !== undefined ? (toCall(row) ?? []) : [];
@@ -133,7 +133,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
     dials: [],
     lookUps: [],
   };
-  // Claims of calls that cannot go within 5 s by the pace as read would be useless.
+  // Counts calls per account, as claiming calls that cannot go within 5 s by the pace would be useless.
   const ahead = new Map<string, number>();
   const known = { ...toKnown(read, deps), ahead };
   const oldest = oldestAccepted(clock.now(), deps);
@@ -142,14 +142,14 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
     const call = row === undefined ? delivered : toCall(row);
     if (unreadable.has(id) || call === undefined) continue;
     if (row === undefined && call.acceptedAt < oldest) {
-      // The row may have been purged, and a duplicate must not outlive it.
+      // The row may have been purged, so the message may be a duplicate.
       log("alarm", "call.too_old", { call_id: id, request_id: call.requestId });
       continue;
     }
     const decision = decide(delivered, row, known);
     if (decision.kind === "dial") {
       const account = accountNameOf(decision.route);
-      // The dispatcher has another plan: by this one, room is in another account.
+      // The dispatcher has another plan, by which another account has the call. It had room there, not here.
       if (dispatchedFor !== undefined && account !== dispatchedFor) continue;
       ahead.set(account, (ahead.get(account) ?? 0) + 1);
       plan.dials.push(decision);
@@ -207,7 +207,7 @@ async function dialAll(
   };
   return Promise.all(
     dials.map(async (dial) => {
-      // One call's error must not hand back the other calls, whose requests may be under way.
+      // One call's error must not retry the other calls, whose requests may be under way.
       const result = await dialCall(dial, delivery).catch((error: unknown): Result => {
         log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
         return { kind: "retry" };

@@ -18,7 +18,7 @@ import { checkClock } from "./send-request.ts";
 /** Time before its permit at which a request takes one of the connections. */
 const connectedMs = 100;
 
-/** The needs of a request besides its claim. */
+/** Resources that a request needs besides its claim. */
 interface Needed {
   permit: Permit;
   slots: CallSlots;
@@ -26,10 +26,10 @@ interface Needed {
 }
 
 /**
- * Waits for the time of the permit and checks what may have changed meanwhile: orders, breakers, the clock. A permit whose
- * time was missed is replaced by another one.
+ * Waits for the permit's time and checks what may have changed meanwhile: controls, breakers, the clock. A missed
+ * permit is replaced.
  *
- * @returns the documents by which the request is allowed, if it may be sent now
+ * @returns the documents that allow the request, or why it may not be sent
  */
 export async function prepareRequest(
   claim: Claim,
@@ -47,7 +47,7 @@ export async function prepareRequest(
       delivery,
     );
     if (!isConnected) return waits("no_capacity");
-    // The call may have waited for seconds, so orders given meanwhile apply.
+    // The call may have waited for seconds, and operators may have given orders meanwhile.
     const read = await documents(deps.clock.now());
     const ordered = checkControls(claim, read, deps);
     if (ordered !== undefined) return { refused: ordered, counted: true };
@@ -64,8 +64,8 @@ export async function prepareRequest(
 }
 
 /**
- * Sleeps until a permit's time. Documents that would be too old by then are read two round trips earlier, so
- * that nothing is left to read at that time. Resolves to false if no connection came free.
+ * Sleeps until a permit's time. Two round trips before, it has the documents read again that would be too old by
+ * then, so that nothing must be read at the permit's time. Resolves to false if there was no connection.
  */
 async function waitForPermit(
   { permitAt }: Permit,

@@ -17,7 +17,7 @@ import { decideByHours } from "../../../shared/policy/decide.ts";
 import { checkControls } from "./claim-call.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 
-/** A request that was sent, what came of it, and the documents by which it was allowed. */
+/** A sent request: its outcome, and the documents that allowed it. */
 export interface Sent {
   outcome: DialOutcome;
   sentAt: number;
@@ -45,7 +45,7 @@ export async function sendRequest(
   return { outcome, sentAt, answerMs: deps.clock.now() - sentAt, read };
 }
 
-/** Sends the request. Undefined: it was withheld. */
+/** Sends the request. Undefined: the last look withheld it. */
 async function request(
   claim: Claim,
   { ring }: LastLook,
@@ -53,7 +53,7 @@ async function request(
 ): Promise<DialOutcome | undefined> {
   const { settings } = deps;
   const { dial, row } = claim;
-  // A resend repeats the first request to the route of the first request.
+  // A resend repeats the first request, along the first request's route.
   const route = row.route ?? dial.route;
   const { timeoutSeconds, maxCallMinutes } = accountOf(route, settings.plan);
   const attempt = row.attempt - (row.claims.length - 1);
@@ -74,10 +74,7 @@ async function request(
     .catch((error: unknown) => failRequest(error, claim, deps));
 }
 
-/**
- * Returns the address at which the provider is to report the call's end. A resend carries the address of the first
- * request, which it repeats.
- */
+/** Returns the URL to which the provider is to report the call's end. A resend repeats the first request's URL. */
 function toCallbackUrl(
   { row, version }: Claim,
   route: Route,
@@ -88,20 +85,20 @@ function toCallbackUrl(
   return callbackAddressAlong(route, call, { publicUrl, hashKey });
 }
 
-/** Largest clock step back that is tolerated; after a larger one a claim's age is unknown. */
+/** Maximum tolerated backward step of the clock. After a larger one, a claim's age is unknown. */
 const clockStepMs = 1_000;
 
 const ended: Decided = { state: "EXPIRED", reason: "expired" };
 
 /** The last look at a claimed call, right before the request by which the phone rings. */
 export interface LastLook {
-  /** Returns a `Send` that looks, and throws Withheld where the call may not go: see `DialRequest`. */
+  /** Returns a `Send` that throws Withheld if the call may not go: see `DialRequest`. */
   ring(send: Send, secondsMax?: number): Send;
   /** Returns why the request was withheld. */
   refused(): Decided;
 }
 
-/** @param read the documents by which orders were looked at before */
+/** @param read the documents by which controls were checked before */
 export function createLastLook(
   claim: Claim,
   read: ControlDocuments,
@@ -139,9 +136,9 @@ export function createLastLook(
 }
 
 /**
- * Looks at the claim's age, the call's expiry and the callee's hours.
+ * Checks the claim's age, the call's expiry and the callee's hours.
  *
- * @param laterMs time that other requests of the same adapter may have taken before
+ * @param laterMs time that the adapter's earlier requests may have taken
  */
 export function checkClock(
   claim: Claim,
@@ -151,7 +148,7 @@ export function checkClock(
   const { call, route } = claim.dial;
   const now = clock.now();
   const claimedAt = Math.min(claim.startedAt, claim.row.claimedAt ?? claim.startedAt);
-  // The process was frozen or the ledger slow: a sweep may be about to turn this claim UNKNOWN.
+  // The process stood still or the ledger was slow. A sweep may be about to turn this claim UNKNOWN.
   const age = now - claimedAt;
   if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return toWaiting("claim_too_old", claim);
   const expiresAt = expiryOf(call, settings.plan);
@@ -163,7 +160,7 @@ export function checkClock(
 
 /** Weight of an answer in the average. */
 const answerWeight = 0.3;
-/** Minimum interval between writes of one process that say the same. */
+/** Minimum interval between equal writes of one process. */
 const writtenAgainMs = 5_000;
 
 /** Records the time of an answer for its account and its backlog. Never throws. */
@@ -184,8 +181,8 @@ export async function recordAnswerTime(
 }
 
 /**
- * Records that a request has been under way for two seconds without an answer. A backlog that was never answered stays so:
- * few of its calls go at once until its first answer. Never throws.
+ * Records that a request has been unanswered for two seconds. A backlog without any answer stays so, as few of its
+ * calls may go at once until its first answer. Never throws.
  */
 async function recordSlow(claim: Claim, read: DocumentsRead, deps: DialerDeps): Promise<void> {
   for (const name of namesOf(claim)) {
@@ -200,7 +197,10 @@ function namesOf({ dial, row }: Claim): [account: string, backlog: string] {
   return [`account ${accountNameOf(dial.route)}`, `backlog ${backlogOf(row)}`];
 }
 
-/** Writes to the documents of account and backlog what has changed. Dropped on a conflict: the next answer tells it again. */
+/**
+ * Writes changed speeds to the documents of account and backlog. A write is dropped on a conflict, as the next answer
+ * repeats it.
+ */
 async function writeChanges(
   claim: Claim,
   { read, isAnswered }: { read: DocumentsRead; isAnswered: boolean },
@@ -234,7 +234,7 @@ async function writeChanges(
     };
     changes.push({ next, seen: accountRead?.version ?? null });
   }
-  // A backlog without a document has no rows that wait.
+  // A backlog without a document has no waiting rows.
   const backlog = read.get("backlog", backlogOf(claim.row));
   const answers = (isQuick: boolean) => (isQuick ? "quick" : "slow");
   const backlogQuick = isNews(

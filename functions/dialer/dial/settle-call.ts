@@ -26,7 +26,7 @@ export async function settleUnsent(
   ]);
   const at = deps.clock.now();
   const settlement: Settlement = { id: row.id, claim: version, at, ...refused };
-  // A resend stays UNKNOWN, and its next look-up or review is not delayed.
+  // A resend stays UNKNOWN, without delaying its next look-up or review.
   if (row.resent) {
     settlement.state = "UNKNOWN";
     const fraction = deps.random.fraction();
@@ -36,7 +36,7 @@ export async function settleUnsent(
   return report(settlement, { claim, settling, fields: {} }, delivery);
 }
 
-/** Writes the provider's answer, then counts it for the cap of its number and for the breakers. */
+/** Writes the provider's answer, then applies it to the number's cap, the live calls and the breakers. */
 export async function settleSent(claim: Claim, sent: Sent, delivery: Delivery): Promise<Result> {
   const { deps, writes } = delivery;
   const { dial, row, version, startedAt } = claim;
@@ -55,7 +55,7 @@ async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promis
   const { row, dial } = claim;
   const { client, agentId, numberHash } = row;
   const mayRing = outcome.kind === "placed" || outcome.kind === "unknown";
-  // The answer to a resend may be about the first request, so only a success is counted.
+  // The answer to a resend may concern the first request, so breakers count only a success.
   const isCounted = !row.resent || outcome.kind === "placed";
   const country = countryOf(dial.call.request.phone_number);
   const call = { client, agentId, numberHash, country, route: dial.route, sentAt };
@@ -66,14 +66,14 @@ async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promis
   ]);
 }
 
-/** Removes a call that was not placed from the live ones. The first request of a resend may have placed it. */
+/** Removes a call that was not placed from the live calls. A resend stays, as its first request may have placed it. */
 async function leaveUnplaced({ row, version, dial }: Claim, deps: DialerDeps): Promise<void> {
   const route = row.route ?? dial.route;
   if (row.resent) return;
   await leaveLive([{ id: row.id, claim: version, route, isMeasured: false }], deps);
 }
 
-/** Logs a settlement, and wakes a dispatcher for a row that waits again. */
+/** Logs a settlement, and wakes a dispatcher if the row waits again. */
 async function report(
   { state, reason, dueAt }: Settlement,
   {
@@ -88,7 +88,7 @@ async function report(
     deps.log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
     return { kind: "done" };
   }
-  if (settling === "lost") return { kind: "retry" }; // the claim lapses, and the sweep has it looked up or reviewed
+  if (settling === "lost") return { kind: "retry" }; // the claim lapses, and a sweep has the call looked up or reviewed
   const due = dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() };
   logDecision(call, { state, reason, ...fields, ...due }, deps);
   if (dueAt !== undefined && state === "WAITING") await wakeForRows([dueAt], deps);

@@ -4,9 +4,9 @@ import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type Claim, type Refusal, toWaiting } from "./delivery.ts";
 
-// An error means another thing for a claimed call in each of the three stages of its dialing.
+// Meaning of an error for a claimed call, in each of the three stages of dialing.
 
-/** Before the request: nothing was sent, so the call waits on. */
+/** Before the request: nothing was sent, so the call goes on waiting. */
 export function failBeforeRequest(error: unknown, claim: Claim, { log }: DialerDeps): Refusal {
   log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
   return { refused: toWaiting("not_checked", claim), counted: true };
@@ -23,7 +23,7 @@ export function failRequest(
   return { kind: "unknown", code: "provider_threw" };
 }
 
-/** After the request: the outcome is written or queued, and only what is counted by it is lost. */
+/** After the request: the outcome is written or queued, and only counts of it are lost. */
 export function failAfterRequest(error: unknown, claim: Claim, { log }: DialerDeps): void {
   log("warning", "breaker.update_failed", { call_id: claim.row.id, error: errorForLog(error) });
 }

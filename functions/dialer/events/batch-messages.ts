@@ -1,16 +1,16 @@
 import { sendDeliverMessages, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Maximum time that an event which was written waits for others, to be named by the same message. */
+/** Time for which a written event waits for others, to share a message with them. */
 const batchMs = 1_000;
 
 /**
- * Batches the rows of one invocation that were written with pending events. Callbacks come one by one, and each would send
- * a message of its own, which is paid for, and so is the lease that a delivery takes.
+ * Batches rows with new events that one invocation wrote. Callbacks come one by one. Without batches each would send
+ * a message, and cause a delivery with a lease, both of which cost money.
  */
 export function batchDeliverMessages(deps: Pick<DialerDeps, "eventsQueue" | "clock" | "log">) {
   let batch: WrittenRow[] = [];
-  /** Sends messages for the rows of the batch. Never throws: a sweep finds the events of those that are not sent. */
+  /** Sends messages for the rows of the batch. Never throws, as sweeps find events without a message. */
   async function flush(): Promise<void> {
     const some = batch;
     batch = [];

@@ -18,40 +18,39 @@ import { readPending, type PendingEvent, writeDeliveries } from "./due-events.ts
 
 type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
 
-/** Events that are delivered before their outcomes are written: a process that dies repeats at most so many. */
+/** Events per write of outcomes. After a process dies, at most so many events are delivered again. */
 const eventsPerWrite = 25;
-/** Time left for the last answer, its write and the acknowledgement of the message. */
+/** Time reserved for the last answer, its write, and the acknowledgement of the message. */
 const afterPostsMs = 35_000;
-/** Time for which one delivery begins requests to a receiver. Other receivers have their turns in between. */
+/** Time in which one delivery begins requests to a receiver, before others have their turns. */
 const turnMs = 1_000;
-/** Time of an answer from which on a receiver counts as slow, until one takes less. */
+/** A receiver counts as slow after an answer that takes this long, until one takes less. */
 const slowMs = 5_000;
-/** Longest time after which a message comes again while another invocation has the lease of its receiver. */
+/** Maximum delay of a message while another invocation has its receiver's lease. */
 const heldSecondsMax = 16;
 
-/** A message that names pending events of a receiver. `attempt`: number of its delivery by the queue. */
+/** A `deliver` message. `attempt`: number of its delivery by the queue. */
 export interface DeliveredMessage {
   message: DeliverMessage;
   attempt: number;
 }
 
-/** Result of a turn: the calls and requests that are left, and when their messages come again. */
+/** Result of a turn: the calls and requests that are left, and the delay of their messages. */
 interface Left {
   ids: readonly string[];
-  /** Undefined: the longer, the more often they have come. */
+  /** Undefined: a delay that grows with the number of deliveries. */
   afterSeconds?: number;
 }
 const nothing: Left = { ids: [] };
 
 /**
- * Delivers the pending events of some calls and requests to a receiver, at its pace, for one turn. Events that there is no
- * time for come again by their message, or stay pending in the ledger, where a sweep finds them.
+ * Delivers the pending events of some calls and requests to a receiver, at its pace, for one turn. If there is no
+ * time for an event, its message is retried, or the event stays pending in the ledger, where a sweep finds it.
  *
- * One invocation at a time delivers to a receiver. A slow receiver gets one request at a time and, until it was left alone
- * for the time of a sweep, events by the sweep's messages alone. One that does not answer at all has to wait for the next
- * sweep.
+ * One invocation at a time delivers to a receiver. A slow receiver gets one request at a time and, unless it was
+ * left alone for the interval of a sweep, events only by the sweeps' messages. After a request without an answer, a receiver waits for the next sweep.
  *
- * @param delivered messages of one receiver, of one delivery
+ * @param delivered a delivery's messages of one receiver
  * @param deadline end of the invocation, in milliseconds since the epoch
  * @throws if the ledger cannot be read or written; the events stay due
  */
@@ -63,7 +62,7 @@ export async function deliverToReceiver(
   const { clock, documents, settings, sweepSeconds } = deps;
   const [first] = delivered;
   const receiver = first && findReceiverNamed(first.message.receiver, settings.plan);
-  // The next sweep has sent others.
+  // The next sweep has sent newer messages.
   const isOld = ({ sentAt }: DeliverMessage) => clock.now() - sentAt > sweepSeconds * 1000;
   const fresh = delivered.filter(({ message }) => !isOld(message));
   if (receiver === undefined || fresh.length === 0) return delivered.map(() => "ack");
@@ -88,7 +87,7 @@ interface Turn {
   deadline: number;
 }
 
-/** Takes the receiver's lease where events are pending, delivers those that there is time for, and ends the lease. */
+/** If events are pending, takes the receiver's lease, delivers events for one turn, and ends the lease. */
 async function takeTurn(
   messages: readonly DeliveredMessage[],
   turn: Turn,
@@ -126,15 +125,15 @@ async function takeTurn(
 interface Part {
   calls: string[];
   requests: string[];
-  /** The calls and requests whose messages come again if there is no time for these. */
+  /** The calls and requests whose messages are retried if there is no time for these. */
   left: string[];
-  /** True if nothing follows where none of these is due. */
+  /** True if no part follows when none of these events is due. */
   isLast: boolean;
 }
 
 /**
- * Yields what messages name, a write's worth at a time. Behind messages that come again follows whatever else is due in
- * the ledger: others delivered to the receiver meanwhile, and the events that they had no time for wait as long.
+ * Yields the calls and requests of messages, as many as one write takes. If messages were retried, other due events
+ * of the ledger follow, which deliveries left pending meanwhile.
  */
 async function* readParts(
   messages: readonly DeliveredMessage[],
@@ -157,33 +156,33 @@ async function* readParts(
   }
 }
 
-/** Returns the calls that messages name, and then the requests. */
+/** Returns the calls of messages, then their requests. */
 function idsOf(messages: readonly DeliveredMessage[]): string[] {
   const calls = messages.flatMap(({ message }) => message.calls);
   return [...new Set([...calls, ...messages.flatMap(({ message }) => message.requests)])];
 }
 
-/** The turn of a receiver whose lease was taken, as far as it has come. */
+/** The state of a receiver's turn under its lease. */
 interface Delivery extends Turn {
-  /** Time at which the turn ends: the last at which it begins a request. */
+  /** Latest time at which the turn begins a request. */
   endAt: number;
   /** Earliest time of the next request. */
   nextAt: number;
-  /** True for a probe of the receiver's breaker: its failure counts for no try. */
+  /** True for a probe of the receiver's breaker, whose failure does not count as a try. */
   isProbe: boolean;
-  /** True once an answer of this turn was slow. Undefined: none has come. */
+  /** True once an answer of this turn was slow. Undefined: no answer yet. */
   isSlow?: boolean;
   /** True once a request was not answered at all. */
   isHanging?: boolean;
-  /** True once the delivery had no room for a request. */
+  /** True once the delivery had no slot for a request. */
   isCrowded?: boolean;
 }
 
 /**
- * Delivers pending events. Behind an open breaker the first one is its probe.
+ * Delivers pending events. If the breaker is open, the first event is its probe.
  *
- * @returns undefined if all were delivered; otherwise the seconds after which the message comes again, or `others` if they
- * are left to another message
+ * @returns undefined if all were delivered; otherwise the delay of the message in seconds, or `others` if another
+ * message delivers the rest
  */
 async function deliverDue(
   pending: readonly PendingEvent[],
@@ -222,7 +221,7 @@ async function deliverSome(
   const next = events.values();
   const isSlow = delivery.isSlow ?? lease.isSlow;
   const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);
-  // Each of these takes the next event once it has delivered one.
+  // Each worker takes the next event once it has delivered one.
   const workers = Array.from({ length: atOnce }, async () => {
     for (const event of next) {
       const startAt = Math.max(delivery.nextAt, clock.now());
@@ -241,7 +240,7 @@ async function deliverSome(
   return delivered.size === events.length;
 }
 
-/** Names a receiver among those that hold slots of an invocation. */
+/** Names a receiver in the invocation's semaphore. */
 function slotOf({ name }: Pick<Receiver, "name">): string {
   return `receiver ${name}`;
 }
@@ -271,7 +270,7 @@ async function deliverOne(
   return toOutcome(answer, delivery);
 }
 
-/** Returns the outcome of a delivery by its answer. A probe that fails counts for no try. */
+/** Returns the outcome of a delivery by its answer. A failed probe does not count as a try. */
 function toOutcome(answer: EventAnswer, { isProbe }: Delivery): DeliveryOutcome {
   if (isTaken(answer)) return { kind: "taken" };
   if (isProbe) return { kind: "deferred" };

@@ -13,21 +13,21 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { finishedEventOf, writeRequestDelivery } from "./request-finished.ts";
 
-/** An event that is due: of a call, by its sequence, or that a request is finished. */
+/** A due event: a call's, with its sequence, or a request's `request.finished`. */
 export type PendingEvent = { posted: PostedEvent; dueAt: number } & (
   | { call: string; sequence: number }
   | { request: string; finishedAt: number | null }
 );
 
-/** Delay of the message for a further try, and time up to which an event is due soon enough for it. */
+/** Delay of the message for another try, and maximum time until an event is due for which it is sent. */
 const retrySeconds = 5;
 const soonMs = 2 * retrySeconds * 1000;
-/** Maximum tries of a write where another writer changes the row meanwhile. */
+/** Maximum tries of a write if other writes come first. */
 const writesMax = 4;
 
 /**
- * Reads the events that are due among these calls and requests, those due first in front. A plan may have given a client
- * a receiver of its own since: then its calls are put into the list of that one, which alone gets their events.
+ * Reads the due events of these calls and requests, in the order of their due times. If the plan has another receiver
+ * for a client by now, the client's calls are moved into that receiver's list, and only it gets their events.
  */
 export async function readPending(
   { calls, requests }: { calls: readonly string[]; requests: readonly string[] },
@@ -64,7 +64,7 @@ export async function readPending(
   return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
 }
 
-/** Puts calls into the lists of the receivers that their clients have now. A sweep finds them there. */
+/** Moves calls into the lists of their clients' current receivers, where sweeps find them. */
 async function moveStrays(
   rows: readonly CallRow[],
   { ledger, random, settings }: DialerDeps,
@@ -80,7 +80,7 @@ async function moveStrays(
   if (changes.length > 0) await ledger.write(changes);
 }
 
-/** True if an event may be delivered. One that was never tried has happened, even if another clock is ahead of this one. */
+/** True if an event may be delivered. An event without a try may be, even if its due time is later by another clock. */
 function isDue({ tries = 0, dueAt = Infinity }: DeliveryState, now: number): boolean {
   return dueAt <= now || (tries === 0 && dueAt < Infinity);
 }
@@ -89,15 +89,15 @@ function isDue({ tries = 0, dueAt = Infinity }: DeliveryState, now: number): boo
 interface Written {
   /** Ids of the calls or requests with an event that is due again within seconds. */
   pending: string[];
-  /** Number of events whose tries are exhausted now. */
+  /** Number of newly exhausted events. */
   exhausted: number;
 }
 
 /**
- * Writes the results of deliveries. Events that are due again within seconds are delivered by a delayed message, later ones
- * by a sweep.
+ * Writes the results of deliveries. A delayed message follows for events that are due again within seconds, a sweep's
+ * for later ones.
  *
- * @throws if the ledger cannot be read or written: what was delivered is then delivered again, under the same id
+ * @throws if the ledger cannot be read or written. Delivered events are then delivered again, with the same ids
  */
 export async function writeDeliveries(
   delivered: ReadonlyMap<PendingEvent, DeliveryOutcome>,

@@ -15,15 +15,15 @@ import { dayMs } from "../../../shared/lib/units.ts";
 /** Failures in a row that open a receiver's breaker. */
 const failuresMax = 10;
 const failuresLifeMs = dayMs;
-/** Answer of a receiver that is gone for good: its breaker opens at once. */
+/** Status of a receiver that is gone for good, which opens its breaker at once. */
 const goneStatus = 410;
 
 /** The circuit breaker of one receiver, as read for one message. */
 export interface ReceiverBreaker {
   isOpen: boolean;
-  /** True if it is open, and one event may be delivered now to see whether it is well. */
+  /** True if the breaker is open and one event may be delivered now as its probe. */
   isProbeDue: boolean;
-  /** Takes the probe of the open breaker. Undefined: another message has it, or its time has not come. */
+  /** Takes the probe of the open breaker. Undefined: another message has the probe, or its time has not come. */
   takeProbe(): Promise<Probe | undefined>;
   /** Counts an answer, and opens or closes the breaker accordingly. Never throws. */
   note(answer: EventAnswer): Promise<void>;
@@ -35,7 +35,7 @@ export function breakerKeysOf({ name }: Receiver) {
   return [{ kind: "breaker", key } as const, { kind: "failures", key } as const];
 }
 
-/** Returns the breaker of a receiver, as its documents were read. */
+/** Returns the breaker of a receiver from documents that were read. */
 export function receiverBreakerIn(
   read: DocumentsRead,
   { name }: Receiver,
@@ -45,9 +45,9 @@ export function receiverBreakerIn(
   const key = receiverBreakerOf(name);
   const current = read.get("breaker", key);
   const failures = read.get("failures", key)?.value ?? {};
-  /** True while the event that is delivered is a probe of the open breaker. */
+  /** True while the delivered event is a probe of the open breaker. */
   let isProbing = current?.value.state === "open";
-  /** True if failures are counted that an answer ends. */
+  /** True if failures are counted, so that an answer must reset them. */
   let isCounting = Object.keys(failures).length > 0;
   const breaker: ReceiverBreaker = {
     isOpen: isProbing,
@@ -60,7 +60,7 @@ export function receiverBreakerIn(
       try {
         if (isTaken(answer)) {
           if (isProbing && current !== undefined) {
-            const sentAt = deps.clock.now(); // its probe: nothing else is sent while it is open
+            const sentAt = deps.clock.now(); // the probe's, as an open breaker permits nothing else
             await answerBreaker(current, { isPlaced: true, sentAt }, deps);
           }
           if (isCounting) {
@@ -79,7 +79,7 @@ export function receiverBreakerIn(
           await openBreaker(key, { cause: "receiver", code: codeOf(answer), sentAt }, deps);
         }
       } catch {
-        // An answer that is not counted only delays the breaker.
+        // An uncounted answer only delays the breaker.
       }
     },
   };

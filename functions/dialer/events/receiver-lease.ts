@@ -3,17 +3,17 @@ import type { DocumentKey, DocumentsRead, ValueOf } from "../../../shared/ports/
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Time after which a lease lapses that its invocation does not end: a request, and the write of its answer. */
+/** Time after which an unended lease lapses: enough for a request and the write of its answer. */
 const leaseMs = 45_000;
-/** Time for which a receiver's document is kept after its last turn. */
+/** Life of a receiver's document after its last turn. */
 const keptMs = dayMs;
 
 /** State that a turn leaves to the next one. */
 type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow">;
 
 /**
- * The lease under which one invocation at a time delivers to a receiver. The others hand their messages back at once,
- * so that the pending events of one receiver, or one that hangs, hold one invocation and no more.
+ * The lease under which one invocation at a time delivers to a receiver. Others retry their messages at once, so that
+ * one receiver's events, even if it hangs, take only one invocation.
  */
 export interface ReceiverLease extends TurnState {
   /** True while another invocation has it, as read. */
@@ -25,7 +25,7 @@ export interface ReceiverLease extends TurnState {
   isSweptOnly: boolean;
   /** Takes the lease. False: another invocation has taken it since it was read. */
   take(): Promise<boolean>;
-  /** Ends the lease. Never throws: one that is not ended lapses. */
+  /** Ends the lease. Never throws, as an unended lease lapses. */
   release(state: TurnState): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function receiverKeyOf(name: string): DocumentKey<"receiver"> {
   return { kind: "receiver", key: name };
 }
 
-/** Returns the lease of a receiver, as its document was read. */
+/** Returns the lease of a receiver from its document. */
 export function leaseIn(
   read: DocumentsRead,
   { name }: Receiver,

@@ -12,12 +12,12 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Time for which a delivery is remembered: longer than a function may stand still. */
+/** Life of the record of a delivery: longer than any function stands still. */
 const rememberedMs = dayMs;
-/** Maximum tries of a write where another writer changes the document meanwhile. */
+/** Maximum tries of a write if other writes come first. */
 const writesMax = 4;
 
-/** Returns the event that a request is finished. */
+/** Returns the event `request.finished`. */
 export function finishedEventOf({ key, value }: StoredDocument<"request">): PostedEvent {
   const { acceptedAt, calls, states, results, finishedAt } = value;
   const body = {
@@ -33,16 +33,15 @@ export function finishedEventOf({ key, value }: StoredDocument<"request">): Post
   return { id: finishedEventIdOf(key), body: JSON.stringify(body) };
 }
 
-/** A try to deliver the event that a request is finished. `finishedAt`: as its document had it then. */
+/** A try to deliver `request.finished`. `finishedAt`: from the document at that time. */
 type TriedRequest = Tried & { finishedAt: number | null };
 
 /**
- * Writes the outcome of a try to deliver the event that a request is finished. Once it is delivered, the request's document
- * has no further use. A function that has stood still since before the calls had rows may write that document anew, which
- * another document tells, one that is not listed. An operator may have replayed the event since this try: then the request
- * is finished at another time, and this try says nothing of that.
+ * Writes the outcome of a try to deliver `request.finished`. After a delivery the request's document is removed, and
+ * a `delivered-request` is written: it shows if a function that stood still writes the request's document again. If
+ * an operator has replayed the event since the try, `finishedAt` differs, and the try is ignored.
  *
- * @returns the state of the delivery; undefined if it has succeeded, or if another try was counted instead
+ * @returns the state of the delivery; undefined if it has succeeded or the try does not count
  * @throws if the documents cannot be read or written
  */
 export async function writeRequestDelivery(

@@ -8,18 +8,18 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { receiverKeyOf } from "./receiver-lease.ts";
 import { dayMs, hourMs } from "../../../shared/lib/units.ts";
 
-/** Time for which an event that is due is left to the message of its row's writer. */
+/** Time for which a due event is left to the message of its row's writer. */
 export const messageGraceMs = 30_000;
-/** Maximum events of a receiver that a sweep sends messages for. */
+/** Maximum events of a receiver for which a sweep sends messages. */
 const eventsMax = 3_000;
-/** The same of a receiver that is slow: it gets one request at a time. */
+/** The same for a slow receiver, which gets one request at a time. */
 const slowEventsMax = 10;
-/** Age of a pending event from which on each sweep raises an alarm. */
+/** Each sweep raises an alarm about a pending event older than this. */
 const lateMs = 3 * dayMs + 12 * hourMs;
 
 /**
- * Sends messages for the events that are due: for each receiver at most as many as it takes until the next sweep.
- * Behind an open circuit breaker a single event is the probe.
+ * Sends messages for due events: for each receiver at most as many as it can take until the next sweep. If its
+ * circuit breaker is open, a single event is the probe.
  */
 export async function sweepEvents(time: { isOver(): boolean }, deps: DialerDeps): Promise<void> {
   const { ledger, documents, clock, settings, sweepSeconds } = deps;
@@ -42,7 +42,7 @@ export async function sweepEvents(time: { isOver(): boolean }, deps: DialerDeps)
     if (first === undefined) continue;
     if (time.isOver()) return;
     const breaker = breakers.get("breaker", receiverBreakerOf(receiver.name))?.value;
-    // Each probe that fails puts its event behind the others, so that none of them need be old.
+    // Each failed probe delays its event, so that the first due event need not be old.
     const since = breaker?.state === "open" ? breaker.openedAt : first.dueAt;
     warnLate(receiver, Math.min(first.dueAt, since), deps);
     const most = countDeliverable(receiver, breakers, { now, sweepSeconds });
@@ -50,7 +50,7 @@ export async function sweepEvents(time: { isOver(): boolean }, deps: DialerDeps)
   }
 }
 
-/** Reads the circuit breakers of receivers, and whether they are slow. */
+/** Reads the circuit breakers and the speeds of receivers. */
 export function readBreakers(
   receivers: readonly string[],
   documents: Documents,
@@ -63,7 +63,7 @@ export function readBreakers(
   );
 }
 
-/** Returns the maximum number of events that are delivered to a receiver until the next sweep. */
+/** Returns the maximum number of events that a receiver can take until the next sweep. */
 export function countDeliverable(
   { name, requestsPerSecond }: Receiver,
   read: DocumentsRead,
@@ -88,7 +88,7 @@ async function sendFor(receiver: Receiver, each: number, deps: DialerDeps): Prom
   await eventsQueue.sendMany(toDeliverMessages(receiver.name, { calls, swept: true }, now));
 }
 
-/** Raises an alarm where an event has been pending for longer than its tries would take. */
+/** Raises an alarm if an event has been pending for longer than all its tries take. */
 function warnLate({ name }: Receiver, dueAt: number, { clock, log }: DialerDeps): void {
   if (clock.now() - dueAt <= lateMs) return;
   log("alarm", "events.late", { receiver: name, due_at: new Date(dueAt).toISOString() });

@@ -9,21 +9,21 @@ import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.t
 
 type RequestDocument = StoredDocument<"request">;
 
-/** Requests of one list, and maximum requests of one sweep. */
+/** Requests of one page, and maximum requests of one sweep. */
 const pageRequests = 200;
 const requestsMax = 2_000;
-/** Calls of one read. */
+/** Maximum calls of one read. */
 const pageCalls = 1_000;
-/** Number of calls that one sweep counts, after which it leaves the other requests to the next one. */
+/** Calls after which a sweep leaves the other requests to the next sweep. */
 const callsMax = 50_000;
 
 /**
- * Tracks the requests whose client gets an event once all of their calls are finished: moves them past the calls that are
- * finished already, so that no sweep looks at those again. Counts the requests that are finished, and sends messages for
+ * Tracks the requests that have a document, as their client gets `request.finished`: moves them past calls that are
+ * finished already, so that no later sweep reads those. Counts the calls of finished requests, and sends messages for
  * their events.
  *
- * @param after the request after which the former sweep's turn ended
- * @returns the request after which the next sweep goes on; null: from the first one
+ * @param after the request after which the last sweep stopped
+ * @returns the request after which the next sweep continues. Null: at the first one
  */
 export async function trackRequests(
   after: string | null,
@@ -50,8 +50,8 @@ export async function trackRequests(
 }
 
 /**
- * Sends messages for finished requests whose events have been pending for some time: of a page for each receiver at
- * most as many as it takes until the next sweep, and one where it is the probe of an open circuit breaker.
+ * Sends messages for finished requests whose events have been pending for some time: for each receiver at most as
+ * many as it can take until the next sweep, or one as the probe of an open circuit breaker.
  */
 async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
   const { eventsQueue, documents, clock, settings, sweepSeconds } = deps;
@@ -88,8 +88,8 @@ async function withFirstFinished(
 }
 
 /**
- * Moves one request past its calls that are finished. Once all of them are, they are counted anew: a call in review may have
- * been placed since it was passed, and may even wait for its result again.
+ * Moves one request past its finished calls. Once all are finished, they are counted from the start: a call in review
+ * may have been placed since it was passed, and may even wait for its result again.
  *
  * @returns the number of calls that it read
  */
@@ -126,8 +126,8 @@ async function trackOne(request: RequestDocument, deps: DialerDeps): Promise<num
 }
 
 /**
- * True if a request's event was delivered before a function that had stood still wrote its document anew. An operator may
- * have had it written anew, too: then the event is delivered once more.
+ * True if a function that stood still has written a request's document after its event was delivered. After an
+ * operator's replay the event is to be delivered again.
  */
 async function isDeliveredAlready(
   { key: request, value: { replayedAt = -Infinity } }: RequestDocument,
@@ -138,10 +138,10 @@ async function isDeliveredAlready(
   return delivered !== undefined && delivered.value.finishedAt > replayedAt;
 }
 
-/** Counts of a request's calls: `finished` is the index of the first one that is not, and their number if there is none. */
+/** Counts of a request's calls. `finished`: index of the first unfinished call, or the number of calls. */
 type Counted = Pick<RequestDocument["value"], "finished" | "states" | "results">;
 
-/** Counts the calls of a request from one on, up to the first one that is not finished. */
+/** Counts the calls of a request from index `from` up to the first unfinished one. */
 async function countFinished(
   { key, value: { calls } }: RequestDocument,
   from: number,

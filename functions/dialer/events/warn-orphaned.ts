@@ -3,16 +3,16 @@ import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Receivers that the plan has had, and the time of the last look at the events of those that have left it. */
+/** Receivers that the plan has or had, and the time of the last check of former receivers' events. */
 export type KnownReceivers = Pick<ValueOf<"sweep">, "receivers" | "orphanedAt">;
 
 const lookEveryMs = dayMs;
 
 /**
- * Raises an alarm a day for each receiver that has left the plan while events to it were pending: they are not delivered
- * until it is put back.
+ * Raises an alarm a day for each receiver that is no longer in the plan and has pending events. They are not
+ * delivered until the plan has the receiver again.
  *
- * @returns the receivers that the next sweep is to know, and the time of the last look
+ * @returns the receivers to store for the next sweep, and the time of the last check
  * @throws if the ledger cannot be read
  */
 export async function warnOrphaned(

@@ -24,18 +24,18 @@ import { settleProved } from "../record/settle-proved.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
-/** Time limit for everything that a provider is asked about one call. */
+/** Time limit of one call's look-up at its provider. */
 const lookUpSecondsMax = 20;
 /** Time needed for a look-up, its ledger calls and the acknowledgement of the message. */
 const timeNeededMs = 35_000;
-/** Age of a claim up to which its record counts for the circuit breakers. */
+/** Maximum age of a claim whose record counts for the circuit breakers. */
 const recordMsMax = 120_000;
-/** Time past the review time for which a restored call waits to be asked for once: many are asked for then. */
+/** Time after the review time for which a restored call waits for its first look-up, as many calls are looked up then. */
 const restoredExtraMs = hourMs;
 
 /**
- * Looks up calls of unknown outcome at their providers. A call that is found is PLACED. Otherwise its row
- * waits for the next look-up, or goes to NEEDS_REVIEW once its time is over.
+ * Looks up calls of unknown outcome at their providers. A found call is settled PLACED. Otherwise the row waits for
+ * the next look-up, or goes to NEEDS_REVIEW after its review time.
  */
 export async function lookUpCalls(
   lookUps: readonly LookUp[],
@@ -43,7 +43,7 @@ export async function lookUpCalls(
   deadline: number,
 ): Promise<void> {
   const { clock, settings, concurrency } = deps;
-  /** Accounts that failed to answer in this delivery: further requests to them would only take time. */
+  /** Accounts that failed to answer in this delivery, to which no further requests are made. */
   const failing = new Set<string>();
   const limits = new Map(
     lookUps.map(({ row: { route } }) => [
@@ -80,7 +80,7 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
       isAsked = true;
     }
   } catch (error) {
-    // An unparsable answer may concern this call alone.
+    // An unreadable answer may concern only this call.
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) failing.add(account);
     const fields = { call_id: call.id, provider: row.route.provider, error: errorForLog(error) };
     log("warning", "look_up.failed", fields);
@@ -95,17 +95,17 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
       await writeLookupMiss(lookUp, deps);
     }
   } catch (error) {
-    // The found call is not lost: its row stays due, and is looked up again.
+    // The found call is not lost, as its row stays due and is looked up again.
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
   }
 }
 
 /**
- * Looks up a call now, because its provider says that something became of it, and settles it if it is found. A call
- * that is not found is left as it is: nothing is proved.
+ * Looks up a call now, after a callback, and settles it if found. Otherwise the row stays unchanged, as nothing is
+ * proved.
  *
  * @throws ProviderUnreachableError if the provider could not be asked
- * @throws if the ledger could not be asked
+ * @throws if the ledger could not be reached
  */
 export async function findNow(lookUp: LookUp, deps: DialerDeps): Promise<void> {
   const found = await ask(lookUp, deps).catch((error: unknown) => {
@@ -145,7 +145,7 @@ async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefi
 /**
  * Settles a call as the found one, if that is certain.
  *
- * @throws if the ledger could not be asked
+ * @throws if the ledger could not be reached
  */
 async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
   const { row } = lookUp;
@@ -164,7 +164,7 @@ async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps)
  * or ends REJECTED. A call that was resent, or whose claims a restore lost, stays UNKNOWN, as the record may be
  * of one of several requests.
  *
- * @throws if the ledger could not be asked
+ * @throws if the ledger could not be reached
  */
 async function settleNotPlaced(
   outcome: NotPlaced,

@@ -13,12 +13,12 @@ import { dayMs } from "../../../shared/lib/units.ts";
 const clockMarginMs = 5_000;
 /** Tolerated lag of a ledger index. */
 const indexMarginMs = 10_000;
-/** Maximum time by which a provider may place a call late after its request. */
+/** Maximum delay between a request and the provider's placing of the call. */
 const lateMsMax = 600_000;
-/** Maximum calls to one number that are compared. With more, a call found by number could be any of them. */
+/** Maximum calls to one number that are compared. With more, a candidate could be any of them. */
 const callsToNumberMax = 100;
 
-/** A record of a call that was placed. */
+/** The record of a placed call. */
 export type FoundPlaced = Exclude<FoundCall, { notPlaced: NotPlaced }>;
 
 /**
@@ -37,10 +37,10 @@ export function findPeriod(
 }
 
 /**
- * Returns the provider's id of the sought call. A call found by our own id is certain. A call found by number
- * is accepted only if it is the one candidate that belongs to no other row, and no other row to that number
- * may have been placed in that period, not even by another account: its provider may call through this
- * account's carrier.
+ * Returns the provider's id of the sought call. A call found by our id is certain. A call found by number is accepted
+ * only if it is the only candidate that belongs to no other row, and if no other row to that number may have been
+ * placed in that period. Rows of other accounts count, too, as their provider may call through this account's
+ * carrier.
  */
 export async function findOwnId(
   found: FoundPlaced,
@@ -51,13 +51,13 @@ export async function findOwnId(
   const { call, row } = lookUp;
   const { route, numberHash } = row;
   const { ledger, documents, clock, random, settings } = deps;
-  // A restore also lost rows of other calls to this number, whose calls cannot be told from this one.
+  // A restore may also have lost rows of other calls to this number, one of which the candidate could be.
   if (row.lostUntil !== null) return undefined;
   // After a rotation of HASH_KEY, the calls to this number cannot be found by its hash.
   const { phone_number } = call.request;
   if (hashNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
   const { from, until } = findPeriod(row, deps);
-  // Another call's row may be some moments late in the ledger's index of numbers.
+  // The ledger's index of numbers may lag.
   if (clock.now() < until + indexMarginMs) return undefined;
   const { rows, next, unreadable } = await ledger.list({ numberHash, limit: callsToNumberMax });
   if (next !== undefined || unreadable > 0) return undefined;
@@ -79,8 +79,7 @@ export async function findOwnId(
   const taken = new Set(others.map(({ providerCallId }) => providerCallId));
   const [candidate, ...further] = found.providerCallIds.filter((id) => !taken.has(id));
   if (candidate === undefined || further.length > 0) return undefined;
-  // A document reserves the provider's id for one call, in case another look-up at the same time does not see
-  // this one.
+  // A document reserves the provider's id for one call, as a concurrent look-up may not see this one.
   const key = JSON.stringify([accountNameOf(route), candidate]);
   const document = {
     kind: "provider-id" as const,

@@ -6,12 +6,12 @@ import { countStates, logDecision } from "./write-decisions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 
 /**
- * Changes rows as they were read. Those that came into another state are logged and counted. A row that another writer has
- * changed meanwhile stays as it is.
+ * Changes rows, and logs and counts those whose state has changed. A row that another writer has changed since it was
+ * read stays unchanged.
  *
  * @param change returns the row to write over the row as read, or undefined to leave it
  * @returns `changed`: the rows as written; `conflicts`: the number of rows that another writer has changed
- * @throws if the ledger cannot be written: any part may have taken effect
+ * @throws if the ledger cannot be written. Any part may have taken effect
  */
 export async function changeRows<Row extends CallRow>(
   rows: readonly Row[],
@@ -36,7 +36,7 @@ export async function changeRows<Row extends CallRow>(
   return { changed, conflicts: changes.length - changed.length };
 }
 
-/** Logs and counts rows by the states that they came into. */
+/** Logs and counts rows by the states that they entered. */
 export async function reportStates(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
   if (rows.length === 0) return;
   for (const row of rows) {
@@ -51,22 +51,19 @@ export async function reportStates(rows: readonly CallRow[], deps: DialerDeps): 
 
 /** Maximum rows per write. */
 const rowsMax = 100;
-/**
- * Maximum wait of a write for others to share its round trip, and the interval of checks whether any can
- * still come.
- */
+/** Maximum wait of a write for others to share its round trip, and the interval of checks if others can still come. */
 const shareMsMax = 60;
 const lookMs = 4;
-/** Calls in a delivery from which on writes wait to be shared: smaller deliveries have little to share. */
+/** Writes are shared in deliveries of at least this many calls. Smaller ones have little to share. */
 const manyCalls = 10;
 
-/** Writes claims and settlements that fall at about the same time in one round trip. */
+/** Writes claims and settlements of about the same time in one round trip. */
 export interface BatchWriter {
-  /** Resolves to true if the row stands as requested. */
+  /** Resolves to true if the row is now as requested. */
   write(change: Change): Promise<boolean>;
   /**
-   * Each call joins before its first write, and leaves after its last by disposing, so that no write waits for calls
-   * that cannot come.
+   * Each call joins before its first write and disposes after its last, so that no write waits for calls that write
+   * no more.
    */
   join(): Disposable;
 }
@@ -77,7 +74,7 @@ export function createBatchWriter(
 ): BatchWriter {
   let underWay = 0;
   let waiting = 0;
-  /** Waits for other writes, but not once every call under way waits for its write. */
+  /** Waits for other writes, until every joined call waits for its write. */
   const share = async () => {
     for (let waitedMs = 0; waitedMs < shareMsMax; waitedMs += lookMs) {
       await clock.sleep(lookMs);

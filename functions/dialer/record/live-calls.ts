@@ -17,7 +17,7 @@ const meanLifeMs = 7 * dayMs;
 type Part = StoredDocument<"live-calls">;
 type LiveDeps = Pick<DialerDeps, "documents" | "clock" | "random" | "settings" | "log">;
 
-/** One of the documents that hold an account's live calls. `value`: as read, without entries that are over. */
+/** One of the documents with an account's live calls. `value`: as read, without ended entries. */
 interface PartRead {
   key: Part["key"];
   room: number;
@@ -51,14 +51,14 @@ async function writePart(
   return (await documents.write([{ next, seen }]))[0] === true;
 }
 
-/** A claimed call that is to be entered among the live ones of its account. */
+/** A claimed call to be added to its account's live calls. */
 interface Claimed {
   row: CallRow;
   version: string;
   route: Route;
 }
 
-/** Enters the claimed calls of one delivery. Those that are entered at the same time share one write. */
+/** Adds the claimed calls of one delivery to the live calls. Those added at the same time share writes. */
 export function createLiveEntries(deps: LiveDeps) {
   const { plan } = deps.settings;
   const loader = new DataLoader<Claimed, boolean>(
@@ -73,7 +73,7 @@ export function createLiveEntries(deps: LiveDeps) {
   );
   return {
     /**
-     * Enters a call. One that was claimed before takes over the entry of its former claim.
+     * Adds a call. It takes over the entry of an earlier claim of the same call.
      *
      * @returns false if the account has as many live calls as it may have
      */
@@ -84,7 +84,7 @@ export function createLiveEntries(deps: LiveDeps) {
 }
 export type LiveEntries = ReturnType<typeof createLiveEntries>;
 
-/** @returns the calls that were entered */
+/** @returns the calls that were added */
 async function enterAll(
   account: string,
   claims: readonly Claimed[],
@@ -98,7 +98,7 @@ async function enterAll(
   for (let tries = 0; tries < writeTries && left.length > 0; tries++) {
     const parts = await readParts(account, limit, deps);
     const chosen = Map.groupBy(left, (one) => addEntry(one, parts, deps));
-    chosen.delete(undefined); // no part has room for them
+    chosen.delete(undefined); // there is no room for these
     const parted = [...chosen].flatMap(([part, own]) =>
       part === undefined ? [] : [{ part, own }],
     );
@@ -111,7 +111,7 @@ async function enterAll(
   return entered;
 }
 
-/** Adds a call to a part that has room for it, or has its former entry. Returns that part, or nothing. */
+/** Adds a call to a part that has its earlier entry, or room. Returns that part, or undefined. */
 function addEntry(
   { row, version, route }: Claimed,
   parts: readonly PartRead[],
@@ -120,7 +120,7 @@ function addEntry(
   const isOwn = ({ call }: LiveCall) => call === row.id;
   const former = parts.find(({ value }) => value.entries.some(isOwn));
   const own = former?.value.entries.find(isOwn);
-  // A later claim has entered the call while this holder stood still.
+  // A later claim has added the call while this holder stood still.
   if (own !== undefined && own.claim !== version && own.at > (row.claimedAt ?? 0)) return undefined;
   const free = parts.filter(({ room }) => room > 0);
   const part = former ?? free[Math.floor(random.fraction() * free.length)];
@@ -139,15 +139,15 @@ function addEntry(
 export interface EndedCall {
   id: string;
   route: Route;
-  /** Only the entry of this claim is removed. Absent: of any. */
+  /** Only this claim's entry is removed. Absent: any claim's. */
   claim?: string;
-  /** True if it was live until now: its duration then counts for the mean. */
+  /** True if the call ended just now, so that its duration counts for the mean. */
   isMeasured: boolean;
 }
 
 /**
- * Removes calls from the live ones of their accounts. Never throws: an entry that stays is removed by a sweep, or ends by
- * itself.
+ * Removes calls from their accounts' live calls. Never throws: a remaining entry is removed by a sweep, or ends at
+ * its `endsAt`.
  */
 export async function leaveLive(ended: readonly EndedCall[], deps: LiveDeps): Promise<void> {
   const { plan } = deps.settings;
@@ -194,7 +194,7 @@ async function leaveAccount(
   throw new Error(`the live calls were changed by others ${writeTries} times`);
 }
 
-/** Returns the mean duration of calls, with those that end now. */
+/** Returns the mean duration of calls after these have ended. */
 function meanAfter(before: number | null, ended: readonly LiveCall[], now: number): number | null {
   let mean = before;
   for (const { at } of ended) {
@@ -203,10 +203,10 @@ function meanAfter(before: number | null, ended: readonly LiveCall[], now: numbe
   return mean;
 }
 
-/** Interval at which all live calls of an account are polled while others wait for their ends. */
+/** Interval at which an account's live calls are polled while other calls wait for them to end. */
 export const pollLiveMs = 20_000;
 
-/** Has the live calls of accounts polled. */
+/** Sends messages to poll the live calls of accounts. */
 export async function sendPollsOfLive(
   accounts: readonly { account: string; route: Route }[],
   { eventsQueue, clock }: Pick<DialerDeps, "eventsQueue" | "clock">,

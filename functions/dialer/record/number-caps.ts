@@ -14,7 +14,7 @@ const triesMax = 4;
 /** Result of counting a call towards its cap; `freeAt` in milliseconds since the epoch. */
 type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | undefined };
 
-/** A claimed call that counts towards the caps of its number, as an entry of the number's document. */
+/** A claimed call to be counted in its number's document. */
 interface Counted {
   row: CallRow;
   version: string;
@@ -23,7 +23,10 @@ interface Counted {
 type CapValue = ValueOf<"cap">;
 type Entry = CapValue["entries"][number];
 
-/** Returns the entries with a call among them, or the time at which its number is free again, undefined if not known. */
+/**
+ * Adds a call to the entries. If the caps refuse it, returns the time at which its number is free again, undefined if
+ * unknown.
+ */
 function addEntry(
   entries: readonly Entry[],
   { row, version }: Counted,
@@ -31,11 +34,9 @@ function addEntry(
 ): { next: Entry[] } | { freeAt: number | undefined } {
   const others = entries.filter((one) => one.call !== row.id);
   const own = entries.find((one) => one.call === row.id);
-  // A process that claimed the call first may have died before it counted the call: then there is no
-  // entry yet.
+  // A process that claimed the call first may have died before it counted the call, so a resend may lack an entry.
   const hasPlace = row.resent && own !== undefined;
-  // A later claim has counted the call while this holder stood still: counting here would overwrite
-  // that entry.
+  // A later claim has counted the call while this holder stood still. Counting here would overwrite that entry.
   if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
     return { freeAt: undefined };
   }
@@ -75,18 +76,18 @@ function leftOnConflict(error: unknown): { after: undefined } {
 export function createCaps(deps: DialerDeps) {
   const { clock, settings, log } = deps;
   const inTurn = createTurns();
-  /** The number's hash under today's HASH_KEY: that of a row may be older. */
+  /** The number's hash under today's HASH_KEY. The row's may be older. */
   const keyOf = ({ request }: Call) =>
     hashNumber(request.phone_number, settings.hashKey).numberHash;
 
   return {
     /**
-     * Counts a call that is about to be dialed, at the time of its permit: counted at its claim, some seconds before,
-     * its number would be free too soon. A resend may ring now, so it takes a new timestamp in the cap entry it already
-     * has.
+     * Counts a call that is about to be dialed, at the time of its permit: with the time of its claim, some seconds
+     * earlier, its number would be free too soon. A resend may ring now, so it takes a new timestamp in the entry
+     * that it already has.
      *
-     * @returns true as `isCounted` if the call may go; otherwise the time at which its number is free again,
-     * undefined if that is not known, or if there is no permit
+     * @returns `isCounted: true` if the call may go; otherwise the time at which its number is free again, undefined
+     * if unknown or without a permit
      */
     async count(
       counted: Counted,
@@ -116,8 +117,8 @@ export function createCaps(deps: DialerDeps) {
     },
 
     /**
-     * Removes the entry of a call that surely was not placed. If the removal fails, the number rests for
-     * longer than needed.
+     * Removes the entry of a call that certainly was not placed. If this fails, the number is called later than
+     * necessary.
      */
     async release({ row, version }: Counted, route: Route): Promise<void> {
       const call = toCall(row);

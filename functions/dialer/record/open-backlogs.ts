@@ -3,15 +3,15 @@ import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Interval after which a writer renews a backlog's document: dispatchers look at what was used in the last 30 s. */
+/** Interval after which a writer renews a backlog's document. Dispatchers read backlogs used in the last 30 s. */
 const renewedEveryMs = 10_000;
 const writeTries = 3;
 
 /**
- * Makes sure that dispatchers look at the backlogs of rows about to be written: the documents must show a use within
- * the last ten seconds.
+ * Makes sure that dispatchers read the backlogs of rows about to be written: the documents must show a use within the
+ * last ten seconds.
  *
- * @throws if a document cannot be written; then no row may be written
+ * @throws if a document cannot be written. Then no row may be written
  */
 export async function ensureBacklogs(
   rows: readonly Pick<CallRow, "client" | "agentId">[],

@@ -7,9 +7,9 @@ import { settleSurely } from "./settle.ts";
 import { countStates, logDecision } from "./write-decisions.ts";
 
 /**
- * Settles a call outside of a delivery that dials it, as its provider's record or signed result proves.
+ * Settles a call outside of its dialing, as its provider's record or signed callback proves.
  *
- * @returns false if the row has moved on
+ * @returns false if the row does not accept the settlement
  * @throws if neither the ledger nor the queue took the settlement
  */
 export async function settleProved(

@@ -7,21 +7,24 @@ import { ensureBacklogs } from "./open-backlogs.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
- * Result of a settlement. `written`: written now or sent as an `outcome`; `refused`: the row has moved on;
+ * Result of a settlement. `written`: written now, or sent as an `outcome`; `refused`: the row does not accept it;
  * `lost`: neither write nor send succeeded.
  */
 export type Settling = "written" | "refused" | "lost";
 
-/** Waits before each try of a write, in milliseconds, and the maximum number of conflicts that are read again. */
+/**
+ * Waits before each try of a write, in milliseconds, and the maximum number of conflicts after which the row is read
+ * again.
+ */
 const waitsMs = [0, 250, 1000];
 const conflictsMax = 3;
 
-/** Writes a change of one row. Resolves to true if the row stands as requested. */
+/** Writes a change of one row. Resolves to true if the row is now as requested. */
 type WriteRow = (change: Change) => Promise<boolean>;
 
 /**
- * Writes a settlement and repeats a failed write, never the call. On a conflict the row is read again and the
- * settlement applied to it. If all tries fail, the settlement goes onto the queue as an `outcome`.
+ * Writes a settlement, and retries a failed write, never the call. After a conflict, reads the row again and applies
+ * the settlement to it. If all tries fail, sends the settlement to the queue as an `outcome`.
  *
  * @param row the row with the claim, as the holder wrote it
  */
@@ -32,7 +35,7 @@ export async function settleSurely(
 ): Promise<Settling> {
   const { ledger, clock, random, log } = deps;
   const { id: call_id, state } = settlement;
-  /** Every try carries the same version, so that a write whose answer was lost is recognised. */
+  /** Retries have the same version, so that a write whose answer was lost is recognised. */
   let version = random.version();
   let current: CallRow | undefined = row;
   let conflicts = 0;
@@ -59,7 +62,7 @@ export async function settleSurely(
   return sendOutcome(settlement, 0, deps);
 }
 
-/** Applies a settlement to a row as read, and writes it once. `refused`: the row does not take it any more. */
+/** Applies a settlement to a row, and writes it once. `refused`: the row does not accept it. */
 async function writeSettlement(
   row: CallRow,
   { settlement, version, write }: { settlement: Settlement; version: string; write: WriteRow },
@@ -68,10 +71,10 @@ async function writeSettlement(
   const { id, state } = settlement;
   const next = applySettlement(row, settlement, version);
   if (next === undefined) return "refused";
-  // Dispatchers look only at backlogs that have a document, so it is renewed before a WAITING row is written.
+  // Dispatchers read only backlogs with a document, so it is renewed before a WAITING row is written.
   if (next.state === "WAITING") await ensureBacklogs([next], deps);
   if (!(await write({ next, seen: row.version }))) return "conflict";
-  // A redialed or cancelled call that turns out placed: somebody may be phoned twice.
+  // A redialed or cancelled call turns out placed, so somebody may be phoned twice.
   if (state === "PLACED" && ["REDIALED", "CANCELLED"].includes(row.state)) {
     deps.log("alarm", "call.placed_late", { call_id: id, state: row.state });
   }
@@ -96,7 +99,7 @@ export async function sendOutcome(
 /**
  * Writes the settlement of an `outcome` message.
  *
- * @throws if the ledger cannot be read or written; the message is then retried
+ * @throws if the ledger cannot be read or written. The message is then retried
  */
 export async function settleOutcome(settlement: Settlement, deps: DialerDeps): Promise<void> {
   const { ledger, random, log } = deps;

@@ -45,13 +45,13 @@ export function toSettlement(
       return { ...base, state: "REJECTED", reason: outcome.code };
     case "forbidden":
       return { ...base, state: "NEEDS_REVIEW", reason: outcome.code };
-    // A row that comes back after an answer goes behind those that are due, so that it holds nobody.
+    // A row that waits again after an answer goes behind due rows, so that it blocks none.
     case "account_refused":
     case "route_refused":
       return waiting(outcome.code, now);
     case "not_placed": {
       const { blamesNumber, retryAfterSeconds = 0 } = outcome;
-      // Otherwise the breaker of the backlog waits for as long as the provider asks.
+      // Otherwise the backlog's breaker waits for as long as the provider asks.
       const askedMs =
         blamesNumber === true ? Math.min(retryAfterSeconds * 1000, retryAfterMsMax) : 0;
       const waitMs = Math.max(askedMs, comeBackMs(row.attempt)) + fraction * 1000;
@@ -60,20 +60,20 @@ export function toSettlement(
   }
 }
 
-/** Wait of a row whose request was surely not placed: 1, 2, 4 … 60 s; in milliseconds. */
+/** Wait of a row whose call certainly was not placed: 1, 2, 4 … 60 s; in milliseconds. */
 function comeBackMs(attempt: number): number {
   return Math.min(1000 * 2 ** (Math.max(1, attempt) - 1), minuteMs);
 }
 
 /**
- * Delay of the first look-up, as a new call need not be listed at once. The next ones follow after 1, 2, 4 …
+ * Delay of the first look-up, as providers may not list a new call at once. The next ones follow after 1, 2, 4 …
  * minutes.
  */
 const firstLookUpMs = minuteMs;
 const lookUpsDoubled = 6;
 
 /**
- * Returns the time of the next action on a call of unknown outcome: a look-up where its provider has one, a resend, or
+ * Returns the time of the next action on a call of unknown outcome: a look-up if its provider has one, a resend, or
  * the review. Times are milliseconds since the epoch.
  *
  * @param fraction random, 0 ≤ fraction < 1
@@ -100,8 +100,8 @@ function backoffMs(attempt: number, fraction: number): number {
 const firstPollMinutes = 2;
 
 /**
- * Returns the next time to ask what became of a claimed call, should it be placed. Undefined: the plan does not ask,
- * or the provider reports no result.
+ * Returns the time of the first poll for a claimed call's result, if the call is placed. Undefined: the plan has no
+ * results, or the provider reports none.
  */
 export function findNextPollAt(
   row: Pick<CallRow, "route" | "claimedAt">,
@@ -113,14 +113,14 @@ export function findNextPollAt(
   if (plan.results === undefined || route === null || claimedAt === null) return undefined;
   const { readResult, readCallback } = providerOf(route);
   if (readResult !== undefined) return nextPollAt(claimedAt, now, plan.results.waitMinutes);
-  // It tells by itself, or not in time.
+  // Its signed callback brings the result, or it is given up.
   return readCallback && claimedAt + plan.results.waitMinutes * minuteMs;
 }
 
 /**
- * Returns the next time to ask for the result of a call: 2, 6, 14, 30 … minutes after it was placed, and last when
- * the time for asking is over. Most calls end within minutes, and each time costs a request and a written row.
- * Times are milliseconds since the epoch.
+ * Returns the time of the next poll for a call's result: 2, 6, 14, 30 … minutes after it was placed, the last one
+ * after `waitMinutes`. Most calls end within minutes, and each poll costs a request and a written row. Times are
+ * milliseconds since the epoch.
  */
 export function nextPollAt(placedAt: number, now: number, waitMinutes: number): number {
   let minutes = firstPollMinutes;
@@ -128,7 +128,7 @@ export function nextPollAt(placedAt: number, now: number, waitMinutes: number): 
   return placedAt + Math.min(minutes, waitMinutes) * minuteMs;
 }
 
-/** True once the time for asking is over. */
+/** True once the time for polling is over. */
 export function isPolledLast(placedAt: number, now: number, waitMinutes: number): boolean {
   return now >= placedAt + waitMinutes * minuteMs;
 }

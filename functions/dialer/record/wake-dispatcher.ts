@@ -6,7 +6,7 @@ import { minuteMs } from "../../../shared/lib/units.ts";
 
 /** Time without a beat after which a dispatcher counts as dead. */
 const beatMsMax = 10_000;
-/** A dispatcher goes on while a row is due within this time; later ones are left to the one that the next minute starts. */
+/** A dispatcher goes on while a row is due within this time. Later rows are left to the dispatcher of the next minute. */
 export const soonMs = minuteMs;
 
 /** True if a dispatcher beats. */
@@ -20,9 +20,9 @@ export function isBeating(
 }
 
 /**
- * Wakes a dispatcher for rows that were just written WAITING, where none beats. It is read after the write, and a
- * dispatcher that ends looks once more after it has said so: one of both sees the other. Never throws, as the next
- * minute starts one anyway.
+ * Wakes a dispatcher for rows that were just written WAITING, if none beats. The dispatcher's document is read after
+ * the write, and a dispatcher that ends looks once more after writing so: one of both sees the other. Never throws,
+ * as the next minute starts a dispatcher anyway.
  *
  * @param dueAt due times of the rows, in milliseconds since the epoch
  */

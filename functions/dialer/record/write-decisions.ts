@@ -14,10 +14,10 @@ import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Maximum rows per write. */
 const rowsPerWrite = 500;
-/** Time that one write and its follow-up may take. */
+/** Time reserved for one write and its follow-up. */
 const writeMsMax = 30_000;
 
-/** A decision to be written over the row as read. */
+/** A decision to be written over the row that was read. */
 export interface ToWrite {
   call: Call;
   row: CallRow | undefined;
@@ -25,10 +25,10 @@ export interface ToWrite {
 }
 
 /**
- * Writes decisions made without a claim. A row that has moved on since it was read stays unchanged.
+ * Writes decisions made without a claim. A row that has changed since it was read stays unchanged.
  *
- * @param deadline end of the invocation, in milliseconds since the epoch: no write begins less than 30 s before it
- * @throws if a write failed or no time is left: any part may have taken effect, and all of it may be decided again
+ * @param deadline end of the invocation, in milliseconds since the epoch. No write begins less than 30 s before it
+ * @throws if a write failed or no time is left. Any part may have taken effect, and all of it may be decided again
  */
 export async function writeDecided(
   writes: readonly ToWrite[],
@@ -36,7 +36,7 @@ export async function writeDecided(
   deadline = Infinity,
 ): Promise<void> {
   const { clock, rowsPerSecond = Infinity } = deps;
-  /** The follow-up of one write runs beside the next write, so that a slow ledger delays only once. */
+  /** The follow-up of one write runs during the next write, to save time with a slow ledger. */
   let reported = Promise.resolve();
   let begunAt = -Infinity;
   try {
@@ -53,7 +53,7 @@ export async function writeDecided(
   }
 }
 
-/** @returns the writes whose rows stand as decided */
+/** @returns the writes whose rows are now as decided */
 async function writeSome(writes: readonly ToWrite[], deps: DialerDeps): Promise<ToWrite[]> {
   const { ledger, clock } = deps;
   const at = clock.now();
@@ -93,7 +93,7 @@ function toChange({ call, row, decided: to }: ToWrite, at: number, deps: DialerD
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
 }
 
-/** Raises one alarm per backlog whose calls wait until the plan has a route for their agent again. */
+/** Raises one alarm per backlog whose agent has no route in the plan. */
 function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
   const gone = made.filter((one) => one.decided.reason === "route_gone");
   const agents = new Map(
@@ -105,7 +105,7 @@ function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
   for (const fields of agents.values()) log("alarm", "route.gone", fields);
 }
 
-/** Adds to the counts of the hour. If this fails, only these counts are too low. */
+/** Adds to the hourly counts. If this fails, only these counts are too low. */
 export async function countStates(reached: readonly CallState[], deps: DialerDeps): Promise<void> {
   const { documents, clock, settings, log } = deps;
   const retentionMs = settings.plan.retentionDays * dayMs;
@@ -121,7 +121,7 @@ export function toNewCall(call: Call, { settings: { plan, hashKey } }: DialerDep
   return { call, ...hashNumber(phone_number, hashKey), echo };
 }
 
-/** Names the log's event of a call that came into a state, such as `call.needs_review`. */
+/** Names the log event of a call's entering a state, such as `call.needs_review`. */
 export function logEventOf(state: CallState): string {
   return `call.${state.toLowerCase()}`;
 }

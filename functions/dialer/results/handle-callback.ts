@@ -9,13 +9,12 @@ import { awaitHolder } from "./await-holder.ts";
 import { followSigned } from "./signed-callback.ts";
 
 /**
- * Follows a provider's callback about one claim of a call. The callback is a hint, as anybody who sees its address
- * can send it: the provider's record, read with the account's secrets, is what counts. A call whose outcome is not
- * known is looked up first. A call that is being dialed is left to its holder. What a callback says of another claim is
- * dropped.
+ * Handles a provider's callback about one claim of a call. The callback is a hint, as anybody who sees its URL can
+ * send it; only the provider's record, read with the account's secrets, counts. A call of unknown outcome is looked
+ * up first. A call that is being dialed is left to its holder. A callback about another claim is dropped.
  *
- * @throws ProviderUnreachableError if the provider could not be asked; the sweep asks later, too
- * @throws if the ledger could not be asked
+ * @throws ProviderUnreachableError if the provider could not be asked. Sweeps have it polled later, too
+ * @throws if the ledger could not be reached
  */
 export async function followCallback(
   message: Extract<EventMessage, { kind: "callback" }>,

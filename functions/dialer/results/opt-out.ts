@@ -6,11 +6,11 @@ import { changeRows } from "../record/change-rows.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
- * Puts the number of a call onto the do-not-call list, as its callee asked for, and notes it in the row, of
- * which it is an event.
+ * Puts the number of a call onto the do-not-call list, as the callee asked, and records this in the row, which makes
+ * an event of it.
  *
  * @returns false if another writer has changed the row
- * @throws if the ledger could not be reached; asked again, it does what is left
+ * @throws if the ledger could not be reached. Called again, it does what is left
  */
 export async function optOut(row: CallRow, deps: DialerDeps): Promise<boolean> {
   if (row.optedOut) return true;
@@ -27,16 +27,15 @@ export async function optOut(row: CallRow, deps: DialerDeps): Promise<boolean> {
   return true;
 }
 
-/** Puts a number onto the list, and begins the list if it is the first one. @throws if other writes came first each time */
+/** Puts a number onto the list, and creates the list if there is none. @throws if other writes came first each time */
 async function list(numberHash: string, at: number, deps: DialerDeps): Promise<void> {
   const { documents, settings } = deps;
   const { any, own } = listMarks(settings.hashKey);
   const read = await documents.read(doNotCallKeysOf([], settings.hashKey));
   const isList = read.get("do-not-call", any) !== undefined;
-  // In this order: a list without its own mark counts as made under another key, and lets nobody be dialed.
+  // The order matters: a list without this key's mark counts as another key's, and stops all dialing.
   for (const key of isList ? [numberHash] : [own, any, numberHash]) {
-    // An entry that stands is written over, under a fresh version: a removal of it whose answer was lost may be under
-    // way still.
+    // An existing entry gets a fresh version, so that an earlier removal whose answer was lost cannot remove it.
     const change = (current: { at: number } = { at }) => ({ value: current, expiresAt: null });
     await changeDocument({ name: doNotCallKeyOf(key), change }, deps);
   }

@@ -15,18 +15,18 @@ import { minuteMs } from "../../../shared/lib/units.ts";
 
 /** Maximum calls of an account that are polled at once. */
 const callsMax = 500;
-/** Maximum pages of so many calls for one message. */
+/** Maximum pages of calls per message. */
 const pagesMax = 20;
-/** Number of calls from which on a list is read first: it takes up to five requests. */
+/** From this number of calls on, a list is read first, which takes up to five requests. */
 const listedMin = 5;
-/** Maximum part of the time between sweeps for which an account is polled: the next sweep has it polled again. */
+/** Maximum part of the interval between sweeps for which an account is polled. The next sweep has it polled again. */
 const partOfSweep = 0.8;
 /** Time limits of one record, and of a list of five pages. */
 const recordSecondsMax = 15;
 const listSecondsMax = 20;
-/** Number of records that fail in a row after which an account is left alone until the next sweep. */
+/** Consecutive failed records after which an account is not polled until the next sweep. */
 const failuresMax = 3;
-/** Time left for the last write and the acknowledgement of the message. */
+/** Time reserved for the last write and the acknowledgement of the message. */
 const afterPollsMs = 30_000;
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = minuteMs;
@@ -38,17 +38,17 @@ interface Polling {
   endsOnly: boolean;
 }
 
-/** Age of a record up to which a callback does not have it read again: some calls bring several at once. */
+/** Age of a record up to which a callback does not have it read again, as some calls cause several callbacks at once. */
 const freshMs = 10_000;
 
 /**
- * Polls an account for the results of its placed calls that are due for it: by lists where many are due and the provider
- * has one, and call by call for the rest, at most `pollsPerSecond`. Calls not polled before the next sweep stay due.
+ * Polls an account for the due results of its placed calls, at most `pollsPerSecond`: by lists if many are due and
+ * the provider has a list, and call by call for the rest. Calls not polled before the next sweep stay due.
  *
  * @param account name of the account in the dial plan
  * @param deadline end of the invocation, in milliseconds since the epoch
- * @throws ProviderUnreachableError if the account answers nothing; it is polled again after the next sweep
- * @throws if the ledger cannot be read or written; the message is then retried
+ * @throws ProviderUnreachableError if the account does not answer. It is polled again after the next sweep
+ * @throws if the ledger cannot be read or written. The message is then retried
  */
 export async function pollAccount(
   account: string,
@@ -56,7 +56,7 @@ export async function pollAccount(
   deadline: number,
 ): Promise<void> {
   const { ledger, clock, sweepSeconds, settings } = deps;
-  // A plan without results has no time for polling: each result would be `unknown` at once.
+  // A plan without results has no time for polling, and each result would be `unknown` at once.
   if (settings.plan.results === undefined) return;
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
@@ -66,7 +66,7 @@ export async function pollAccount(
     const { rows } = await ledger.read(slots.map(({ id }) => id));
     const open = slots.flatMap(({ id }) => openRowOf(rows.get(id)));
     const hasRecords = ({ route }: OpenRow) => settings.providerOf(route).readResult !== undefined;
-    // A provider without records reports by itself, or has not reported in time.
+    // A provider without records reports by signed callback, or has not reported in time.
     const withoutRecords = open
       .filter((row) => !hasRecords(row))
       .map((row) => ({ row, result: undefined }));
@@ -78,10 +78,10 @@ export async function pollAccount(
 }
 
 /**
- * Polls for the results of the live calls of an account that has as many as it may have, so that the next ones may begin.
- * Only ends are written: the calls' own polls go on.
+ * Polls for the results of an account's live calls, as other calls wait for them to end. Writes only ends, and leaves
+ * the calls' next polls unchanged.
  *
- * @param account the account's own name
+ * @param account the account's name (`accountNameOf`)
  * @throws as pollAccount does
  */
 export async function pollLive(account: string, deps: DialerDeps, deadline: number): Promise<void> {
@@ -105,10 +105,10 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
 }
 
 /**
- * Polls for the result of one placed call, whatever the time of its next turn. A call whose end is known is not polled
- * again, and neither is one whose record was read some seconds ago.
+ * Polls for the result of one placed call, whatever its due time, unless its end is known or its record was read some
+ * seconds ago.
  *
- * @throws if the provider or the ledger could not be asked
+ * @throws if the provider or the ledger could not be reached
  */
 export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
   const [open] = openRowOf(row);
@@ -122,10 +122,10 @@ export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
 }
 
 /**
- * Reads lists of an account's calls, and writes the results in them. One list mostly has the calls of all routes: another
- * one is read where it does not.
+ * Reads lists of an account's calls, and writes their results. One list usually has the calls of all routes. If not,
+ * another is read.
  *
- * @returns the calls that are in no list
+ * @returns the calls that no list has
  */
 async function pollLists(
   rows: readonly OpenRow[],
@@ -145,7 +145,7 @@ async function pollLists(
     const from = Math.min(...own.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
     const listed = await withTimeLimit(listResults(from, route), listSecondsMax).catch(
       (error: unknown) => {
-        // Where a key may read calls and not the list, the calls are polled one by one.
+        // If a key may read calls but not the list, the calls are polled one by one.
         log("warning", "results.not_listed", {
           provider: route.provider,
           error: errorForLog(error),
@@ -162,8 +162,8 @@ async function pollLists(
 }
 
 /**
- * Polls calls one by one. One record that always fails must not keep the calls behind it from being polled, so its call
- * comes again later.
+ * Polls calls one by one. The next poll of a call whose record fails is postponed, so that a record which always
+ * fails does not block other calls.
  *
  * @throws ProviderUnreachableError if several records fail in a row
  */

@@ -2,8 +2,8 @@ import { resultsBacklogOf } from "../../../shared/calls/call-row.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
- * Sends a message for each account with placed calls that are due to be polled for their results. Accounts that the plan
- * no longer names at all are not polled: their secrets may be gone.
+ * Sends a message for each account with placed calls whose results are due. Accounts that are no longer in the plan
+ * are not polled, as their secrets may be gone.
  */
 export async function sendPolls(deps: DialerDeps): Promise<void> {
   const { ledger, eventsQueue, clock, settings } = deps;

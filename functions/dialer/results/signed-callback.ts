@@ -18,20 +18,20 @@ type DeliveryOutcome = Extract<ToldResult, { kind: "told" }>;
 /** Interval between a process's alarms about callbacks that do not verify. */
 const warnEveryMs = hourMs;
 
-/** Time after which no function holds a secret any more that was replaced: both renew them every five minutes. */
+/** Time after which no function holds a replaced secret any more, as functions read secrets again every five minutes. */
 const secretsMsMax = 6 * minuteMs;
-/** Interval at which a callback is verified again within that time. */
+/** Interval at which a callback is verified again in that time. */
 const verifyAgainSeconds = 30;
 
-/** Maximum tries where another writer changes the row meanwhile. */
+/** Maximum tries of a write if other writes come first. */
 const triesMax = 3;
 
 /**
- * Follows a callback whose signed body tells the result itself. A signed result proves that the provider has the
- * call, so that one whose outcome was not known is settled PLACED. A call that is being dialed is left to its holder.
- * A callback that does not verify, or is not in its form, is dropped, but for a webhook's while its secret is replaced.
+ * Handles a callback whose signed body contains the result. A signed result proves that the provider has the call, so
+ * a call of unknown outcome is settled PLACED. A call that is being dialed is left to its holder. A callback that
+ * does not verify or is malformed is dropped, except a webhook's while its secret is being replaced.
  *
- * @throws if the ledger could not be asked; the message is then retried
+ * @throws if the ledger could not be reached. The message is then retried
  */
 export async function followSigned(
   message: Callback,
@@ -69,7 +69,7 @@ export async function followSigned(
   }, onConflict(triesMax));
 }
 
-/** Returns what a callback tells, or what becomes of one that tells no end or does not verify. */
+/** Returns the result in a callback, or the decision about a callback without an end or a valid signature. */
 async function verified(
   { account, call, signed }: Callback,
   named: CallRow | undefined,
@@ -84,19 +84,19 @@ async function verified(
   if (told?.kind === "malformed") deps.log("warning", "callback.malformed", fields);
   if (told?.kind !== "unverified") return "ack";
   warnUnverified(fields, deps);
-  // The API has verified a webhook's: the secret was replaced, and one of both functions still holds the former one.
+  // The API has verified a webhook's callback, so one of both functions still holds a replaced secret.
   const isRenewing = deps.clock.now() - (signed?.receivedAt ?? 0) < secretsMsMax;
   return isRenewing && route?.type === "webhook"
     ? { retryAfterSeconds: verifyAgainSeconds }
     : "ack";
 }
 
-/** Returns the claim that a body's attempt names: the last one, if it is of that attempt. */
+/** Returns the last claim if it is of the body's attempt. */
 function findClaim({ claims, attempt }: CallRow, { call }: DeliveryOutcome): string | undefined {
   return call?.attempt === attempt ? claims.at(-1) : undefined;
 }
 
-/** Raises an alarm at most once an hour: the secret may be wrong, or somebody has an address. */
+/** Raises an alarm, at most once an hour: the secret may be wrong, or somebody knows a callback URL. */
 function warnUnverified(fields: LogFields, { clock, log, memory }: DialerDeps): void {
   const now = clock.now();
   const isSaid = now - memory.unverifiedSaidAt < warnEveryMs;

@@ -12,7 +12,7 @@ import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 /** A placed call that is polled for its result. */
 export type OpenRow = CallRow & { route: Route; claimedAt: number };
 
-/** Returns a row whose result may be written, or nothing. */
+/** Returns the row if its result may be written, otherwise nothing. */
 export function openRowOf(row: CallRow | undefined): OpenRow[] {
   if (row === undefined || row.state !== "PLACED") return [];
   const { route, claimedAt } = row;
@@ -20,10 +20,10 @@ export function openRowOf(row: CallRow | undefined): OpenRow[] {
 }
 
 /**
- * Writes the results that records of calls contain. A row that has changed since it was read is left to its writer. A
- * call whose end is not known once the time for polling is over has the result `unknown`.
+ * Writes the results of calls' records. A row that has changed since it was read is left to its writer. After the
+ * time for polling, a call without a known end has the result `unknown`.
  *
- * @param askedAt time before the provider was asked: an answer may be as old as that
+ * @param askedAt time before the request to the provider, as of which its answer is
  * @returns false if another writer has changed one of the rows
  */
 export async function writeResults(
@@ -66,9 +66,9 @@ export async function writeResults(
   return conflicts === 0;
 }
 
-/** Time until a call is polled again whose record could not be read. */
+/** Time until the next poll of a call whose record could not be read. */
 const postponedMs = 5 * minuteMs;
-/** Time past the end of polling after which a record that can never be read is given up. */
+/** Time after the end of polling after which an unreadable record is given up. */
 const lostMs = dayMs;
 
 /** Postpones the next poll of a call whose record could not be read. */
@@ -82,7 +82,7 @@ export async function postpone(row: OpenRow, deps: DialerDeps): Promise<void> {
   await changeRows([row], change, deps);
 }
 
-/** Returns the result of a call whose end was not known in time. */
+/** Returns the result of a call whose end did not become known in time. */
 function toUnknown(result: CallResult | undefined): CallResult {
   const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
   return { ...nothing, ...result, status: "unknown" };

@@ -10,17 +10,17 @@ import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { PostEvent } from "./post-event.ts";
 
-/** Dependencies of the dialer's core. Settings are parsed at the entries, so they are right here. */
+/** Dependencies of the dialer's core, with valid settings. */
 export interface DialerDeps {
   queue: CallQueue;
-  /** Queue of callbacks, of accounts to be polled for results, and of events to be delivered. */
+  /** Queue of callbacks, polls for results, and events to be delivered. */
   eventsQueue: CallQueue<EventMessage>;
   ledger: CallLedger;
   documents: Documents;
   deadLetters: DeadLetters;
-  /** Absent where the dialer itself consumes the dead-letter queues. */
+  /** Absent if the dialer itself consumes the dead-letter queues. */
   unreadLetters?: UnreadLetters;
-  /** Keeps the epoch of the ledger outside of it: a ledger restored from a backup is behind. */
+  /** Keeps the ledger's epoch outside of the ledger, so that a restore from a backup is noticed. */
   epochStore: EpochStore;
   settings: DialerSettings;
   clock: {
@@ -36,13 +36,13 @@ export interface DialerDeps {
   };
   /** Maximum requests to providers under way in one delivery. */
   concurrency: number;
-  /** Deliveries of the call queue that the platform runs at once. */
+  /** Number of concurrent deliveries of the call queue on the platform. */
   consumers: number;
-  /** Maximum new rows a second of one request. Absent: the ledger takes them at any speed. */
+  /** Maximum new rows a second of one request. Absent: no limit. */
   rowsPerSecond?: number;
-  /** Limits and habits of dispatchers on this platform. */
+  /** Limits and behaviour of dispatchers on this platform. */
   dispatcher: DispatcherTraits;
-  /** Starts a dispatcher, which ends at once if another one runs. Absent where one runs at all times. */
+  /** Starts a dispatcher, which ends at once if another one runs. Absent if a dispatcher always runs. */
   wakeDispatcher?: () => Promise<void>;
   /** Interval between sweeps, in seconds. */
   sweepSeconds: number;
@@ -56,22 +56,22 @@ export type DialerSettings = Omit<ApiSettings, "callbackKeyOf"> & {
   postEvent: PostEvent;
 };
 
-/** Limits and habits of dispatchers on a platform. */
+/** Limits and behaviour of dispatchers on a platform. */
 export interface DispatcherTraits {
   /** Time after which the next dispatcher takes over, in milliseconds. */
   lifeMs: number;
   /** Maximum queries of the ledger and the documents in one invocation. */
   queriesMax: number;
-  /** Maximum heads of backlogs that are read at a look, besides those of the turns. */
+  /** Maximum heads of backlogs that one look reads, besides those of the turns. */
   headsPerLook: number;
-  /** True if it ends where nothing is due soon, and is woken; otherwise one runs at all times. */
+  /** True if a dispatcher ends when nothing is due soon, and is woken. Otherwise one always runs. */
   endsIdle: boolean;
 }
 
-/** Answer times of an account or a backlog, as one process has seen them. */
+/** Answer times of an account or a backlog, as measured by this process. */
 interface AnswerTimes {
   averageMs: number;
-  /** The last thing that this process wrote of it, and its time in milliseconds since the epoch. */
+  /** This process's last write of the speed, and its time in milliseconds since the epoch. */
   written?: { isQuick: boolean; at: number };
 }
 
@@ -81,23 +81,23 @@ export interface DialerMemory {
   backlogsUsedAt: Map<string, number>;
   /** The latest round trips to the ledger, in milliseconds, newest last. */
   roundTripsMs: number[];
-  /** Numbers counted for a breaker, by agent, so that a process counts each number once. */
+  /** Hashes of the numbers whose refusals this process has counted, by counter, so that each counts once. */
   countedNumbers: Map<string, Set<string>>;
   /** Times at which this process noted that an agent takes calls, by the note's name. */
   agentsNotedAt: Map<string, number>;
-  /** Breakers opened or closed by this process. Documents read before the last increment may show them as before. */
+  /** Number of changes of breakers by this process. Documents read before the last one may be outdated. */
   breakersChanged: number;
-  /** Average times of answers in milliseconds, and what was written of them, by account and by backlog. */
+  /** Average answer times, and the last write of the speed, by account and by backlog. */
   answers: Map<string, AnswerTimes>;
   /** Time at which this process last read the sweeps' heartbeat, in milliseconds since the epoch. */
   heartbeatReadAt: number;
   /** Highest epoch that this process has seen in the object store. Undefined: it could not yet be read. */
   epochSeen: number | undefined;
-  /** The last restore of the ledger that this process knows of, in milliseconds since the epoch of Unix. */
+  /** Time of the last restore of the ledger that this process knows of, in milliseconds since the Unix epoch. */
   restoredAt: number;
-  /** Time at which this process last read the object store's epoch, in milliseconds since the epoch of Unix. */
+  /** Time at which this process last tried to read the object store's epoch, in milliseconds since the Unix epoch. */
   epochReadAt: number;
-  /** Time at which it last succeeded. */
+  /** Time at which that last succeeded. */
   epochKnownAt: number;
   /** Time at which this process last raised an alarm about callbacks that do not verify. */
   unverifiedSaidAt: number;

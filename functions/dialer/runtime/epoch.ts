@@ -6,13 +6,13 @@ import { minuteMs } from "../../../shared/lib/units.ts";
 
 /** Interval at which a process reads the object store's epoch. */
 const readEveryMs = minuteMs;
-/** Time for which a process relies on an epoch that it cannot read again. */
+/** Time for which a process relies on the last epoch that it could read. */
 const knownMsMax = 300_000;
 
 /**
- * Notes the object store's epoch in this process's memory: at first, and once a minute. Never throws. A process that
- * could never read it cannot tell whether the ledger went back, and dials nobody; the sweeps, which read it too, find
- * its calls. Each delivery reads for itself, as a Worker may not wait for another request's answer.
+ * Reads the object store's epoch into this process's memory, at most once a minute. Never throws. A process that has
+ * not read the epoch cannot notice a restore, so it dials nobody. Sweeps, which read the epoch themselves, find its
+ * calls. Each delivery reads for itself, as a Worker may not wait for another request's answer.
  */
 export async function seeEpoch(deps: DialerDeps): Promise<void> {
   const { epochStore, clock, memory, log } = deps;
@@ -23,7 +23,7 @@ export async function seeEpoch(deps: DialerDeps): Promise<void> {
     noteEpoch(await epochStore.read(), deps);
   } catch (error) {
     log("warning", "epoch.unreachable", { error: errorForLog(error) });
-    // An old epoch says nothing of a ledger that may have gone back since.
+    // An old epoch does not show a restore that may have happened since.
     if (now - memory.epochKnownAt > knownMsMax) memory.epochSeen = undefined;
   }
 }
@@ -36,19 +36,19 @@ export function noteEpoch(
   memory.epochKnownAt = clock.now();
 }
 
-/** Forgets which documents of backlogs this process knows to stand, as a ledger that went back may lack them. */
+/** Forgets which documents of backlogs exist, as a restored ledger may lack them. */
 export function forgetLedger(memory: DialerMemory, restoredAt: number): void {
   memory.backlogsUsedAt.clear();
   memory.restoredAt = restoredAt;
 }
 
 /**
- * Compares the ledger's epoch with the object store's. A ledger that is behind has gone back: this is written
- * down, and holds all dialing until an operator confirms the restore.
+ * Compares the ledger's epoch with the object store's. A ledger that is behind was restored. Then writes the
+ * `restore` document, which suspends all dialing until an operator confirms the restore.
  *
  * @param outside the object store's epoch, read before `documents`
  * @param documents those of `sweepKey` and `restoreKey`
- * @returns the restore that is not over, or undefined if the sweep may go on
+ * @returns the unfinished restore, or undefined if the sweep may go on
  */
 export async function checkEpoch(
   outside: number,
@@ -66,7 +66,7 @@ export async function checkEpoch(
     ...restoreKey,
     version: random.version(),
     value: {
-      // An operator may have confirmed it before this sweep has noticed it. The time then named stands.
+      // An operator may have confirmed the restore before a sweep noticed it. The time that was named then stays.
       ...(current?.value.state === "confirmed"
         ? current.value
         : { state: "suspended", at: null, by: null, lookedUp: 0, toReview: 0 }),
@@ -84,7 +84,7 @@ export async function checkEpoch(
   return (await deps.documents.read([restoreKey])).get("restore", restoreKey.key);
 }
 
-/** Age of the last full round from which on deliveries raise an alarm: the schedule may have stopped. */
+/** Age of the last full round of a sweep from which deliveries raise an alarm, as the schedule may have stopped. */
 const heartbeatMsMax = 300_000;
 /** Interval between a process's checks of the heartbeat. */
 const checkEveryMs = minuteMs;

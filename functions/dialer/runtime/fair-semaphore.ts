@@ -1,4 +1,4 @@
-/** Interval of looks at limits, which grow through the answers to other deliveries of this process. */
+/** Interval of checks of the limits, which other deliveries of this process may raise. */
 const lookMs = 500;
 
 interface Waiter {
@@ -6,28 +6,28 @@ interface Waiter {
   grant(): void;
 }
 
-/** A slot that an account holds until it is released, or until its scope ends. It is released once: later ones do nothing. */
+/** A slot that an account holds until it is released or its scope ends. Releasing again does nothing. */
 export interface Slot extends Disposable {
   release(): void;
 }
 
 /**
- * Slots of one delivery: for claimed calls, for requests under way, or for look-ups. A free slot goes to the
- * waiting account that holds the fewest, and no account holds more than half while calls of another are left: an
- * account that hangs delays its own calls only.
+ * Slots of one delivery: for claimed calls, for requests under way, or for look-ups. A free slot goes to the waiting
+ * account that holds the fewest, and no account holds more than half while calls of another are left, so that an
+ * account that hangs delays only its own calls.
  */
 export interface Semaphore {
-  /** Resolves to undefined if the account freed no slot in time. */
+  /** Resolves to undefined if the account released no slot in time. */
   acquire(account: string): Promise<Slot | undefined>;
 }
 
 interface SemaphoreLimits {
   total: number;
-  /** Slots that one account may hold now. The limit grows as the account answers. */
+  /** Maximum slots of one account now. The limit grows as the account answers. */
   limitOf(account: string): number;
   /** Returns true if calls of other accounts are left in the delivery. */
   isShared(account: string): boolean;
-  /** Time without a slot freed by its account after which a call gives up waiting, in milliseconds. */
+  /** Time without a slot released by its account after which a call gives up waiting, in milliseconds. */
   waitMsMax: number;
   clock: { now(): number; sleep(ms: number): Promise<void> };
 }
@@ -37,7 +37,7 @@ export function createSemaphore(limits: SemaphoreLimits): Semaphore {
   const half = Math.ceil(total / 2);
   const waiters: Waiter[] = [];
   const held = new Map<string, number>();
-  /** Time at which a slot was last taken or freed, by account. */
+  /** Time at which a slot was last taken or released, by account. */
   const progressAt = new Map<string, number>();
   const heldBy = (account: string) => held.get(account) ?? 0;
   const change = (account: string, by: number) => {
@@ -79,7 +79,7 @@ export function createSemaphore(limits: SemaphoreLimits): Semaphore {
       const waiter: Waiter = { account, grant: granted.resolve };
       waiters.push(waiter);
       const since = clock.now();
-      // All calls that ask at the same time are queued before the first slot is granted.
+      // Let all calls that ask at the same time queue up before the first slot is granted.
       await Promise.resolve();
       for (;;) {
         grantFree();

@@ -9,14 +9,14 @@ const answerSecondsMax = 15;
 /** Maximum bytes of an answer's body that are read. */
 const answerBytesMax = 1024;
 
-/** An event as it is posted: the id stays the same on every try. */
+/** An event as posted. The id is the same for every try. */
 export interface PostedEvent {
   id: string;
   /** JSON. */
   body: string;
 }
 
-/** Answer of a receiver. Without a status none came: `error` says why. */
+/** Answer of a receiver. Without an answer, `error` says why. */
 export type EventAnswer =
   | { status: number; retryAfterMs?: number | undefined; text: string }
   | { error: string };
@@ -25,8 +25,8 @@ export type EventAnswer =
 export type PostEvent = (receiver: Receiver, event: PostedEvent) => Promise<EventAnswer>;
 
 /**
- * Creates what posts events, signed by Standard Webhooks. A receiver's secret may be two while it is rotated, with a
- * comma between them: then each message is signed by both.
+ * Creates a function that posts events, signed by Standard Webhooks. During a rotation a receiver has two secrets,
+ * separated by a comma, and each message is signed with both.
  *
  * @throws if a secret of the plan's receivers is malformed
  */
@@ -47,7 +47,7 @@ export function createPostEvent(
     };
     const signal = AbortSignal.timeout(answerSecondsMax * 1000);
     try {
-      // A redirect would carry the event to an address that no operator has written down.
+      // A redirect would send the event to a URL that is not in the plan.
       const response = await send(url, {
         method: "POST",
         headers,
@@ -64,7 +64,7 @@ export function createPostEvent(
   };
 }
 
-/** Returns the first kilobyte of an answer; what breaks off is nothing. The status alone decides. */
+/** Returns the first kilobyte of an answer, or less if it breaks off, as only the status decides. */
 async function readBeginning({ body }: Response): Promise<string> {
   if (body === null) return "";
   const reader = body.getReader();
@@ -85,7 +85,7 @@ async function readBeginning({ body }: Response): Promise<string> {
   return text;
 }
 
-/** Returns why no answer came: Node's code of the cause, such as ECONNREFUSED, or the error's name. */
+/** Returns why there was no answer: Node's code of the cause, such as ECONNREFUSED, or the error's name. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "Error";
   if (error.name === "TimeoutError") return "time_out";

@@ -3,16 +3,13 @@ import { withTimeLimits } from "../../../shared/lib/retry.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
 
 const ledgerSecondsMax = 5;
-/** Maximum rows or documents per time limit of a write: a slow store takes some round trips for 500 of them. */
+/** Rows or documents of a write per time limit, as a slow store needs several round trips for 500. */
 const itemsPerLimit = 100;
 const ledgerWriteSecondsMax = 15;
-/**
- * Time limit of a queue call: many messages are sent by a hundred or ten per request, and a body may go to
- * the object store.
- */
+/** Time limit of a queue call, which may need many requests of ten or a hundred messages, and the object store. */
 export const queueSecondsMax = 30;
 
-/** Time limit of the object store's epoch, which a delivery reads beside its documents. */
+/** Time limit of reading or writing the object store's epoch. */
 const epochSecondsMax = 5;
 
 function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
@@ -26,7 +23,7 @@ function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
  * Wraps the dependencies so that each call to ledger, documents, queues and dead letters has a time limit, and so that
  * writes of rows also write their new events.
  *
- * @param deliver gets the rows that were written with new events delivered. Absent: at once
+ * @param deliver has new events of written rows delivered. Default: at once
  */
 export function withPortLimits(
   deps: DialerDeps,
@@ -48,7 +45,7 @@ export function withPortLimits(
   };
 }
 
-/** Time of an answer from which on an account or a backlog counts as slow, in milliseconds. */
+/** An account or a backlog whose answers take this long on average counts as slow. */
 export const slowMs = 2_000;
 
 /** Minimum lead of a permit until ten round trips are known, and the maximum lead. */
@@ -57,7 +54,7 @@ export const leadMsMax = 2_000;
 const roundTripsKnown = 10;
 const roundTripsKept = 50;
 
-/** Records a round trip to the ledger: permits are requested that much ahead. */
+/** Records the duration of a round trip to the ledger, as permits are requested that far ahead. */
 function noteRoundTrip({ roundTripsMs }: Pick<DialerMemory, "roundTripsMs">, ms: number): void {
   roundTripsMs.push(ms);
   if (roundTripsMs.length > roundTripsKept) roundTripsMs.shift();

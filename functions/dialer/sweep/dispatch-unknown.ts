@@ -7,21 +7,21 @@ import { sendDispatches } from "../dispatch/send-dispatches.ts";
 import type { SweepTime } from "./sweep-time.ts";
 
 const pageRows = 500;
-/** Maximum calls of unknown outcome of one account that are sent to be looked up at once. */
+/** Maximum dispatched calls of unknown outcome of one account. */
 const lookUpsMax = 500;
 
-/** Extent to which a sweep has read the unknown outcomes. */
+/** Progress of a sweep in reading the unknown outcomes. */
 interface Reached {
   /** True if it has read all of them. */
   isWhole: boolean;
-  /** Position behind which the next sweep goes on. Null: from the beginning. */
+  /** Position after which the next sweep continues. Null: at the beginning. */
   after: DuePosition | null;
 }
 
 /**
- * Dispatches the unknown outcomes that are due: to be looked up, sent again or reviewed.
+ * Dispatches due calls of unknown outcome: to be looked up, resent or reviewed.
  *
- * @param from position at which the last sweep ran out of time
+ * @param from position at which the last sweep stopped
  */
 export async function dispatchUnknown(
   from: DuePosition | undefined,
@@ -53,7 +53,7 @@ export async function dispatchUnknown(
   return { isWhole: false, after: after ?? null };
 }
 
-/** Returns the rows of unknown outcome of which something can be done now: those that must wait take nobody's place. */
+/** Returns the rows of unknown outcome that have an action now, so that rows that must wait use no slots. */
 async function decideUnknown(
   rows: readonly CallRow[],
   deps: DialerDeps,
@@ -65,7 +65,7 @@ async function decideUnknown(
   return new Map(mayGo.map((row) => [row.id, row]));
 }
 
-/** Returns the dispatch of a row of unknown outcome, unless its account has enough of them. */
+/** Returns the dispatch of a row of unknown outcome, unless its account has the maximum. */
 function dispatchOf(row: CallRow | undefined, sent: Map<string, number>) {
   if (row?.state !== "UNKNOWN" || row.route === null) return [];
   const account = accountNameOf(row.route);

@@ -3,11 +3,11 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { unknownDueAt } from "../record/to-settlement.ts";
 
-/** Maximum calls under way that are read, and rows of one write. */
+/** Maximum calls under way that are read, and maximum rows of one write. */
 const dialingMax = 5_000;
 const pageRows = 500;
 
-/** Turns calls UNKNOWN whose claims are past their time. Resolves to true once all of them were looked at. */
+/** Turns calls UNKNOWN whose claims have lapsed. Resolves to true if all calls under way were checked. */
 export async function expireClaims(deps: DialerDeps): Promise<boolean> {
   const { ledger, clock, random, log } = deps;
   const calls = await ledger.dialing(dialingMax);

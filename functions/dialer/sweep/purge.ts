@@ -9,8 +9,8 @@ const pageRows = 500;
 const pagesMax = 100;
 
 /**
- * Deletes rows of calls accepted longer ago than the retention, and expired documents. Unresolved calls are
- * logged first, so that none vanishes silently. Runs once an hour in its own invocation. Never throws.
+ * Deletes rows of calls accepted longer ago than the retention, and expired documents. Unresolved calls are logged
+ * first, so that none disappears silently. Runs once an hour in a separate invocation. Never throws.
  */
 export async function purge(deps: DialerDeps, deadline: number): Promise<void> {
   const { log } = deps;

@@ -13,9 +13,9 @@ import { dayMs } from "../../../shared/lib/units.ts";
 const pageRows = 500;
 /** Maximum backlogs of one list. */
 const pageBacklogs = 500;
-/** Time for which a restore is remembered: messages of calls without a row may wait that long in the queues. */
+/** Life of the document of a finished restore, as messages of calls without a row may wait that long in the queues. */
 const rememberedMs = 35 * dayMs;
-/** Time past `since` up to which due rows are read: it covers the difference between two clocks. */
+/** Rows due up to this time after `since` are read, to cover differences between clocks. */
 const dueMarginMs = 120_000;
 
 /** A time after every due time. */
@@ -25,19 +25,19 @@ type RestoreDocument = StoredDocument<"restore">;
 
 /** Result of going through some of the rows. */
 interface Recovered {
-  /** True if all of them were gone through. */
+  /** True if all rows were read. */
   isWhole: boolean;
   /** Number of rows that may have been dialed. */
   found: number;
-  /** Number of rows that are now looked up, and that now wait for review. */
+  /** Number of rows to be looked up now, and of rows to be reviewed. */
   lookedUp: number;
   toReview: number;
 }
 
 /**
- * Goes through the rows of a ledger that was restored, once an operator has confirmed it: every row that may have
- * been dialed in the time that was lost is looked up at its provider, or waits for review. A later sweep that finds
- * nothing more ends the restore: an index may show a row some moments late.
+ * Goes through the rows of a restored ledger, once an operator has confirmed the restore: every row that may have
+ * been dialed in the lost time is looked up at its provider or reviewed. A later sweep that finds no more such rows
+ * ends the restore, as indexes may lag.
  */
 export async function recover(
   document: RestoreDocument,
@@ -51,7 +51,7 @@ export async function recover(
     return;
   }
   const restore: Restored = { at: value.at, since: value.since };
-  // Rows that are looked up stand in the watch backlog too, so it is gone through before the waiting rows.
+  // Recovered waiting rows enter the watch backlog, so that is read before the waiting rows.
   const watched = value.isWatchDone
     ? nothing
     : together(
@@ -88,7 +88,7 @@ function together(one: Recovered, other: Recovered): Recovered {
   };
 }
 
-/** Maximum calls under way of one read. */
+/** Maximum calls under way that are read. */
 const dialingMax = 5_000;
 
 async function recoverDialing(
@@ -150,13 +150,13 @@ async function recoverRows(
   const { ledger, log } = deps;
   const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
-  // A row that has moved on meanwhile is found again by the next sweep.
+  // The next sweep finds rows again that have changed meanwhile.
   const { changed, conflicts } = await changeRows(
     [...rows.values()],
     (row, write) => recoverRow(row, { route: routeToPoll(row, deps), restore }, write),
     deps,
   );
-  // A call that was UNKNOWN before is looked up for the lost time too, and is counted with the others.
+  // A call that was UNKNOWN already is looked up for the lost time, too, and is counted with the others.
   const stayed = changed.filter(({ id, state }) => rows.get(id)?.state === state);
   await reportStates(stayed, deps);
   const lookedUp = changed.filter(({ state }) => state === "UNKNOWN").length;
@@ -164,7 +164,7 @@ async function recoverRows(
   return { isWhole: true, found: changed.length + conflicts, lookedUp, toReview };
 }
 
-/** Returns the route along which a call was placed, if at all, and can be looked up. */
+/** Returns the route along which a call can be looked up, if it was dialed. */
 function routeToPoll(row: CallRow, { settings }: DialerDeps): Route | undefined {
   const isWaiting = row.state === "WAITING";
   const route = (isWaiting ? undefined : row.route) ?? findRoute(row.agentId, settings.plan);

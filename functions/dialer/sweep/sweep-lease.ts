@@ -4,7 +4,7 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
 
-/** Lease of a sweep: no other sweep runs meanwhile, and a sweep that died is followed by the next minute's. */
+/** Lease of a sweep. No other sweep runs meanwhile, and if a sweep dies, the next minute's can run. */
 const leaseMs = 55_000;
 
 export type SweepDocument = StoredDocument<"sweep">;
@@ -16,14 +16,14 @@ interface Taken {
 }
 
 /**
- * Takes the lease and moves the epoch on, in the ledger and then in the object store.
+ * Takes the lease and raises the epoch, in the ledger and then in the object store.
  *
  * @returns undefined if another sweep has the lease
  * @throws if the ledger or the object store cannot be reached
  */
 export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
   const { documents, epochStore, clock, random, log } = deps;
-  // If it cannot be read, nothing is swept: the ledger may have gone back.
+  // If the epoch cannot be read, nothing is swept, as the ledger may have been restored.
   const outside = await epochStore.read();
   const read = await documents.read([sweepKey, restoreKey]);
   const current = read.get("sweep", sweepKey.key);
@@ -46,7 +46,7 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     version: random.version(),
     value: {
       ...value,
-      // While dialing is held, deliveries go on seeing that the ledger is behind.
+      // While dialing is suspended, the ledger's epoch stays behind, so that deliveries see it.
       epoch: restore === undefined ? Math.max(value.epoch, outside) + 1 : value.epoch,
       epochOutside: outside,
       leaseUntil: now + leaseMs,
@@ -60,14 +60,14 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     noteEpoch(next.value.epoch, deps);
     await epochStore.write(next.value.epoch, outside).catch((error: unknown) => {
       log("alarm", "epoch.unreachable", { error: errorForLog(error) });
-      // With an epoch that stays behind for long, a restore would not be noticed. Dispatchers stop too.
+      // With the object store's epoch far behind, a restore would not be noticed. Dispatchers stop, too.
       if (isTooFarAhead(next.value)) throw error;
     });
   }
   return { lease: next, restore };
 }
 
-/** Gives the lease back, with what the sweep has reached. */
+/** Releases the lease, and stores the sweep's cursors. */
 export async function releaseLease(
   lease: SweepDocument,
   reached: Partial<SweepDocument["value"]>,

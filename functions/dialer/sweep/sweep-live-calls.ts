@@ -7,12 +7,12 @@ import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Age from which on an entry is held against its row: younger ones are those of claims under way. */
+/** Entries older than this are compared with their rows. Younger ones may be of claims being written. */
 const youngMs = minuteMs;
 
 /**
- * Removes entries of live calls whose rows say that they are not: a process may have died before it removed them. A call
- * that was claimed anew meanwhile has an entry of its new claim, which stays.
+ * Removes entries of calls that are not live by their rows, as a process may have died before it removed them. The
+ * entry of a newer claim of the same call stays.
  */
 export async function sweepLiveCalls(deps: DialerDeps): Promise<void> {
   const { documents, ledger, clock, settings } = deps;
@@ -38,7 +38,7 @@ export async function sweepLiveCalls(deps: DialerDeps): Promise<void> {
   }
 }
 
-/** True if the call may ring or be under way, by its row. One whose end nobody knows counts until its entry ends. */
+/** True if the call may be live, by its row. A call without a known end counts until its entry ends. */
 function mayBeLive(row: CallRow | undefined): boolean {
   if (row === undefined) return false;
   const { state, result } = row;

@@ -1,10 +1,10 @@
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Maximum duration of the phases before events. The next sweep goes on with the rest. */
+/** Maximum duration of the phases before events. The next sweep continues. */
 const sweepMsMax = 45_000;
-/** Time that is left to events where the other phases have taken all of theirs. */
+/** Time for events if the other phases have taken all of theirs. */
 const eventsMs = 5_000;
-/** Time left before the end of the invocation. */
+/** Time reserved before the end of the invocation. */
 const endMarginMs = 5_000;
 
 /** A time budget within a sweep. */

@@ -15,9 +15,9 @@ import { visitBacklogs } from "./visit-backlogs.ts";
 import { watchDispatcher } from "./watch-dispatcher.ts";
 
 /**
- * Runs one scheduled sweep, beside the call queue. A lease allows one sweep at a time, and each goes on where the last one
- * ran out of time. While the ledger counts as restored from a backup, a sweep only goes through its rows, once an operator
- * has confirmed the restore. Never throws.
+ * Runs one scheduled sweep, beside the call queue. A lease allows one sweep at a time, and each continues where the
+ * last one ran out of time. During a restore from a backup, a sweep only recovers rows, once an operator has
+ * confirmed the restore. Never throws.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
@@ -35,7 +35,7 @@ export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
     }
     const { isFull, reached } = await runPhases(lease.value, time, ready);
     await releaseLease(lease, reached, ready);
-    // This event is the heartbeat: its absence for five minutes raises an alarm.
+    // This event is the heartbeat. Its absence for five minutes raises an alarm.
     const { roundBeganAt } = lease.value;
     if (isFull) ready.log("info", "sweep.completed", { ms: ready.clock.now() - roundBeganAt });
   } catch (error) {
@@ -44,17 +44,17 @@ export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
 }
 
 /**
- * Runs the phases of a sweep in their order, each from the last sweep's cursor. Each is caught alone, so that trouble of
- * one, such as a list that cannot be read, does not keep the others from their work.
+ * Runs the phases of a sweep in order, each from the last sweep's cursor. Errors are caught for each phase, so that a
+ * failing one, such as a list that cannot be read, does not stop the others.
  *
- * @returns cursors for the next sweep; `isFull` is true if every claim and unknown outcome was looked at
+ * @returns cursors for the next sweep. `isFull`: every claim and unknown outcome was checked
  */
 async function runPhases(
   last: SweepDocument["value"],
   time: ReturnType<typeof planSweep>,
   deps: DialerDeps,
 ): Promise<{ isFull: boolean; reached: Partial<SweepDocument["value"]> }> {
-  /** Runs one phase. One that fails raises an alarm, and `otherwise` stands for its result. */
+  /** Runs one phase. If it fails, raises an alarm and returns `otherwise`. */
   async function run<Result>(phase: () => Promise<Result>, otherwise: Result): Promise<Result> {
     try {
       return await phase();
@@ -65,20 +65,20 @@ async function runPhases(
   }
   const { watchAfter, requestsAfter, roundBeganAt, fullRoundAt } = last;
 
-  // Nobody may be phoned twice, so claims and unknown outcomes go first: these two make a full round.
+  // Claims and unknown outcomes go first, as nobody may be phoned twice. These two make a full round.
   const areExpired = await run(() => expireClaims(deps), false);
   const unknown = await run(
     () => dispatchUnknown(watchAfter ?? undefined, time.calls, deps),
-    { isWhole: false, after: null }, // the next round reads them from their beginning
+    { isWhole: false, after: null }, // the next round begins again
   );
 
-  // Rows that wait are the dispatcher's. A sweep sees that one runs, and ends those past their time.
+  // Waiting rows are the dispatcher's. A sweep checks that one runs, and ends expired calls.
   await run(() => watchDispatcher(deps), undefined);
   const visited = await run(() => visitBacklogs(last, time.calls, deps), {});
 
   await run(() => sweepLiveCalls(deps), undefined);
 
-  // Results and events of calls that were dialed. Events have time of their own, however long the phases above took.
+  // Results and events of dialed calls. Events have reserved time, however long the phases above took.
   await run(() => sendPolls(deps), undefined);
   await run(() => sweepEvents(time.events, deps), undefined);
   const trackedTo = await run(() => trackRequests(requestsAfter, time.events, deps), requestsAfter);

@@ -9,22 +9,21 @@ import { hourMs } from "../../../shared/lib/units.ts";
 
 /** Interval of the visits of every backlog. */
 const visitEveryMs = hourMs;
-/** Time without use after which an empty backlog's document ends. */
+/** Time without use after which an empty backlog's document is removed. */
 const unusedMs = 2 * hourMs;
 /** Maximum backlogs per listed page, and rows per read. */
 const pageBacklogs = 500;
 const pageRows = 5_000;
-/** Maximum rows that are decided at once. */
 const decidedAtOnce = 200;
 
 type Backlog = StoredDocument<"backlog">;
 type Reached = Partial<Pick<StoredDocument<"sweep">["value"], "backlogsAfter" | "visitedAt">>;
 
 /**
- * Goes through all backlogs once an hour, also those that are paused or whose agents have no route: ends calls past their
- * time, and removes documents of backlogs that are empty and unused. A sweep goes on where the last one ran out of time.
+ * Goes through all backlogs once an hour, including paused ones and those of agents without a route: ends expired
+ * calls, and removes documents of empty, unused backlogs. Each sweep continues where the last one ran out of time.
  *
- * @returns the cursor at which the next sweep goes on
+ * @returns the cursor of the next sweep
  */
 export async function visitBacklogs(
   { backlogsAfter, visitedAt }: StoredDocument<"sweep">["value"],
@@ -59,7 +58,7 @@ async function visit(backlog: Backlog, time: SweepTime, deps: DialerDeps): Promi
     isEmpty &&= page.length === 0;
     const over = page.filter(({ id }) => timeOfId(id) + lifeMs <= clock.now());
     for (let start = 0; start < over.length; start += decidedAtOnce) {
-      // A repeated request may have renewed the time of some of them.
+      // A repeated request may have renewed the acceptance time of some calls.
       const ids = over.slice(start, start + decidedAtOnce).map(({ id }) => id);
       await writeOff(ids, { endsOnly: true }, deps);
     }
@@ -72,7 +71,7 @@ async function visit(backlog: Backlog, time: SweepTime, deps: DialerDeps): Promi
       log("alarm", "route.gone", { agent_id, client });
     }
   } else if (clock.now() - value.usedAt > unusedMs) {
-    // A writer that has used it meanwhile has changed its version.
+    // A writer that has used the backlog meanwhile has changed the version.
     await documents.remove([{ kind: "backlog", key, seen: version }]);
   }
 }

@@ -1,15 +1,15 @@
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Time without a beat after which a dispatcher that has calls to hand out is missed. */
+/** Time without a beat, while calls are due, after which an alarm is raised. */
 const silentMsMax = 180_000;
-/** Backlogs of one page, and pages that are searched for a call that is due. */
+/** Backlogs of one page, and maximum pages that are searched for a due call. */
 const pageBacklogs = 100;
 const pagesMax = 5;
 
 /**
- * Raises an alarm if no dispatcher has beaten for three minutes while a call has waited for its turn as long. Reads one
- * document where one beats.
+ * Raises an alarm if no dispatcher has beaten for three minutes while a call was due for as long. If a dispatcher
+ * beats, reads only one document.
  */
 export async function watchDispatcher(deps: DialerDeps): Promise<void> {
   const { documents, clock, log } = deps;
@@ -23,7 +23,7 @@ export async function watchDispatcher(deps: DialerDeps): Promise<void> {
   log("alarm", "dispatcher.silent", since);
 }
 
-/** True if a call that waits was due by then. Behind the last page that is searched one is assumed. */
+/** True if a waiting call was due by then. If there are more pages than are searched, one is assumed. */
 async function isAnyDue(until: number, { ledger, documents }: DialerDeps): Promise<boolean> {
   let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
