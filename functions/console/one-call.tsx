@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { CallDetail } from "../api/operator/call-view.ts";
 import { Actions } from "./decisions.tsx";
 import { Shown, useLive } from "./desk.tsx";
-import { CallFacts, SameNumber, Timeline } from "./story.tsx";
+import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";
 
 /** One call beside the list: its facts, its timeline, and the possible actions. */
 export function OneCall({ id, closeTo }: { id: string; closeTo: string }) {

@@ -4,7 +4,7 @@ import type { CallsPage } from "../api/operator/calls.ts";
 import { BulkReview } from "./bulk-review.tsx";
 import { ConfirmRedial, decide, type Decision, decisionNames, decisions } from "./decisions.tsx";
 import { Shown, useDesk, useLive } from "./desk.tsx";
-import { CallFacts, SameNumber, Timeline } from "./story.tsx";
+import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";
 
 /** Maximum calls that are read at once. More follow when these are decided. */
 const takenUp = 200;

@@ -79,7 +79,7 @@ export type DeliveryOutcome =
 
 /** Result of one try, and the due time because of which it was made. */
 export interface Tried {
-  told: DeliveryOutcome;
+  outcome: DeliveryOutcome;
   dueAt: number;
 }
 
@@ -87,21 +87,21 @@ export interface Tried {
  * True if a try counts. A failed try counts only while the due time is unchanged, so that two deliveries that try an
  * event at the same moment count as one try.
  */
-export function isCounted({ dueAt }: DeliveryState, { told, ...tried }: Tried): boolean {
-  return dueAt !== undefined && (told.kind === "taken" || dueAt === tried.dueAt);
+export function isCounted({ dueAt }: DeliveryState, { outcome, ...tried }: Tried): boolean {
+  return dueAt !== undefined && (outcome.kind === "taken" || dueAt === tried.dueAt);
 }
 
 /** Returns the state of a delivery after a try at `now`. */
 export function applyDelivery(
   { tries = 0, dueAt }: DeliveryState,
-  told: DeliveryOutcome,
+  outcome: DeliveryOutcome,
   now: number,
 ): DeliveryState {
-  if (told.kind === "taken") return { tries: undefined, dueAt: undefined, exhausted: undefined };
-  if (told.kind === "deferred") return { tries, dueAt: Math.max(now, dueAt ?? now) };
+  if (outcome.kind === "taken") return { tries: undefined, dueAt: undefined, exhausted: undefined };
+  if (outcome.kind === "deferred") return { tries, dueAt: Math.max(now, dueAt ?? now) };
   const wait = waitsMs[tries];
   if (wait === undefined) return { tries: tries + 1, dueAt: undefined, exhausted: true };
-  const asked = Math.min(told.retryAfterMs ?? 0, retryAfterMsMax);
+  const asked = Math.min(outcome.retryAfterMs ?? 0, retryAfterMsMax);
   return { tries: tries + 1, dueAt: now + Math.max(wait, asked) };
 }
 

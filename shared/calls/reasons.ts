@@ -30,14 +30,14 @@ export const reasons = {
   outcome_unknown: "It could not be found out whether the call was placed: a person decides.",
   pace: "The account's callsPerSecond leave no permit yet.",
   paused: "An operator has paused the agent or the account.",
-  permit_void: "The request could not leave at the moment that its account's pace had given it.",
+  permit_void: "The request could not leave at the time of its account's permit.",
   placed: "The provider took the call.",
   placed_before: "The call in whose stead this one was to be made has been placed after all.",
   resent: "The request was sent once more, to a provider that drops what it has seen.",
   restored:
     "The ledger was restored to an earlier state, and the call may have been dialed meanwhile.",
   result_contradicted:
-    "The provider told another end of the call than before; the first one stands.",
+    "The provider reported another end of the call than before; the first one stays.",
   route_gone: "The dial plan no longer has a route for the agent: the call waits for one.",
   turn: "The call waits for its turn among the calls of its account.",
 } as const satisfies Record<string, string>;

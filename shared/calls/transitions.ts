@@ -238,7 +238,7 @@ export function enterState(
     dueAt: dueAt ?? null,
     request: erasesPayload ? null : row.request,
     updatedAt: at,
-    history: isTold(row, entry) ? [...row.history, entry] : row.history,
+    history: isRecorded(row, entry) ? [...row.history, entry] : row.history,
     // The call certainly was not placed, so no earlier claim can be settled PLACED.
     ...(isWaiting
       ? { claims: [], resent: false, lostUntil: null, unknownSince: null, misses: 0 }
@@ -247,7 +247,7 @@ export function enterState(
 }
 
 /** A wait for the same reason is not recorded again, and a full history takes only the call's end. */
-function isTold(row: CallRow, { state, reason }: HistoryEntry): boolean {
+function isRecorded(row: CallRow, { state, reason }: HistoryEntry): boolean {
   const isRepeated = row.history.length > 0 && row.state === state && row.reason === reason;
   return !isRepeated && (row.history.length < historyStepsMax || !states[state].open);
 }

@@ -54,7 +54,7 @@ SELECT j.key AS backlog, (
   SELECT json_group_array(json_array(${time}, id)) FROM (
     SELECT ${time}, id FROM calls
     WHERE ${backlog} = j.value->>'key' AND (${time}, id) > (j.value->>'dueAt', j.value->>'id') AND ${time} <= ?2
-    ORDER BY ${time}, id LIMIT ?3)) AS places
+    ORDER BY ${time}, id LIMIT ?3)) AS positions
 FROM json_each(?1) AS j`;
 const due = { calls: dueIn("backlog", "due_at"), events: dueIn("deliver_to", "deliver_at") };
 
@@ -114,8 +114,8 @@ export function createD1Ledger(database: D1Database): CallLedger {
         ...(after ?? { dueAt: -1, id: "" }),
       }));
       const found = await all<Due>(due[of], JSON.stringify(asked), until, each);
-      const placesBy = new Map(found.map((one) => [one.backlog, placesOf(one)]));
-      return backlogs.map((_, index) => placesBy.get(index) ?? []);
+      const positionsBy = new Map(found.map((one) => [one.backlog, toPositions(one)]));
+      return backlogs.map((_, index) => positionsBy.get(index) ?? []);
     },
     async list({ before = "~", limit, ...of }) {
       if ("state" in of && !attentionStates.includes(of.state)) {
@@ -157,11 +157,11 @@ interface Ended {
 interface Due {
   /** Index of the backlog in the query. */
   backlog: number;
-  places: string;
+  positions: string;
 }
 
-function placesOf({ places }: Due): DuePosition[] {
-  const pairs: [dueAt: number, id: string][] = JSON.parse(places);
+function toPositions({ positions }: Due): DuePosition[] {
+  const pairs: [dueAt: number, id: string][] = JSON.parse(positions);
   return pairs.map(([dueAt, id]) => ({ dueAt, id }));
 }
 

@@ -82,9 +82,9 @@ export function mayBeCalled(
   { destinations: { allow, deny } }: DialPlan,
 ): boolean {
   // A number never begins with the letters of a country, so one comparison serves for both.
-  if (deny.some((place) => phone_number.startsWith(place))) return false;
+  if (deny.some((prefix) => phone_number.startsWith(prefix))) return false;
   const all = allow.includes("*");
-  if (all && deny.every((place) => place.startsWith("+"))) return true;
+  if (all && deny.every((prefix) => prefix.startsWith("+"))) return true;
   const country = countryOf(phone_number);
   if (country === undefined) return all;
   return (all || allow.includes(country)) && !deny.includes(country);

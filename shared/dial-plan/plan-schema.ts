@@ -68,7 +68,7 @@ const hoursSchema = z.pipe(
 );
 
 /** Rules for all numbers of a country or region, in addition to those of the agent. */
-const placeRules = {
+const destinationRules = {
   callingHours: z.optional(hoursSchema),
   maxCalls: z.optional(frequencyCapSchema),
 };
@@ -128,7 +128,7 @@ const dialPlanSchema = z
     countries: z._default(
       z.record(
         countryCode,
-        z.strictObject(placeRules).check(z.refine(saysSomething, mustSaySomething)),
+        z.strictObject(destinationRules).check(z.refine(saysSomething, mustSaySomething)),
       ),
       {},
     ),
@@ -138,7 +138,7 @@ const dialPlanSchema = z
         z.string(),
         z
           .strictObject({
-            ...placeRules,
+            ...destinationRules,
             prefixes: z.optional(z.array(numberPrefix).check(z.minLength(1))),
           })
           .check(z.refine(saysSomething, mustSaySomething)),
@@ -232,8 +232,8 @@ const dialPlanSchema = z
         }
       }
       const message = `must name a set of callingHours, or one of ${presetNames}`;
-      for (const [key, places] of Object.entries({ agents, countries, regions })) {
-        for (const [name, { callingHours: hours }] of Object.entries(places)) {
+      for (const [key, rules] of Object.entries({ agents, countries, regions })) {
+        for (const [name, { callingHours: hours }] of Object.entries(rules)) {
           if (typeof hours !== "string" || isName(hours)) continue;
           refuse([key, name, "callingHours"], message);
         }

@@ -102,12 +102,13 @@ function createRules(plan: DialPlan): RulesOf {
   const find = ({ phone_number }: CallRequest, route: Route): Rules => {
     const set = setNameOf(route);
     const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
-    let place = country;
-    for (const [index, { has }] of regions.entries()) if (has(phone_number)) place += ` ${index}`;
-    const places = rulesBySet.get(set) ?? new Map<string, Rules>();
-    rulesBySet.set(set, places);
-    const rules = places.get(place) ?? create(set, country, phone_number);
-    places.set(place, rules);
+    let destination = country;
+    for (const [index, { has }] of regions.entries())
+      if (has(phone_number)) destination += ` ${index}`;
+    const rulesByDestination = rulesBySet.get(set) ?? new Map<string, Rules>();
+    rulesBySet.set(set, rulesByDestination);
+    const rules = rulesByDestination.get(destination) ?? create(set, country, phone_number);
+    rulesByDestination.set(destination, rules);
     return rules;
   };
   /** The last result, cached because decisions on one call need its rules several times. */

@@ -137,7 +137,7 @@ export function applyDeliveries(
   if (!row.events.some(countedTry)) return undefined;
   const events = row.events.map((event) => {
     const one = countedTry(event);
-    return one === undefined ? event : { ...event, ...applyDelivery(event, one.told, at) };
+    return one === undefined ? event : { ...event, ...applyDelivery(event, one.outcome, at) };
   });
   return indexEvents({ ...row, version, events }, receiver);
 }

@@ -64,6 +64,8 @@ function lineOf(level: LogLevel, event: string, fields: LogFields): string {
 /** Returns the loggable part of an error: its class and where it was thrown. */
 export function errorForLog(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
-  const place = /\bat (?:async )?([\w.$<>]+) /.exec(error.stack?.replace(error.message, "") ?? "");
-  return place?.[1] === undefined ? error.name : `${error.name} in ${place[1]}`;
+  const thrownIn = /\bat (?:async )?([\w.$<>]+) /.exec(
+    error.stack?.replace(error.message, "") ?? "",
+  );
+  return thrownIn?.[1] === undefined ? error.name : `${error.name} in ${thrownIn[1]}`;
 }

@@ -109,7 +109,7 @@ const kinds = {
   /** Key: receiver. Only the holder of its lease delivers events to it. */
   receiver: z.looseObject({
     /** End of the lease; 0: nobody has it. */
-    heldUntil: time,
+    leaseUntil: time,
     /** Earliest time of the next request, by the receiver's pace. */
     nextAt: time,
     /** True if its last answer took more than five seconds. */

@@ -216,7 +216,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     const untold = withEvents(ended, receiver);
     expect(unitsOf(placed, untold)).toBe(1 + 1 + 1); // out of `due`, into `events`
     const [event] = untold.events;
-    const tried = { told: { kind: "taken" }, dueAt: event?.dueAt ?? 0 } as const;
+    const tried = { outcome: { kind: "taken" }, dueAt: event?.dueAt ?? 0 } as const;
     const done = applyDeliveries(
       untold,
       { tried: new Map([[1, tried]]), receiver: "crm" },

@@ -91,12 +91,12 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "two tries at the same permitAt count once",
-      '(told.kind === "taken" || dueAt === tried.dueAt);',
+      '(outcome.kind === "taken" || dueAt === tried.dueAt);',
       "true;",
     ],
     [
       "an event that is taken is told no more",
-      'if (told.kind === "taken") return { tries: undefined, dueAt: undefined, exhausted: undefined };',
+      'if (outcome.kind === "taken") return { tries: undefined, dueAt: undefined, exhausted: undefined };',
       "",
     ],
     [
@@ -290,7 +290,7 @@ export const eventMutants = [
   ...mutantsOf(unit("event-turns"), [
     [
       "one delivery at a time tells a receiver",
-      "if (lease.isHeld) return { ids: idsOf(messages) };",
+      "if (lease.isTaken) return { ids: idsOf(messages) };",
       "",
       ["if (!(await lease.take())) return { ids: idsOf(messages) };", "await lease.take();"],
     ],
@@ -302,8 +302,8 @@ export const eventMutants = [
     ["a delivery ends its lease", "await lease.release({ nextAt, isSlow });", ""],
     [
       "a lease of a delivery that died lapses",
-      "isHeld: heldUntil > clock.now(),",
-      "isHeld: heldUntil > 0,",
+      "isTaken: leaseUntil > clock.now(),",
+      "isTaken: leaseUntil > 0,",
     ],
     ["a turn is short", "const turnMs = 1_000;", "const turnMs = 45_000;"],
     [

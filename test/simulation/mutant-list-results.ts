@@ -89,7 +89,7 @@ export const resultMutants = [
     ],
     [
       "an account is asked once a delivery, and not for an old message",
-      'if (isOld || known.isAsked) return "ack";',
+      'if (isOld || known.isPolled) return "ack";',
       "",
     ],
     [

@@ -15,7 +15,7 @@ export const waitingMutants: readonly Mutant[] = [
   ...mutantsOf(unit("delivery", "unreadable", "claims"), [
     [
       "a ledger that cannot be read hands the delivery back",
-      "return new Set(wanted.map(({ id }) => id));",
+      "return new Set(requested.map(({ id }) => id));",
       "return new Set();",
     ],
     [

@@ -313,8 +313,8 @@ const ofDialing = [
       ],
       [
         "a resend that was not counted needs a place",
-        "const hasPlace = row.resent && own !== undefined;",
-        "const hasPlace = row.resent;",
+        "const hasEntry = row.resent && own !== undefined;",
+        "const hasEntry = row.resent;",
       ],
       [
         "a holder who stood still takes no later claim's entry",

@@ -16,7 +16,7 @@ import {
 import { findPlanErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
-import type { ControlsRead, PlanWithSchedule } from "./read-bearing.ts";
+import type { ControlsRead, PlanWithSchedule } from "./read-controls.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
 import { addDelay, toEnd, notForecast, ruleIn, runQueues } from "./run-queues.ts";
 
@@ -66,7 +66,7 @@ export function forecastCalls(
   const at: AtPosting = {
     ...known,
     now: posted.at,
-    blockedBy: holdsIn(documents),
+    blockedBy: blockersIn(documents),
     wayOf: waysIn(plan),
     agents: read.agents,
   };
@@ -108,7 +108,7 @@ function isQueued(one: Queued | Forecasted): one is Queued {
 }
 
 /** Returns a function that tells what blocks the calls of a client and an agent. It caches its answers. */
-function holdsIn(documents: DocumentsRead): BlockedBy {
+function blockersIn(documents: DocumentsRead): BlockedBy {
   const isRestored = isLedgerSuspended(documents, 0);
   const known = new Map<string, string | undefined>();
   const look = (of: BacklogOf, route: Route) => {

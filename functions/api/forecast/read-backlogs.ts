@@ -7,14 +7,14 @@ import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import { endOfTime } from "../http/fields.ts";
 
 /** Maximum rows whose positions are read, and maximum rows that are read whole. */
-const placesMax = 20_000;
+const positionsMax = 20_000;
 const rowsMax = 1_000;
 /** Backlogs per list, and lists. */
 const pageBacklogs = 500;
 const pagesMax = 2;
 /** Maximum backlogs and positions of one read of positions, and maximum rows of one read, as a row may have 33 kB. */
 const backlogsAtOnce = 100;
-const placesAtOnce = 5_000;
+const positionsAtOnce = 5_000;
 const rowsAtOnce = 100;
 
 type Backlog = StoredDocument<"backlog">;
@@ -56,7 +56,7 @@ export async function readBacklogs(
   { documents, ledger }: { documents: Documents; ledger: CallLedger },
 ): Promise<BacklogsRead> {
   const { backlogs, isCut } = await listBacklogs(documents);
-  const reads = await readPlaces(
+  const reads = await readPositions(
     backlogs.filter(({ value }) => isWanted(value.agentId)),
     ledger,
   );
@@ -90,7 +90,7 @@ async function listBacklogs(
 }
 
 /** Reads the positions of all backlogs in turn, up to the maximum. */
-async function readPlaces(
+async function readPositions(
   backlogs: readonly Backlog[],
   ledger: CallLedger,
 ): Promise<BacklogRead[]> {
@@ -100,12 +100,12 @@ async function readPlaces(
     isWhole: false,
   }));
   let open = reads;
-  for (let left = placesMax; left > 0 && open.length > 0;) {
+  for (let left = positionsMax; left > 0 && open.length > 0;) {
     const each = Math.max(
       1,
       Math.min(
         Math.floor(left / open.length),
-        Math.floor(placesAtOnce / Math.min(open.length, backlogsAtOnce)),
+        Math.floor(positionsAtOnce / Math.min(open.length, backlogsAtOnce)),
       ),
     );
     for (let start = 0; start < open.length && left > 0; start += backlogsAtOnce) {

@@ -13,7 +13,7 @@ import {
   reasonsMax,
   type RuleForecast,
 } from "./forecast-schema.ts";
-import type { ControlsRead } from "./read-bearing.ts";
+import type { ControlsRead } from "./read-controls.ts";
 import { longestOf, reasonOf } from "./run-queues.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 

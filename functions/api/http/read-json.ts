@@ -19,8 +19,8 @@ export function readJson(bytesMax: number, { isOptional = false } = {}) {
   return createMiddleware<ApiEnv>(async (c, next) => {
     const body = await readBody(c, { bytesMax, isOptional });
     if (body instanceof Response) return body;
-    // The validator calls `json`. Hono's would parse the body a second time. oxlint-disable-next-line
-    // typescript/no-unsafe-type-assertion -- its caller names any type
+    // The validator calls `json`. Hono's would parse the body a second time.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its caller names any type
     c.req.json = async <Body>() => body.value as Body;
     return next();
   });

@@ -87,12 +87,12 @@ const backlogsSchema = z.strictObject({
 export type Backlogs = z.infer<typeof backlogsSchema>;
 
 /** Cursor of the list: continues after a head, in the window of backlogs after a document. */
-const placeSchema = z.strictObject({
+const cursorSchema = z.strictObject({
   /** Key of the document before the window; absent for the first window. */
   from: z.optional(z.string()),
   after: z.optional(duePositionSchema),
 });
-type BacklogsCursor = z.infer<typeof placeSchema>;
+type BacklogsCursor = z.infer<typeof cursorSchema>;
 
 /** Sorts by heads within windows of 1,000 backlogs, one window after the other. */
 const listBacklogs = declareRoute({
@@ -100,7 +100,7 @@ const listBacklogs = declareRoute({
   summary: "Whose calls wait, since when, and what holds them; those due first come first",
   method: "get",
   path: "/backlogs",
-  query: z.strictObject({ cursor: z.optional(createCursorSchema(placeSchema)), limit }),
+  query: z.strictObject({ cursor: z.optional(createCursorSchema(cursorSchema)), limit }),
   answer: backlogsSchema,
   async handle({ deps, query }) {
     const { from, after } = query.cursor ?? {};
@@ -115,7 +115,7 @@ const listBacklogs = declareRoute({
       documents.read(keysFor(page)),
       countsOf(page, ledger),
     ]);
-    const next = nextPlace(page, { from, last: window.last, isMore: rest.length > page.length });
+    const next = cursorAfter(page, { from, last: window.last, isMore: rest.length > page.length });
     const oldest = sorted[0]?.head.dueAt ?? null;
     return {
       backlogs: page.map((one, index) => viewOf(one, counts[index] ?? 0, read)),
@@ -189,7 +189,7 @@ function keysFor(page: readonly Waiting[]): DocumentKey[] {
 }
 
 /** Returns the cursor of the next page; undefined at the end. */
-function nextPlace(
+function cursorAfter(
   page: readonly Waiting[],
   { from, last, isMore }: { from: string | undefined; last: string | undefined; isMore: boolean },
 ): BacklogsCursor | undefined {

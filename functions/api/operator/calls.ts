@@ -85,7 +85,7 @@ const searchCalls = declareRoute({
 
 const showCall = declareRoute({
   operationId: "showCall",
-  summary: "One call and its story",
+  summary: "One call and its history",
   method: "get",
   path: "/calls/:id",
   answer: callDetailSchema,

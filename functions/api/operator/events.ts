@@ -88,11 +88,11 @@ const eventsSchema = z.strictObject({
 export type Events = z.infer<typeof eventsSchema>;
 
 /** Cursor of a list: after a call, or, once there are no more calls, after a request. */
-const placeSchema = z.union([
+const cursorSchema = z.union([
   z.strictObject({ after: duePositionSchema }),
   z.strictObject({ request: z.string() }),
 ]);
-type ExhaustedCursor = z.infer<typeof placeSchema>;
+type ExhaustedCursor = z.infer<typeof cursorSchema>;
 
 const listEvents = declareRoute({
   operationId: "listEvents",
@@ -102,7 +102,7 @@ const listEvents = declareRoute({
   query: z
     .strictObject({
       receiver: z.optional(anyName).check(z.describe("A name: lists its exhausted events")),
-      cursor: z.optional(createCursorSchema(placeSchema)),
+      cursor: z.optional(createCursorSchema(cursorSchema)),
       limit,
     })
     .check(

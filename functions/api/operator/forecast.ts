@@ -5,7 +5,7 @@ import { readCallAt } from "../calls/call-errors.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { forecastCalls, type Posted } from "../forecast/forecast-calls.ts";
 import { forecastRequestSchema, forecastSchema } from "../forecast/forecast-schema.ts";
-import { type PlanWithSchedule, readControls } from "../forecast/read-bearing.ts";
+import { type PlanWithSchedule, readControls } from "../forecast/read-controls.ts";
 import { describeItems, summarize } from "../forecast/summarize.ts";
 import {
   toPointer,

@@ -150,11 +150,11 @@ async function finishAgain(
   { documents, plan, clock, random }: RouteDeps,
 ): Promise<number> {
   const { types, exhausted: isExhausted } = filters;
-  const isTold = [types ?? eventTypes, receiver.types].every((all) =>
+  const isReplayed = [types ?? eventTypes, receiver.types].every((all) =>
     all.includes("request.finished"),
   );
   const firsts = rows.filter(({ id }) => indexOf(id) === 0);
-  if (!isTold || firsts.length === 0) return 0;
+  if (!isReplayed || firsts.length === 0) return 0;
   const keys = firsts.map(({ id }) => ({ kind: "request", key: requestIdOf(id) }) as const);
   const deliveredKeys = keys.map(({ key }) => deliveredKeyOf(key));
   const read = await documents.read([...keys, ...deliveredKeys]);
@@ -169,8 +169,8 @@ async function finishAgain(
   if (changes.length === 0) return 0;
   const removals = changes.flatMap(({ next }) => {
     const { kind, key } = deliveredKeyOf(next.key);
-    const told = read.get(kind, key);
-    return told === undefined ? [] : [{ kind, key, seen: told.version }];
+    const delivered = read.get(kind, key);
+    return delivered === undefined ? [] : [{ kind, key, seen: delivered.version }];
   });
   await documents.remove(removals);
   const done = await documents.write(changes);

@@ -97,6 +97,6 @@ export const showRequest = declareRoute({
 
 function viewOf({ id, state: now, reason, dueAt, result }: CallRow) {
   const due_at = toIsoTime(states[now].index === "results" ? null : dueAt);
-  const told = result && toResultView(result);
-  return { id, index: indexOf(id), state: now, reason, due_at, result: told };
+  const view = result && toResultView(result);
+  return { id, index: indexOf(id), state: now, reason, due_at, result: view };
 }

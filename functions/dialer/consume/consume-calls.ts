@@ -7,7 +7,7 @@ import {
   messageSchema,
 } from "../../../shared/ports/call-messages.ts";
 import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
-import { dialCalls, type WantedCall } from "../dial/dial-calls.ts";
+import { dialCalls, type RequestedCall } from "../dial/dial-calls.ts";
 import { settleOutcome } from "../record/settle.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
@@ -20,7 +20,7 @@ import { splitRequest } from "./split-request.ts";
 type Work =
   | { kind: "settle"; settlement: Extract<Message, { kind: "outcome" }>["settlement"] }
   | { kind: "split"; request: CallsMessage }
-  | { kind: "dial"; calls: WantedCall[] };
+  | { kind: "dial"; calls: RequestedCall[] };
 
 /**
  * Handles one delivery of the call queue. This is the only place that decides if its messages are acknowledged or
@@ -53,8 +53,8 @@ async function answerAll(
       return { attempt: one.attempt, work: message && classify(message) };
     }),
   );
-  const wanted = works.flatMap(({ work }) => (work?.kind === "dial" ? work.calls : []));
-  const undone = await dial(mergeById(wanted), deps, deadline);
+  const requested = works.flatMap(({ work }) => (work?.kind === "dial" ? work.calls : []));
+  const undone = await dial(mergeById(requested), deps, deadline);
 
   const finish = async (work: Work | undefined, attempt: number): Promise<boolean> => {
     if (work === undefined) return false; // the message could not be read
@@ -88,9 +88,9 @@ function classify(message: Message): Work {
 }
 
 /** Returns each id once, with its call and account if any message of the delivery has them. */
-function mergeById(wanted: readonly WantedCall[]): WantedCall[] {
-  const byId = new Map<string, WantedCall>();
-  for (const { id, call, account } of wanted) {
+function mergeById(requested: readonly RequestedCall[]): RequestedCall[] {
+  const byId = new Map<string, RequestedCall>();
+  for (const { id, call, account } of requested) {
     const known = byId.get(id);
     byId.set(id, { id, call: call ?? known?.call, account: account ?? known?.account });
   }
@@ -99,15 +99,15 @@ function mergeById(wanted: readonly WantedCall[]): WantedCall[] {
 
 /** Dials calls. Resolves to the ids of those whose messages must be retried. */
 async function dial(
-  wanted: WantedCall[],
+  requested: RequestedCall[],
   deps: DialerDeps,
   deadline: number,
 ): Promise<Set<string>> {
   try {
-    return await dialCalls(wanted, deps, deadline);
+    return await dialCalls(requested, deps, deadline);
   } catch (error) {
-    deps.log("alarm", "ledger.unreachable", { count: wanted.length, error: errorForLog(error) });
-    return new Set(wanted.map(({ id }) => id));
+    deps.log("alarm", "ledger.unreachable", { count: requested.length, error: errorForLog(error) });
+    return new Set(requested.map(({ id }) => id));
   }
 }
 

@@ -35,7 +35,7 @@ interface Known {
   /** True once the account did not answer. */
   isFailing: boolean;
   /** True once the account was polled for all due results. */
-  isAsked: boolean;
+  isPolled: boolean;
   /** True once the delivery had no slot for one of the account's messages. */
   isCrowded: boolean;
 }
@@ -168,7 +168,7 @@ async function followAccount(
   { slots, deadline }: Delivery,
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
-  const known: Known = { isFailing: false, isAsked: false, isCrowded: false };
+  const known: Known = { isFailing: false, isPolled: false, isCrowded: false };
   const answers: AckOrRetry[] = [];
   for (const { message, attempt } of own) {
     using slot = known.isCrowded ? undefined : await slots.acquire(slotOf(message));
@@ -225,8 +225,8 @@ async function followPoll(
   }
   // The next sweep has sent another one.
   const isOld = deps.clock.now() - sentAt > deps.sweepSeconds * 1000;
-  if (isOld || known.isAsked) return "ack";
-  known.isAsked = true;
+  if (isOld || known.isPolled) return "ack";
+  known.isPolled = true;
   await pollAccount(account, deps, deadline);
   return "ack";
 }

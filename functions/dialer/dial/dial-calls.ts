@@ -33,7 +33,7 @@ const claimsARequest = 2;
 const slotWaitMsMax = 5_000;
 
 /** A call to handle. Its message contains it, or only its id. */
-export interface WantedCall {
+export interface RequestedCall {
   id: string;
   call?: Call | undefined;
   /** The account in which the dispatcher found room for the call. */
@@ -57,18 +57,18 @@ interface Plan {
  * Decides on every call of a delivery and dials those that are due: claim, one request, settle. Every outcome
  * is written before its message is acknowledged.
  *
- * @param wanted calls to handle, without duplicates
+ * @param requested calls to handle, without duplicates
  * @param deadline end of the invocation, in milliseconds since the epoch
  * @returns the ids whose messages must be retried
  * @throws if the ledger cannot be read; then nothing was dialed
  */
 export async function dialCalls(
-  wanted: readonly WantedCall[],
+  requested: readonly RequestedCall[],
   deps: DialerDeps,
   deadline: number,
 ): Promise<Set<string>> {
-  if (wanted.length === 0) return new Set();
-  const plan = await readAndDecide(wanted, deps).catch(() => readAndDecide(wanted, deps));
+  if (requested.length === 0) return new Set();
+  const plan = await readAndDecide(requested, deps).catch(() => readAndDecide(requested, deps));
   const retry = new Set(plan.unreadable);
   const failed = (ids: readonly string[]) => (error: unknown) => {
     deps.log("alarm", "ledger.unreachable", { count: ids.length, error: errorForLog(error) });
@@ -103,18 +103,18 @@ export async function dialCalls(
 /** Reasons for which a row stays unchanged. */
 const unwritten = new Set(["no_capacity", "breaker_open", "turn"]);
 
-async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): Promise<Plan> {
+async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDeps): Promise<Plan> {
   const { ledger, clock, log } = deps;
   const askedAt = clock.now();
   const { breakersChanged } = deps.memory;
-  const brought = wanted.flatMap(({ call }) => call ?? []);
+  const brought = requested.flatMap(({ call }) => call ?? []);
   const [{ rows, unreadable }, first] = await Promise.all([
-    ledger.read(wanted.map(({ id }) => id)),
+    ledger.read(requested.map(({ id }) => id)),
     readControlDocuments(brought, { numbers: true }, deps),
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   // Rows have the agents and numbers of calls of which the message has only the id.
-  const named = wanted.flatMap(({ id, call }) => {
+  const named = requested.flatMap(({ id, call }) => {
     const row = rows.get(id);
     return call === undefined && row !== undefined ? (toCall(row) ?? []) : [];
   });
@@ -137,7 +137,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
   const ahead = new Map<string, number>();
   const known = { ...toKnown(read, deps), ahead };
   const oldest = oldestAccepted(clock.now(), deps);
-  for (const { id, call: delivered, account: dispatchedFor } of wanted) {
+  for (const { id, call: delivered, account: dispatchedFor } of requested) {
     const row = rows.get(id);
     const call = row === undefined ? delivered : toCall(row);
     if (unreadable.has(id) || call === undefined) continue;
@@ -187,16 +187,16 @@ async function dialAll(
   const limitOf = (account: string) => Math.min(limits.get(account) ?? concurrency, concurrency);
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
-  const placesFor = { isShared, waitMsMax: slotWaitMsMax, clock };
+  const common = { isShared, waitMsMax: slotWaitMsMax, clock };
   const delivery: Delivery = {
     deps,
     deadline,
     slots: createSemaphore({
-      ...placesFor,
+      ...common,
       total: concurrency * claimsARequest,
       limitOf: (account) => limitOf(account) * claimsARequest,
     }),
-    connections: createSemaphore({ ...placesFor, total: concurrency, limitOf }),
+    connections: createSemaphore({ ...common, total: concurrency, limitOf }),
     permits: createPermits(deps),
     caps: createCaps(deps),
     live: createLiveEntries(deps),

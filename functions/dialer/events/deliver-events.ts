@@ -27,7 +27,7 @@ const turnMs = 1_000;
 /** A receiver counts as slow after an answer that takes this long, until one takes less. */
 const slowMs = 5_000;
 /** Maximum delay of a message while another invocation has its receiver's lease. */
-const heldSecondsMax = 16;
+const leasedSecondsMax = 16;
 
 /** A `deliver` message. `attempt`: number of its delivery by the queue. */
 export interface DeliveredMessage {
@@ -75,7 +75,9 @@ export async function deliverToReceiver(
   const ids = new Set(left.ids);
   return delivered.map(({ message: { calls, requests }, attempt }) => {
     if (![...calls, ...requests].some((id) => ids.has(id))) return "ack";
-    return { retryAfterSeconds: left.afterSeconds ?? Math.min(2 ** (attempt - 1), heldSecondsMax) };
+    return {
+      retryAfterSeconds: left.afterSeconds ?? Math.min(2 ** (attempt - 1), leasedSecondsMax),
+    };
   });
 }
 
@@ -95,7 +97,7 @@ async function takeTurn(
 ): Promise<Left> {
   const { clock } = deps;
   const { receiver, lease, breaker, deadline } = turn;
-  if (lease.isHeld) return { ids: idsOf(messages) };
+  if (lease.isTaken) return { ids: idsOf(messages) };
   if (breaker.isOpen && !breaker.isProbeDue) return nothing;
   let delivery: Delivery | undefined;
   try {

@@ -122,10 +122,10 @@ async function writeRequests(
   deps: DialerDeps,
 ): Promise<Written> {
   const written: Written = { pending: [], exhausted: 0 };
-  for (const [event, told] of delivered) {
+  for (const [event, outcome] of delivered) {
     if ("call" in event) continue;
     const { request, finishedAt, dueAt } = event;
-    const next = await writeRequestDelivery(request, { told, dueAt, finishedAt }, deps);
+    const next = await writeRequestDelivery(request, { outcome, dueAt, finishedAt }, deps);
     if (next?.exhausted === true) written.exhausted += 1;
     if (isDueSoon(next?.dueAt, deps.clock.now())) written.pending.push(request);
   }
@@ -138,10 +138,10 @@ async function writeCalls(
   { ledger, clock, random, settings }: DialerDeps,
 ): Promise<Written> {
   const byCall = new Map<string, Map<number, Tried>>();
-  for (const [event, told] of delivered) {
+  for (const [event, outcome] of delivered) {
     if (!("call" in event)) continue;
     const ofCall = byCall.get(event.call) ?? new Map<number, Tried>();
-    byCall.set(event.call, ofCall.set(event.sequence, { told, dueAt: event.dueAt }));
+    byCall.set(event.call, ofCall.set(event.sequence, { outcome, dueAt: event.dueAt }));
   }
   const written: Written = { pending: [], exhausted: 0 };
   let left = [...byCall.keys()];

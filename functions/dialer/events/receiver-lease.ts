@@ -17,7 +17,7 @@ type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow">;
  */
 export interface ReceiverLease extends TurnState {
   /** True while another invocation has it, as read. */
-  isHeld: boolean;
+  isTaken: boolean;
   /**
    * True if the sweep's messages alone are delivered: the receiver is slow, and was tried since the last sweep. One that
    * was left alone for longer may be well again, so that the next event is delivered by its own message.
@@ -42,7 +42,7 @@ export function leaseIn(
   const { documents, clock, random, sweepSeconds } = deps;
   const key = receiverKeyOf(name);
   const current = read.get("receiver", name);
-  const { heldUntil = 0, nextAt = 0, isSlow = false } = current?.value ?? {};
+  const { leaseUntil = 0, nextAt = 0, isSlow = false } = current?.value ?? {};
   let seen = current?.version ?? null;
   const write = async (value: ValueOf<"receiver">) => {
     const version = random.version();
@@ -52,13 +52,13 @@ export function leaseIn(
     return isWritten === true;
   };
   return {
-    isHeld: heldUntil > clock.now(),
+    isTaken: leaseUntil > clock.now(),
     isSweptOnly: isSlow && clock.now() - nextAt < sweepSeconds * 1000,
     nextAt,
     isSlow,
-    take: () => write({ ...current?.value, nextAt, isSlow, heldUntil: clock.now() + leaseMs }),
+    take: () => write({ ...current?.value, nextAt, isSlow, leaseUntil: clock.now() + leaseMs }),
     async release(state) {
-      await write({ ...current?.value, ...state, heldUntil: 0 }).catch(() => undefined);
+      await write({ ...current?.value, ...state, leaseUntil: 0 }).catch(() => undefined);
     },
   };
 }

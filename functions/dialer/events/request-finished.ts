@@ -54,7 +54,7 @@ export async function writeRequestDelivery(
     const current = (await documents.read([name])).get("request", request);
     const { finishedAt } = current?.value ?? {};
     if (current === undefined || finishedAt !== tried.finishedAt) return undefined;
-    if (tried.told.kind === "taken" && finishedAt != null) {
+    if (tried.outcome.kind === "taken" && finishedAt != null) {
       const value = { finishedAt };
       const next = { ...deliveredKeyOf(request), version: random.version(), value };
       const expiresAt = clock.now() + rememberedMs;
@@ -63,7 +63,7 @@ export async function writeRequestDelivery(
       return undefined;
     }
     if (!isCounted(current.value, tried)) return undefined;
-    const value = { ...current.value, ...applyDelivery(current.value, tried.told, clock.now()) };
+    const value = { ...current.value, ...applyDelivery(current.value, tried.outcome, clock.now()) };
     const next = { ...current, version: random.version(), value };
     const [isWritten] = await documents.write([{ next, seen: current.version }]);
     if (isWritten === true) return value;

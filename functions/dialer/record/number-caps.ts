@@ -35,14 +35,14 @@ function addEntry(
   const others = entries.filter((one) => one.call !== row.id);
   const own = entries.find((one) => one.call === row.id);
   // A process that claimed the call first may have died before it counted the call, so a resend may lack an entry.
-  const hasPlace = row.resent && own !== undefined;
+  const hasEntry = row.resent && own !== undefined;
   // A later claim has counted the call while this holder stood still. Counting here would overwrite that entry.
   if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
     return { freeAt: undefined };
   }
   const times = others.map((one) => one.at);
   const free = freeAt(times, caps, at);
-  if (free > at && !hasPlace) return { freeAt: free };
+  if (free > at && !hasEntry) return { freeAt: free };
   return { next: [...others, { call: row.id, claim: version, at }] };
 }
 

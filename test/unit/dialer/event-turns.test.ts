@@ -210,7 +210,7 @@ describe("a receiver that hangs", () => {
     for (const { id } of many) expect(told).toContain(`${id}.1`);
     expect(
       (await bench.documents.read([{ kind: "receiver", key: "crm" }])).get("receiver", "crm"),
-    ).toMatchObject({ value: { isSlow: false, heldUntil: 0 } });
+    ).toMatchObject({ value: { isSlow: false, leaseUntil: 0 } });
   });
 
   it("gets its next event by its own message, once it was left alone for a minute", async () => {
@@ -237,7 +237,7 @@ describe("a receiver that hangs", () => {
     const bench = createReceivers();
     await place(bench, "crm", 40);
     bench.eventsQueue.take();
-    const value = { heldUntil: 0, nextAt: 0, isSlow: true };
+    const value = { leaseUntil: 0, nextAt: 0, isSlow: true };
     const key = { kind: "receiver", key: "crm" } as const;
     await bench.documents.write([
       { next: { ...key, version: "slow", value, expiresAt: 1e15 }, seen: null },
@@ -286,7 +286,7 @@ describe("a delivery that dies while it tells a receiver", () => {
     if (call === undefined) throw new Error("it was placed");
     bench.eventsQueue.take();
     const key = { kind: "receiver", key: "crm" } as const;
-    const value = { heldUntil: bench.now() + 45_000, nextAt: 0, isSlow: false };
+    const value = { leaseUntil: bench.now() + 45_000, nextAt: 0, isSlow: false };
     await bench.documents.write([
       { next: { ...key, version: "dead", value, expiresAt: 1e15 }, seen: null },
     ]);

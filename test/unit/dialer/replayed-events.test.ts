@@ -182,7 +182,9 @@ it("a row is in the list in which its events are found, whatever is told and rep
             applyDeliveries(
               row,
               {
-                tried: new Map(sequences.map((one) => [one, { told, dueAt: dueOf(row, one) }])),
+                tried: new Map(
+                  sequences.map((one) => [one, { outcome: told, dueAt: dueOf(row, one) }]),
+                ),
                 receiver: "*",
               },
               write,
