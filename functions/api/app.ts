@@ -1,11 +1,10 @@
 import type { Hono } from "hono";
-import { addPart, createBaseApp, identifyRequests } from "./http/base-app.ts";
+import { addPart, createBaseApp, identifyRequests, refuseOtherMethods } from "./http/base-app.ts";
 import { addCallbacks } from "./callbacks/receive-callbacks.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
 import type { ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
 import { withPortLimits } from "./http/port-limits.ts";
-import { refuseOtherMethods } from "./http/refuse-other-methods.ts";
 import { serveDocuments } from "./http/serve-files.ts";
 
 /**

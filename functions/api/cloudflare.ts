@@ -7,8 +7,11 @@ import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings/settings.ts";
 import { clientRights } from "../../shared/settings/tokens.ts";
-import { withGatheredTokens } from "../../shared/cloudflare/token-secrets.ts";
-import { toStrings, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
+import {
+  withGatheredTokens,
+  toStrings,
+  type WorkerEnv,
+} from "../../shared/cloudflare/environment.ts";
 import { createApp } from "./app.ts";
 import { keepDeadLetters } from "./keep-dead-letters.ts";
 import { bundledParts } from "./parts.ts";

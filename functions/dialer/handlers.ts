@@ -8,7 +8,7 @@ import { consumeCalls } from "./consume/consume-calls.ts";
 import { consumeUnreadLetters } from "./consume/consume-unread-letters.ts";
 import { purge } from "./sweep/purge.ts";
 import { consumeEvents } from "./consume/consume-events.ts";
-import { retryLater } from "./consume/retry.ts";
+import { retryLater } from "./consume/open-message.ts";
 import { sweep } from "./sweep/sweep.ts";
 
 /** Handlers of the dialer's invocations. None throws. `deadline` is in milliseconds since the epoch. */

@@ -12,3 +12,39 @@ export interface WorkerEnv {
 export function toStrings(env: WorkerEnv): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => typeof value === "string"));
 }
+
+/**
+ * Merges token entries with separate secrets, such as `API_TOKENS_CRM`, into the one variable that is parsed.
+ * Cloudflare never shows a secret again, so nobody could add an entry to a list in one secret. A separate entry
+ * replaces one of the same id in the list. Text that is no JSON is passed on, so that its parser refuses all tokens.
+ */
+export function withGatheredTokens(environment: Environment): Environment {
+  return {
+    ...environment,
+    ...gathered(environment, "API_TOKENS"),
+    ...gathered(environment, "OPERATOR_TOKENS"),
+  };
+}
+
+function gathered(environment: Environment, variable: string): Environment {
+  const own = Object.keys(environment)
+    .filter((name) => name.startsWith(`${variable}_`))
+    .toSorted();
+  if (own.length === 0) return {};
+  const byId = new Map<unknown, unknown>();
+  for (const name of [variable, ...own]) {
+    const text = environment[name];
+    if (!text) continue;
+    try {
+      for (const entry of [JSON.parse(text) as unknown].flat()) byId.set(idOf(entry), entry);
+    } catch {
+      return { [variable]: text };
+    }
+  }
+  return { [variable]: JSON.stringify([...byId.values()]) };
+}
+
+/** Returns an entry's id. Without one, returns the entry itself, which equals no other, so that the parser refuses it. */
+function idOf(entry: unknown): unknown {
+  return typeof entry === "object" && entry !== null && "id" in entry ? entry.id : entry;
+}

@@ -1,8 +1,7 @@
 import * as z from "../lib/zod.ts";
 import type { CallEventType } from "../calls/call-event.ts";
 import { type CallState, callStates, statesWhere } from "../calls/states.ts";
-import { countsViewSchema } from "../calls/counts-view.ts";
-import { resultViewSchema } from "../calls/result-view.ts";
+import { countsViewSchema, resultViewSchema } from "../calls/views.ts";
 
 /**
  * Schemas of events' bodies, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the bodies.

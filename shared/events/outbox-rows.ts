@@ -12,7 +12,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasEnded } from "../calls/record-result.ts";
-import { type ResultView, toResultView } from "../calls/result-view.ts";
+import { type ResultView, toResultView } from "../calls/views.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
 

@@ -411,7 +411,7 @@ export const eventMutants = [
   ...mutantsOf(unit("opt-out"), [
     [
       "the number of a callee who asks for it is never called again",
-      "await list(row.numberHash, deps.clock.now(), deps);",
+      "await putOnList(row.numberHash, deps.clock.now(), deps);",
       "",
     ],
     [

@@ -1,3 +1,4 @@
+import type { ClientRight, Caller } from "../../../shared/settings/tokens.ts";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { createRequestId } from "../../../shared/calls/ids.ts";
 import { ConflictError } from "../../../shared/lib/retry.ts";
@@ -5,7 +6,6 @@ import type { ApiEnv, UncheckedApiDeps } from "./context.ts";
 import { causeForLog, UnreachableError } from "./port-limits.ts";
 import { answerProblem } from "./problem.ts";
 import { createMiddleware } from "hono/factory";
-import type { Caller } from "../../../shared/settings/tokens.ts";
 
 /** Creates an app without routes, which answers unknown paths and errors. */
 export function createBaseApp({
@@ -99,4 +99,37 @@ export function readCaller(
       : "The Authorization header does not hold a valid bearer token.";
   const challenge = header === undefined ? "Bearer" : 'Bearer error="invalid_token"';
   return answerProblem(c, 401, { detail, headers: { "www-authenticate": challenge } });
+}
+
+/**
+ * Admits authenticated callers whose token has the right. Others are answered 403.
+ *
+ * @param served rights that the deployment permits. On AWS the function cannot read calls without them
+ */
+export function requireRight(right: ClientRight, served: readonly ClientRight[]) {
+  const headers = { "www-authenticate": `Bearer error="insufficient_scope", scope="${right}"` };
+  return createMiddleware<ApiEnv>(async (c, next) => {
+    if (!c.get("caller").rights.includes(right)) {
+      return answerProblem(c, 403, {
+        detail: `The token does not have the right "${right}".`,
+        headers,
+      });
+    }
+    if (!served.includes(right)) {
+      const detail = `This deployment lets no token have the right "${right}": its clientRights lack it.`;
+      return answerProblem(c, 403, { detail, headers });
+    }
+    return next();
+  });
+}
+
+/** Answers 405 to every request of a path that none of its routes handles. Call it after adding the routes. */
+export function refuseOtherMethods(
+  app: Hono<ApiEnv>,
+  path: string,
+  methods: readonly ("get" | "post")[],
+): void {
+  const allow = methods.map((method) => (method === "get" ? "GET, HEAD" : "POST")).join(", ");
+  const detail = `Only ${allow} is known here.`;
+  app.all(path, (c) => answerProblem(c, 405, { detail, headers: { allow } }));
 }

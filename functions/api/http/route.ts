@@ -4,7 +4,7 @@ import type * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "./context.ts";
 import { readJson } from "./read-json.ts";
 import { refuse } from "./problem.ts";
-import { refuseOtherMethods } from "./refuse-other-methods.ts";
+import { refuseOtherMethods } from "./base-app.ts";
 
 /** Default maximum of a request's body: ten thousand numbers for the do-not-call list, and some room. */
 const bodyBytesDefault = 512 * 1024;

@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import type { ApiDeps, ApiEnv, ServedFile } from "./context.ts";
-import { refuseOtherMethods } from "./refuse-other-methods.ts";
+import { refuseOtherMethods } from "./base-app.ts";
 import docsPolicy from "../generated/docs-policy.json" with { type: "json" };
 
 /** Files of the operator's console by path, with name and media type. */

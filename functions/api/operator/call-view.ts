@@ -1,7 +1,7 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callStates, states } from "../../../shared/calls/states.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
-import { toResultView, resultViewSchema } from "../../../shared/calls/result-view.ts";
+import { toResultView, resultViewSchema } from "../../../shared/calls/views.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { state, time, toIsoTime } from "../http/fields.ts";
 

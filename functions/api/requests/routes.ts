@@ -1,10 +1,14 @@
 import { Hono } from "hono";
 import type { ClientRight } from "../../../shared/settings/tokens.ts";
 import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
-import { authenticate, createBaseApp, identifyRequests } from "../http/base-app.ts";
-import { requireRight } from "../http/require-right.ts";
+import {
+  authenticate,
+  createBaseApp,
+  identifyRequests,
+  requireRight,
+  refuseOtherMethods,
+} from "../http/base-app.ts";
 import { answerProblem } from "../http/problem.ts";
-import { refuseOtherMethods } from "../http/refuse-other-methods.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes, type Route } from "../http/route.ts";
 import { cancelRequest } from "./cancel-request.ts";

@@ -1,6 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { countsViewSchema } from "../../../shared/calls/counts-view.ts";
-import { toResultView, resultViewSchema } from "../../../shared/calls/result-view.ts";
+import { countsViewSchema, toResultView, resultViewSchema } from "../../../shared/calls/views.ts";
 import { toCallId, indexOf, readCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import { states } from "../../../shared/calls/states.ts";
 import * as z from "../../../shared/lib/zod.ts";

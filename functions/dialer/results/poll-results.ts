@@ -31,6 +31,25 @@ const afterPollsMs = 30_000;
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = minuteMs;
 
+/**
+ * Sends a message for each account with placed calls whose results are due. Accounts that are no longer in the plan
+ * are not polled, as their secrets may be gone.
+ */
+export async function sendPolls(deps: DialerDeps): Promise<void> {
+  const { ledger, eventsQueue, clock, settings } = deps;
+  const { results, agents, providers } = settings.plan;
+  if (results === undefined) return;
+  const routed = Object.values(agents).map(({ provider }) => provider);
+  const accounts = [...new Set([...Object.keys(providers), ...routed])];
+  const sentAt = clock.now();
+  const backlogs = accounts.map((provider) => ({ key: resultsBacklogOf({ provider }) }));
+  const due = await ledger.due({ backlogs, until: sentAt, each: 1 });
+  const polls = accounts.flatMap((account, index) =>
+    due[index]?.length === 1 ? [{ message: { kind: "poll", account, sentAt } as const }] : [],
+  );
+  if (polls.length > 0) await eventsQueue.sendMany(polls);
+}
+
 /** Limits of one round of polls. */
 interface Polling {
   endAt: number;

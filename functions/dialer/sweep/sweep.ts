@@ -1,7 +1,7 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
-import { sendPolls } from "../results/send-polls.ts";
+import { sendPolls } from "../results/poll-results.ts";
 import { sweepEvents } from "../events/sweep-events.ts";
 import { trackRequests } from "../events/track-requests.ts";
 import { warnOrphaned } from "../events/warn-orphaned.ts";

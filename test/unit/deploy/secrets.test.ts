@@ -12,7 +12,7 @@ import {
   setSecret,
 } from "../../../infra/cli/deploy/secret-commands.ts";
 import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
-import { withGatheredTokens } from "../../../shared/cloudflare/token-secrets.ts";
+import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
 import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
 import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
 

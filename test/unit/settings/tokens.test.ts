@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readOperators } from "../../../shared/settings/settings.ts";
-import { withGatheredTokens } from "../../../shared/cloudflare/token-secrets.ts";
+import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
 import { findCaller, createToken, parseTokens } from "../../../shared/settings/tokens.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -1,5 +1,6 @@
 import * as z from "../lib/zod.ts";
 import { type CallResult, resultStatuses } from "./call-result.ts";
+import { callStates } from "./states.ts";
 
 const time = z.iso.datetime();
 
@@ -35,3 +36,11 @@ export function toResultView(result: CallResult): ResultView {
 function textOf(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
+
+/** Counts of a request's calls, as answers and events show them. Loose like all of /v1, as fields may be added. */
+export const countsViewSchema = z.looseObject({
+  by_state: z.partialRecord(z.enum(callStates), z.int()),
+  by_result: z
+    .partialRecord(z.enum(resultStatuses), z.int())
+    .check(z.describe("Of the placed calls whose result is known")),
+});
