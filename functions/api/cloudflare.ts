@@ -3,6 +3,7 @@ import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { workerLog as log } from "../../shared/lib/log.ts";
 import { createCloudflareQueue } from "../../shared/cloudflare/queue.ts";
+import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings/settings.ts";
@@ -33,6 +34,7 @@ function wire(env: ApiWorkerEnv) {
       now: Date.now,
       freshVersion: () => randomVersion(),
     }),
+    deadLetters: createR2DeadLetters(env.ENVELOPES),
     settings: readApiSettings(environment, dialPlan, log),
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway

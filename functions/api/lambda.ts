@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws/platform.ts";
+import type { DeadLetters } from "../../shared/ports/dead-letters.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { lazyPort } from "../../shared/lib/lazy-port.ts";
@@ -40,6 +41,11 @@ async function createDocuments(): Promise<Documents> {
   });
 }
 
+async function createDeadLetters(): Promise<DeadLetters> {
+  const { createS3DeadLetters } = await import("../../shared/aws/s3-dead-letters.ts");
+  return createS3DeadLetters(platform.s3, platform.bucket);
+}
+
 const parts: Parts = {
   operator: async () => (await import("./operator/operator.ts")).createOperator,
   requests: async () => (await import("./requests/routes.ts")).createRequests,
@@ -55,6 +61,7 @@ const wire = everyFiveMinutes(async () => {
     // Few requests need these: those with an Idempotency-Key, those about requests, and operators'.
     ledger: lazyPort(() => createLedger(retentionMs)),
     documents: lazyPort(createDocuments),
+    deadLetters: lazyPort(createDeadLetters),
     settings,
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),

@@ -3,12 +3,8 @@ import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { workerLog as log } from "../../shared/lib/log.ts";
-import {
-  createCloudflareDeadLetters,
-  createCloudflareQueue,
-  createCloudflareUnreadLetters,
-  toCloudflareDelivery,
-} from "../../shared/cloudflare/queue.ts";
+import { createCloudflareQueue, toCloudflareDelivery } from "../../shared/cloudflare/queue.ts";
+import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { readDialerSettings } from "../../shared/settings/settings.ts";
@@ -44,8 +40,7 @@ function wire(env: WorkerEnv): Handlers {
     ledger: createD1Ledger(env.LEDGER),
     documents: createD1Documents(env.LEDGER, { now, freshVersion: randomVersion }),
     epochStore: createR2EpochStore(env.ENVELOPES),
-    deadLetters: createCloudflareDeadLetters(env.ENVELOPES),
-    unreadLetters: createCloudflareUnreadLetters(env.ENVELOPES),
+    deadLetters: createR2DeadLetters(env.ENVELOPES),
     settings: readDialerSettings(
       environment,
       {

@@ -1,11 +1,12 @@
 import type { Settings } from "../../shared/settings/settings.ts";
+import type { LetterQueue } from "../../shared/ports/dead-letters.ts";
 import type { AckOrRetry, Delivered } from "../../shared/ports/queue.ts";
 import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
 import { dispatch } from "./dispatch/dispatcher.ts";
 import { consumeDeadEvents } from "./consume/consume-dead-events.ts";
-import { consumeDeadLetters, storeOrRetry } from "./consume/consume-dead-letters.ts";
+import { consumeDeadLetters, storeWhole } from "./consume/consume-dead-letters.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";
-import { consumeUnreadLetters } from "./consume/consume-unread-letters.ts";
+import { handleStoredLetters } from "./consume/handle-stored-letters.ts";
 import { purge } from "./sweep/purge.ts";
 import { consumeEvents } from "./consume/consume-events.ts";
 import { retryLater } from "./consume/open-message.ts";
@@ -52,7 +53,7 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
     dispatch: (deadline) => dispatch(deps, deadline),
     async sweep(deadline) {
       await sweep(deps, deadline);
-      await consumeUnreadLetters(deps);
+      await handleStoredLetters(deps, deadline);
     },
     purge: (deadline) => purge(deps, deadline),
   };
@@ -64,17 +65,15 @@ function unconfigured(problem: string, deps: Pick<DialerDeps, "deadLetters" | "l
     alarm(delivered.length);
     return delivered.map(({ attempt }) => retryLater(attempt));
   };
+  const keep = async (queue: LetterQueue, delivered: readonly Delivered[]) => {
+    alarm(delivered.length);
+    return Promise.all(delivered.map((one) => storeWhole(one, { queue }, deps)));
+  };
   return {
     messages: handBack,
     events: handBack,
-    async deadEvents(delivered) {
-      alarm(delivered.length);
-      return consumeDeadEvents(delivered, deps);
-    },
-    async deadLetters(delivered) {
-      alarm(delivered.length);
-      return Promise.all(delivered.map((one) => storeOrRetry(one, deps)));
-    },
+    deadEvents: (delivered) => keep("events", delivered),
+    deadLetters: (delivered) => keep("calls", delivered),
     async dispatch() {
       alarm(0);
     },

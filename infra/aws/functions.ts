@@ -11,6 +11,7 @@ import {
 } from "aws-cdk-lib";
 import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
 import { epochPrefix } from "../../shared/policy/controls.ts";
+import { letterPrefix } from "../../shared/ports/dead-letters.ts";
 import { allowAmazonConnect } from "./connect-rights.ts";
 import { createFunction } from "./lambda-function.ts";
 import { allowApiLedger, allowDispatcherLedger, allowLedger } from "./ledger-rights.ts";
@@ -71,6 +72,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
   });
 
   allowObjects(bucket, { api: api.role, dialer: dialer.role, dispatcher: dispatcher.role });
+  if (props.operator === true) allowDeadLetters(bucket, api.role);
   allowLedger(dialer.role, table);
   allowDispatcherLedger(dispatcher.role, table);
   allowApiLedger(api.role, table, props);
@@ -100,10 +102,26 @@ function allowObjects(
   const messages = [bucket.arnForObjects("messages/*")];
   allow(api, ["s3:PutObject"], messages);
   allow(dialer, ["s3:PutObject", "s3:GetObject"], messages);
-  allow(dialer, ["s3:PutObject"], [bucket.arnForObjects("dead-letters/*")]);
+  allow(
+    dialer,
+    ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"],
+    [bucket.arnForObjects(`${letterPrefix}*`)],
+  );
   allow(dialer, ["s3:PutObject", "s3:DeleteObject"], [bucket.arnForObjects(`${epochPrefix}*`)]);
   // The epoch is the first name of a list.
   for (const role of [dialer, dispatcher]) allow(role, ["s3:ListBucket"], [bucket.bucketArn]);
+}
+
+/** Allows the API's role what operators do with dead letters: list, read and remove them. */
+function allowDeadLetters(bucket: s3.Bucket, api: iam.Role): void {
+  allow(api, ["s3:GetObject", "s3:DeleteObject"], [bucket.arnForObjects(`${letterPrefix}*`)]);
+  api.addToPolicy(
+    new iam.PolicyStatement({
+      actions: ["s3:ListBucket"],
+      resources: [bucket.bucketArn],
+      conditions: { StringEquals: { "s3:prefix": letterPrefix } },
+    }),
+  );
 }
 
 function allow(role: iam.Role, actions: string[], resources: string[]): void {

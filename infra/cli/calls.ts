@@ -9,6 +9,7 @@ import { callCommands } from "./calls/call-commands.ts";
 import { createClient } from "./calls/client.ts";
 import type { Command } from "./calls/command.ts";
 import { Failure, Refusal } from "./calls/failures.ts";
+import { deadLetterCommands } from "./calls/dead-letter-commands.ts";
 import { forecastCommands } from "./calls/forecast-command.ts";
 import { listCommands } from "./calls/list-commands.ts";
 import { optionsOf, parse } from "./calls/options.ts";
@@ -34,13 +35,15 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   backlogs [--limit N]                        waiting calls by client and agent, and what blocks them
   stats    [--hours N]                        calls by state and hour
   dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
+  dead     list | show NAME [--reveal] | put-back NAME… | put-back --all
+                                              messages that failed a hundred times: put-back sends them again
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
   audit    [--limit N]                        the audit log: what operators did
 
   States: ${callStates.join(", ")}.
 
   --json   for scripts: a JSON value a line instead of tables
-  --csv    list, pauses, backlogs, dnc check, audit and forecast as comma-separated values
+  --csv    list, pauses, backlogs, dnc check, dead list, audit and forecast as comma-separated values
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
 Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 the service refused something.`;
@@ -52,6 +55,7 @@ const commands: Record<string, Command> = {
   ...forecastCommands,
   ...requestCommands,
   ...restoreCommands,
+  ...deadLetterCommands,
 };
 
 /** Runs one command and resolves to its exit code. */

@@ -21,6 +21,7 @@ import {
 import { webhookParameters, webhookResponses, webhooksOf } from "./webhooks.ts";
 
 const callIdExample = `call_${requestIdExample}_00000`;
+const letterNameExample = "calls-5f0c1b7e9a2d4c6e8b1f3a5d7c9e0b2a";
 const headers = {
   RequestId: {
     description:
@@ -181,7 +182,12 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
   };
 }
 
-/** Returns the paths of routes below a base path, such as `/operator`. Below `/requests` the id is a request's. */
+function idExampleOf(path: string): string {
+  if (path.includes("/dead-letters/")) return letterNameExample;
+  return path.includes("/requests/") ? requestIdExample : callIdExample;
+}
+
+/** Returns the paths of routes below a base path, such as `/operator`. */
 function pathsOf(
   base: string,
   routes: readonly Operation[],
@@ -189,8 +195,7 @@ function pathsOf(
 ): Record<string, Json> {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
-    const isOfRequest = `${base}${route.path}`.includes("/requests/");
-    const idExample = isOfRequest ? requestIdExample : callIdExample;
+    const idExample = idExampleOf(`${base}${route.path}`);
     const path = `${base}${route.path.replace(":id", "{id}")}`;
     paths[path] = { ...paths[path], [route.method]: operationOf(route, idExample, components) };
   }

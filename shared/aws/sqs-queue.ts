@@ -161,18 +161,6 @@ export function toSqsDelivery(
   };
 }
 
-/** Stores dead letters in S3. */
-export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string) {
-  return {
-    async store(name: string, body: string) {
-      const { PutObjectCommand } = await import("@aws-sdk/client-s3");
-      const client = await s3();
-      const Key = `dead-letters/${name}`;
-      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: body }));
-    },
-  };
-}
-
 /**
  * Returns JSON in ASCII, as SQS refuses some Unicode characters (U+FFFE, U+FFFF). Line ends and tabs stay: a client's
  * body may have them between values, where an escape would be no JSON.

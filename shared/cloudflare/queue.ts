@@ -1,6 +1,5 @@
 import { withTimeLimit } from "../lib/retry.ts";
 import * as z from "../lib/zod.ts";
-import type { DeadLetters, UnreadLetter, UnreadLetters } from "../ports/dead-letters.ts";
 import type { CallQueue, Delivered } from "../ports/queue.ts";
 import { toJson, type Message as CallMessage } from "../ports/call-messages.ts";
 
@@ -73,54 +72,18 @@ export function toCloudflareDelivery(message: Message, bucket: R2Bucket): Delive
   return {
     attempt: message.attempts,
     id: message.id,
-    open: () => openBody(z.string().parse(message.body), bucket),
+    async open() {
+      const body = await openBody(z.string().parse(message.body), bucket);
+      if (body === undefined) throw new Error("an object of a message is missing");
+      return body;
+    },
   };
 }
 
-/** Returns a body as it was sent, from R2 if it is there. */
-async function openBody(body: string, bucket: R2Bucket): Promise<string> {
+/** Returns a body as it was sent, which may be in R2. Undefined: it is not there. */
+export async function openBody(body: string, bucket: R2Bucket): Promise<string | undefined> {
   if (!body.startsWith(claimCheckStart)) return body;
-  return readObject(claimCheckSchema.parse(JSON.parse(body)).key, bucket);
-}
-
-async function readObject(key: string, bucket: R2Bucket): Promise<string> {
+  const { key } = claimCheckSchema.parse(JSON.parse(body));
   const object = await withTimeLimit(bucket.get(key), storeSecondsMax);
-  if (object === null) throw new Error("an object of a message is missing");
-  return withTimeLimit(object.text(), storeSecondsMax);
-}
-
-/** Stores dead letters in R2. */
-export function createCloudflareDeadLetters(bucket: R2Bucket): DeadLetters {
-  return {
-    async store(name, body) {
-      await withTimeLimit(bucket.put(`dead-letters/${name}`, body), storeSecondsMax);
-    },
-  };
-}
-
-const unreadPrefix = "dead-letters/unread/";
-const unreadPattern = /^dead-letters\/unread\/(calls|events)\/([^/]+)$/;
-
-/** Stores unread dead letters in R2. */
-export function createCloudflareUnreadLetters(bucket: R2Bucket): UnreadLetters {
-  const keyOf = ({ of, id }: Pick<UnreadLetter, "of" | "id">) => `${unreadPrefix}${of}/${id}`;
-  return {
-    async keep(of, id, body) {
-      await withTimeLimit(bucket.put(keyOf({ of, id }), body), storeSecondsMax);
-    },
-    async list(limit) {
-      const { objects } = await withTimeLimit(
-        bucket.list({ prefix: unreadPrefix, limit }),
-        storeSecondsMax,
-      );
-      return objects.flatMap(({ key }) => {
-        const [, of, id] = unreadPattern.exec(key) ?? [];
-        if ((of !== "calls" && of !== "events") || id === undefined) return [];
-        return { of, id, open: async () => openBody(await readObject(key, bucket), bucket) };
-      });
-    },
-    async remove(letter) {
-      await withTimeLimit(bucket.delete(keyOf(letter)), storeSecondsMax);
-    },
-  };
+  return object === null ? undefined : withTimeLimit(object.text(), storeSecondsMax);
 }

@@ -8,6 +8,7 @@ import { messageSchema } from "../../shared/ports/call-messages.ts";
 import { toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
+import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
@@ -160,6 +161,7 @@ for (const [name, eventOf] of Object.entries(events)) {
     queuedEvents: async (count: number) =>
       (await bodiesOn(eventsQueueUrl, count)).map((body) => eventMessageSchema.parse(body)),
     ledger: () => createDynamoLedger(engines.dynamo, "ledger", { retentionMs: 86_400_000 }),
+    deadLetters: () => createS3DeadLetters(async () => engines.s3, bucket),
     documents: () =>
       createDynamoDocuments(engines.dynamo, "ledger", {
         now: Date.now,

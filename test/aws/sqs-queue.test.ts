@@ -4,7 +4,9 @@ import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.
 import type { Delivered } from "../../shared/ports/queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import type { Message } from "../../shared/ports/call-messages.ts";
-import { createS3DeadLetters, createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
+import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
+import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
+import { describeDeadLetters } from "../contracts/dead-letters.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";
 
@@ -63,13 +65,4 @@ describe("SQS with S3, where a part of a batch fails", () => {
   });
 });
 
-describe("dead letters in S3", () => {
-  it("keep a message whole, under its id", async () => {
-    const { GetObjectCommand } = await import("@aws-sdk/client-s3");
-    await createS3DeadLetters(async () => engines.s3, bucket).store("message-1", '{"kind":"odd"}');
-    const { Body } = await engines.s3.send(
-      new GetObjectCommand({ Bucket: bucket, Key: "dead-letters/message-1" }),
-    );
-    expect(await Body?.transformToString()).toBe('{"kind":"odd"}');
-  });
-});
+describeDeadLetters("S3", () => createS3DeadLetters(async () => engines.s3, bucket));

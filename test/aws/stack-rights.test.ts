@@ -149,6 +149,21 @@ describe("the rights that the AWS stack gives", () => {
     expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(2);
   });
 
+  it("lets the API list, read and remove dead letters, and no other object, where operators are to", () => {
+    const onBucket = (stack: Template) =>
+      statementsOf(stack, "apirole").filter((one) => /"s3:(?!PutObject)/.test(JSON.stringify(one)));
+    expect(onBucket(template)).toEqual([]);
+    const [objects, list, ...others] = onBucket(templateOf({ operator: true })).map(Object);
+    expect(others).toEqual([]);
+    expect(objects.Action).toEqual(["s3:GetObject", "s3:DeleteObject"]);
+    expect(JSON.stringify(objects.Resource)).toContain("/dead-letters/*");
+    expect(list).toMatchObject({
+      Action: "s3:ListBucket",
+      Condition: { StringEquals: { "s3:prefix": "dead-letters/" } },
+    });
+    expectNoObjection({ operator: true });
+  });
+
   it("lets the dispatcher send to the queues, read and write rows and read the epoch, and no more", () => {
     const actions = statementsOf(template, "dispatcherrole").flatMap(
       (statement): string[] => Object(statement).Action,

@@ -5,6 +5,7 @@
  * memory.
  */
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -66,7 +67,10 @@ const deps: DialerDeps = {
   eventsQueue: createMemoryQueue<EventMessage>(now),
   ...newPorts(),
   epochStore: createMemoryEpochStore(),
-  deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
+  deadLetters: {
+    ...createMemoryDeadLetters(),
+    keep: () => Promise.reject(new Error("a message was given up")),
+  },
   settings: valueOf(
     readDialerSettings(
       environment,

@@ -1,3 +1,4 @@
+import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
@@ -180,7 +181,10 @@ export function createService(
     eventsQueue,
     ...withStages(platform, meter),
     epochStore: createMemoryEpochStore(),
-    deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
+    deadLetters: {
+      ...createMemoryDeadLetters(),
+      keep: () => Promise.reject(new Error("a message was given up")),
+    },
     settings: {
       plan,
       schedule: createSchedule(plan, log),

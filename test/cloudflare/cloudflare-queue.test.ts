@@ -1,12 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { keepDeadLetters } from "../../functions/api/keep-dead-letters.ts";
-import {
-  createCloudflareDeadLetters,
-  createCloudflareQueue,
-  createCloudflareUnreadLetters,
-} from "../../shared/cloudflare/queue.ts";
+import { createCloudflareQueue } from "../../shared/cloudflare/queue.ts";
+import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
+import { describeDeadLetters } from "../contracts/dead-letters.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";
 import { testEnv } from "./env.ts";
 import { delivered, deliveredEvents } from "./worker.ts";
@@ -39,18 +37,13 @@ describe("Cloudflare Queues with R2, throttled", () => {
   });
 });
 
-describe("dead letters in R2", () => {
-  it("keep a message whole, under its id", async () => {
-    await createCloudflareDeadLetters(testEnv.ENVELOPES).store("message-1", '{"kind":"odd"}');
-    const object = await testEnv.ENVELOPES.get("dead-letters/message-1");
-    expect(await object?.text()).toBe('{"kind":"odd"}');
-  });
-});
+describeDeadLetters("R2", () => createR2DeadLetters(testEnv.ENVELOPES));
 
 describe("dead letters that the API keeps", () => {
-  const letters = createCloudflareUnreadLetters(testEnv.ENVELOPES);
+  const letters = createR2DeadLetters(testEnv.ENVELOPES);
+  const list = () => letters.list({ limit: 100 });
   afterEach(async () => {
-    for (const letter of await letters.list(100)) await letters.remove(letter);
+    for (const { name } of await list()) await letters.remove(name);
   });
 
   /** Delivers messages of a dead-letter queue to the API. */
@@ -72,33 +65,33 @@ describe("dead letters that the API keeps", () => {
   }
   const kept = async () =>
     Promise.all(
-      (await letters.list(100)).map(async ({ of, id, open }) => [of, id, await open()] as const),
+      (await list()).map(async ({ name }) => [name, (await letters.read(name))?.body] as const),
     );
 
-  it("are whole, by their queue, until they are removed", async () => {
+  it("are whole, by their queue", async () => {
     const { answers, logged } = await keep("outbound-calls-dead", ["one", "two"]);
     expect(answers).toEqual(["ack", "ack"]);
     expect(logged).toEqual(["alarm message.stored"]);
     await keep("staging-events-dead", ["three"]);
     expect(await kept()).toEqual([
-      ["calls", "dead-0", "one"],
-      ["calls", "dead-1", "two"],
-      ["events", "dead-0", "three"],
+      ["calls-dead-0", "one"],
+      ["calls-dead-1", "two"],
+      ["events-dead-0", "three"],
     ]);
-    for (const letter of (await letters.list(100)).slice(0, 2)) await letters.remove(letter);
-    expect(await kept()).toEqual([["events", "dead-0", "three"]]);
   });
 
   it("have the body that was sent beside its message", async () => {
     await testEnv.ENVELOPES.put("messages/large", "the body");
     await keep("outbound-calls-dead", ['{"kind":"claim_check","key":"messages/large"}']);
-    expect(await kept()).toEqual([["calls", "dead-0", "the body"]]);
+    expect(await kept()).toEqual([["calls-dead-0", "the body"]]);
   });
 
   it("are kept as they came where that body is missing, and fetched later", async () => {
-    await keep("outbound-calls-dead", ['{"kind":"claim_check","key":"messages/late"}']);
+    const claimCheck = '{"kind":"claim_check","key":"messages/late"}';
+    await keep("outbound-calls-dead", [claimCheck]);
+    expect(await kept()).toEqual([["calls-dead-0", claimCheck]]);
     await testEnv.ENVELOPES.put("messages/late", "the body");
-    expect(await kept()).toEqual([["calls", "dead-0", "the body"]]);
+    expect(await kept()).toEqual([["calls-dead-0", "the body"]]);
   });
 
   it("come again after 15 min where the bucket does not take them", async () => {

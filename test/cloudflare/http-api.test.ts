@@ -5,6 +5,7 @@ import { messageSchema } from "../../shared/ports/call-messages.ts";
 import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
@@ -35,6 +36,7 @@ const createApi = () => ({
   queuedEvents: async (count: number) =>
     (await bodiesOf(deliveredEvents, count)).map((body) => eventMessageSchema.parse(body)),
   ledger: () => createD1Ledger(testEnv.LEDGER),
+  deadLetters: () => createR2DeadLetters(testEnv.ENVELOPES),
   documents: () =>
     createD1Documents(testEnv.LEDGER, { now: Date.now, freshVersion: () => randomVersion() }),
 });

@@ -14,6 +14,7 @@ import { randomVersion } from "../../shared/lib/random.ts";
 import type { SoughtCall } from "../../shared/providers/provider.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { aCall } from "../support/calls.ts";
+import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { testPlan } from "../support/environment.ts";
 import { message } from "../support/dialer-calls.ts";
 
@@ -166,7 +167,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     ledger,
     documents,
     epochStore,
-    deadLetters: { store: async () => undefined },
+    deadLetters: createMemoryDeadLetters(),
     settings: {
       plan,
       schedule: createSchedule(plan, log),

@@ -86,6 +86,27 @@ describe("a dialer on Workers that dies at each delivery", () => {
     const kept = async () => (await bucket.list({ prefix: "dead-letters/" })).objects.length;
     await until(async () => (await kept()) === 2, 60_000, 250);
 
+    // Put back, they come to the same dialer, and are kept once more.
+    const operate = async (path: string, init?: { method: string; body: string }) => {
+      const authorization = `Bearer ${tokens.operator}`;
+      const headers = { authorization, "content-type": "application/json" };
+      const answer = await miniflare.dispatchFetch(
+        `http://127.0.0.1/operator/dead-letters${path}`,
+        {
+          headers,
+          ...init,
+        },
+      );
+      expect(answer.status).toBe(200);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the route declares it
+      return (await answer.json()) as { dead_letters: { name: string }[] };
+    };
+    const { dead_letters } = await operate("");
+    for (const { name } of dead_letters) {
+      await operate(`/${name}/put-back`, { method: "POST", body: "{}" });
+    }
+    await until(async () => (await kept()) === 2, 60_000, 250);
+
     const dialer = await miniflare.getWorker("dialer");
     await dialer.scheduled({ cron: "* * * * *" });
     const ledger = await miniflare.getD1Database("LEDGER", "api");

@@ -1,4 +1,6 @@
+import { handleStoredLetters } from "../../functions/dialer/consume/handle-stored-letters.ts";
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
+import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { purge } from "../../functions/dialer/sweep/purge.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { nextWorkAt } from "./next-work.ts";
@@ -36,7 +38,14 @@ export function createClock(
   processes: Pick<Processes, "run">,
   { ledger, documents, queues, isStormy, thrown }: Clocked,
 ) {
-  const runs = { sweep, purge, dispatch };
+  const runs = {
+    async sweep(deps: DialerDeps, deadline: number) {
+      await sweep(deps, deadline);
+      await handleStoredLetters(deps, deadline);
+    },
+    purge,
+    dispatch,
+  };
   const isLost = () => isStormy() && world.chance(sweepLost);
   const invoke = (name: keyof typeof runs, lifeMs = lifeSeconds * 1000) => {
     void processes

@@ -1,3 +1,4 @@
+import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
@@ -270,7 +271,7 @@ async function play(
     ledger,
     documents,
     epochStore: createMemoryEpochStore(),
-    deadLetters: { store: async () => undefined },
+    deadLetters: createMemoryDeadLetters(),
     settings: { ...settings, providerOf },
     clock: {
       now: world.now,

@@ -1,5 +1,4 @@
 import type { Call, Route } from "../../shared/calls/call-request.ts";
-import { requestIdOf } from "../../shared/calls/ids.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { Answer, PostedMark } from "./clients.ts";
@@ -24,8 +23,6 @@ export interface Happened {
   errors: readonly string[];
   answers: readonly Answer[];
   events: readonly { event: string; call_id?: string; state?: string }[];
-  /** Messages that could not be read or written. */
-  kept: readonly string[];
   /** Values that no log line and no answer may contain. */
   secrets: readonly string[];
 }
@@ -116,7 +113,7 @@ function callsOpen({ rows, placements, scenario }: Happened): string[] {
   });
 }
 
-function callsLost({ posted, calls, rows, placements, errors, kept }: Happened): string[] {
+function callsLost({ posted, calls, rows, placements, errors }: Happened): string[] {
   const broken: string[] = [];
   const rowOf = new Map(rows.map((row) => [row.id, row]));
   if (rowOf.size < rows.length) broken.push("lost: an operator sees a call in two states");
@@ -129,8 +126,6 @@ function callsLost({ posted, calls, rows, placements, errors, kept }: Happened):
   const judge = (id: string, { mark, number }: Pick<PostedMark, "mark" | "number">): void => {
     const row = rowOf.get(id);
     const end = row && ends[row.state];
-    // A message that could be neither read nor written is stored whole, with an alarm.
-    if (row === undefined && kept.some((body) => body.includes(requestIdOf(id)))) return;
     if (row === undefined || end === undefined) {
       broken.push(`lost: ${id} is ${row === undefined ? "nowhere" : `still ${row.state}`}`);
       return;

@@ -384,11 +384,11 @@ export const eventMutants = [
   ...mutantsOf(unit("dead-events"), [
     [
       "a signed callback that failed each time is followed once more",
-      '(await followCallback(message, attempt, withPortLimits(deps))) === "ack"',
-      "(void followCallback, void withPortLimits, false)",
+      "await followCallback(message, attempt, withPortLimits(deps))",
+      '(void followCallback, void withPortLimits, "retry")',
     ],
     [
-      "a signed callback that failed each time is stored or handed back",
+      "a signed callback that failed each time is stored",
       'if (isHint(message) || message.kind !== "callback") {',
       "if (isHint(message) || message.kind) {",
     ],

@@ -62,7 +62,7 @@ export const waitingMutants: readonly Mutant[] = [
     ],
     [
       "a message that nobody can read is kept before it is acknowledged",
-      "await withTimeLimit(deadLetters.store(id, body), queueSecondsMax);",
+      "await withTimeLimit(deadLetters.keep(name, body), queueSecondsMax);",
       "void body;",
     ],
     [

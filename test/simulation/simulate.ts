@@ -20,6 +20,7 @@ import { createOperatorActs } from "./operator-acts.ts";
 import { weeksLater } from "./later.ts";
 import { environment, knowAccounts, planOf } from "./plan.ts";
 import type { EpochStore } from "../../shared/policy/controls.ts";
+import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { ask, type Faults } from "./outside.ts";
 import { createOwnClock, createProcesses } from "./processes.ts";
@@ -143,8 +144,8 @@ export async function simulate(
     if (ms > 0) world.mayStop("sleep");
     return world.wait(ms, "sleep");
   };
-  /** Messages that could not be read or written. */
-  const kept: string[] = [];
+  /** Dead letters that could not be handled yet. */
+  const letters = new Map<string, string>();
   const epochs = createMemoryEpochStore();
   const epochStore: EpochStore = {
     read: () => ask(world, faultsOf("queue")(), "epoch", () => epochs.read()),
@@ -164,11 +165,7 @@ export async function simulate(
       ledger: ledger.reach(faultsOf("ledger"), isLater),
       documents: documents.reach(faultsOf("ledger")),
       epochStore,
-      deadLetters: {
-        store: async (_, body) => {
-          kept.push(body);
-        },
-      },
+      deadLetters: createMemoryDeadLetters(letters, now),
       settings: isOld ? oldSettings : settings,
       clock: { now, sleep },
       random: { version: world.version, fraction: world.random },
@@ -197,7 +194,7 @@ export async function simulate(
   const clock = createClock(world, scenario, processes, {
     ledger,
     documents,
-    queues: [queue, events],
+    queues: [queue, events, { isQuiet: () => letters.size === 0 }],
     isStormy,
     thrown: queue.thrown,
   });
@@ -207,6 +204,7 @@ export async function simulate(
     eventsQueue: events.queue,
     ledger: ledger.reach(faultsOf("ledger")),
     documents: documents.reach(faultsOf("ledger")),
+    deadLetters: createMemoryDeadLetters(letters, world.now),
     settings: readApiSettings(variables, undefined, log),
     ...readTokens(variables, log),
     operatorOf: readOperators(variables, log),
@@ -290,7 +288,6 @@ export async function simulate(
     errors: operator.errors,
     answers,
     events: logged,
-    kept,
     secrets: Object.values(variables),
   };
   const results = {

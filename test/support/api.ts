@@ -4,6 +4,7 @@ import { createApp } from "../../functions/api/app.ts";
 import type { UncheckedApiDeps } from "../../functions/api/http/context.ts";
 import { bundledParts } from "../../functions/api/parts.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
+import { createMemoryDeadLetters } from "./memory-dead-letters.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
@@ -28,6 +29,7 @@ export function createTestApi(
     environment?: Record<string, string | undefined>;
     ledger?: CallLedger;
     documents?: Documents;
+    letters?: Map<string, string>;
     now?: () => number;
   } = {},
 ) {
@@ -43,6 +45,7 @@ export function createTestApi(
     eventsQueue,
     ledger,
     documents,
+    deadLetters: createMemoryDeadLetters(more.letters, now),
     settings: readApiSettings(environment, {}, log),
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),

@@ -12,6 +12,7 @@ import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import { createMemoryEpochStore } from "./memory-epoch-store.ts";
+import { createMemoryDeadLetters } from "./memory-dead-letters.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
@@ -88,7 +89,7 @@ export function createDialerBench(
   const version = () => `v${++ids}`;
   const documents = createMemoryDocuments(() => now, version);
   const eventsQueue = createMemoryQueue<EventMessage>(() => now);
-  /** Messages stored whole in the object store, by name. */
+  /** Dead letters in the object store, by name. */
   const kept = new Map<string, string>();
   const log: Log = (level, event, fields) => events.push({ level, event, ...fields });
   /** Notes that the accounts of a plan have answered quickly, as a service that has dialed before knows. */
@@ -437,11 +438,7 @@ export function createDialerBench(
     ledger: memory,
     documents,
     epochStore: createMemoryEpochStore(),
-    deadLetters: {
-      async store(name, body) {
-        kept.set(name, body);
-      },
-    },
+    deadLetters: createMemoryDeadLetters(kept, () => now),
     settings,
     clock: {
       now: () => now,

@@ -16,7 +16,8 @@ export function expectDeclared(
   const [plainPath = ""] = path.split("?");
   const route = operatorRoutes.find(
     (one) =>
-      one.method === method && new RegExp(`^${one.path.replace(":id", "\\w+")}$`).test(plainPath),
+      one.method === method &&
+      new RegExp(`^${one.path.replace(":id", "[\\w-]+")}$`).test(plainPath),
   );
   expect(route?.status ?? 200).toBe(status);
   const body: unknown = JSON.parse(text);

@@ -21,8 +21,10 @@ export function createBaseApp({
     const known: string | undefined = c.get("requestId");
     const fields = { request_id: known ?? identify(c, ids), error: causeForLog(error) };
     if (error instanceof UnreachableError || error instanceof ConflictError) {
-      log("alarm", "ledger.unreachable", fields);
-      const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
+      const isStore = error instanceof UnreachableError && error.of === "store";
+      log("alarm", isStore ? "store.unreachable" : "ledger.unreachable", fields);
+      const port = isStore ? "object store" : "ledger";
+      const detail = `The ${port} cannot be reached. What was asked may have been done: look again.`;
       return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
     }
     log("alarm", "api.failed", fields);

@@ -3,6 +3,7 @@ import type { ResultStatus } from "../../../shared/calls/call-result.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
+import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { CallbackSubject } from "../../../shared/settings/callback-url.ts";
 import type { Log } from "../../../shared/lib/log.ts";
@@ -46,6 +47,7 @@ export interface ApiDeps {
   eventsQueue: CallQueue<EventMessage>;
   ledger: CallLedger;
   documents: Documents;
+  deadLetters: DeadLetters;
   settings: ApiSettings;
   /** Resolves a client's token; `now` is in milliseconds since the epoch. */
   callerOf(token: string, now: number): Caller | undefined;

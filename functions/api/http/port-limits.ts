@@ -6,6 +6,8 @@ import type { UncheckedApiDeps } from "./context.ts";
 
 /** Time limit of one call to the ledger or its documents. */
 const ledgerSecondsMax = 4;
+/** Time limit of one call to the object store, which may have to read a request of 4 MiB. */
+const storeSecondsMax = 15;
 /** Time limit of one send. Two sends and two calls to the ledger stay within the 30 s of a gateway. */
 const sendSecondsMax = 10;
 /**
@@ -14,18 +16,31 @@ const sendSecondsMax = 10;
  */
 const eventSendSecondsMax = 8;
 
-/** The ledger or its documents failed, or did not answer in time. The operation may have taken effect. */
-export class UnreachableError extends Error {}
+/**
+ * The ledger, its documents or the object store failed, or did not answer in time. The operation may have taken effect.
+ */
+export class UnreachableError extends Error {
+  readonly of: "ledger" | "store";
+  constructor(message: string, { of = "ledger", ...options }: UnreachableOptions = {}) {
+    super(message, options);
+    this.of = of;
+  }
+}
+
+interface UnreachableOptions extends ErrorOptions {
+  of?: "ledger" | "store";
+}
 
 /**
- * Wraps the dependencies so that each call to the ledger or its documents has a time limit, and fails with an
- * UnreachableError. Sends to the events queue have a time limit, too.
+ * Wraps the dependencies so that each call to the ledger, its documents or the dead letters has a time limit, and fails as
+ * an UnreachableError. A send to the events queue has a time limit too.
  */
 export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
   return {
     ...deps,
-    ledger: limited(deps.ledger),
-    documents: limited(deps.documents),
+    ledger: limited(deps.ledger, { of: "ledger", seconds: ledgerSecondsMax }),
+    documents: limited(deps.documents, { of: "ledger", seconds: ledgerSecondsMax }),
+    deadLetters: limited(deps.deadLetters, { of: "store", seconds: storeSecondsMax }),
     eventsQueue: withTimeLimits(deps.eventsQueue, eventSendSecondsMax),
   };
 }
@@ -35,22 +50,25 @@ export async function enqueue(queue: CallQueue, message: Message | MessageText):
   await retry(() => withTimeLimit(queue.send(message), sendSecondsMax), { delaysMs: [0] });
 }
 
-function limited<Port extends object>(port: Port): Port {
-  return new Proxy(withTimeLimits(port, ledgerSecondsMax), {
+function limited<Port extends object>(
+  port: Port,
+  { of, seconds }: { of: UnreachableError["of"]; seconds: number },
+): Port {
+  return new Proxy(withTimeLimits(port, seconds), {
     get(target, name, receiver) {
       const method: unknown = Reflect.get(target, name, receiver);
       if (typeof method !== "function") return method;
       return (...values: unknown[]) =>
-        reached(Promise.resolve(Reflect.apply(method, target, values) as unknown));
+        reached(Promise.resolve(Reflect.apply(method, target, values) as unknown), of);
     },
   });
 }
 
-async function reached<Result>(work: Promise<Result>): Promise<Result> {
+async function reached<Result>(work: Promise<Result>, of: UnreachableError["of"]): Promise<Result> {
   try {
     return await work;
   } catch (cause) {
-    throw new UnreachableError("the ledger cannot be reached", { cause });
+    throw new UnreachableError(`the ${of} cannot be reached`, { cause, of });
   }
 }
 

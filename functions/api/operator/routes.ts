@@ -3,6 +3,7 @@ import { backlogRoutes } from "./backlogs.ts";
 import { callRoutes } from "./calls.ts";
 import { cancelRoutes } from "./cancel.ts";
 import { countRoutes } from "./counts.ts";
+import { deadLetterRoutes } from "./dead-letters.ts";
 import { decisionRoutes } from "./decisions.ts";
 import { doNotCallRoutes } from "./do-not-call.ts";
 import { eventRoutes } from "./events.ts";
@@ -34,4 +35,5 @@ export const operatorRoutes: readonly Route[] = [
   ...forecastRoutes,
   ...doNotCallRoutes,
   ...restoreRoutes,
+  ...deadLetterRoutes,
 ];

@@ -2,24 +2,24 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
 import { eventMessageSchema, isHint } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { type Handled, storeOrRetry } from "./consume-dead-letters.ts";
+import { type Handled, storeWhole } from "./consume-dead-letters.ts";
 import { openMessage } from "./open-message.ts";
 import { followCallback } from "../results/handle-callback.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 
 /**
- * Handles messages of the events queue that failed a hundred times. What cannot be handled is retried or stored
- * whole, like a message of the call queue. Never throws.
- *
- * @param deps without settings, signed callbacks are retried or stored
+ * Handles messages of the events queue that failed a hundred times. What cannot be handled is stored whole, as a call's
+ * message is. Never throws.
  */
 export async function consumeDeadEvents(
   delivered: readonly Delivered[],
-  deps: DialerDeps | Pick<DialerDeps, "deadLetters" | "log">,
+  deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
   return Promise.all(
     delivered.map(async (one) =>
-      (await handleDeadEvent(one, deps)) === "done" ? "ack" : storeOrRetry(one, deps),
+      (await handleDeadEvent(one, deps)) === "done"
+        ? "ack"
+        : storeWhole(one, { queue: "events" }, deps),
     ),
   );
 }
@@ -28,10 +28,7 @@ export async function consumeDeadEvents(
  * Handles one dead letter of the events queue. A hint is dropped, as sweeps do the same work without it. A signed
  * callback is the only source of its call's result or opt-out, so it is tried again. Never throws.
  */
-export async function handleDeadEvent(
-  one: Delivered,
-  deps: DialerDeps | Pick<DialerDeps, "log">,
-): Promise<Handled> {
+export async function handleDeadEvent(one: Delivered, deps: DialerDeps): Promise<Handled> {
   const { log } = deps;
   const { attempt } = one;
   const message = await openMessage(one, eventMessageSchema, deps);
@@ -44,10 +41,8 @@ export async function handleDeadEvent(
   const ofCall = call === undefined ? {} : { call_id: call.id };
   log("alarm", "message.dead_lettered", { message_kind, provider, attempt, ...ofCall });
   try {
-    const isDone =
-      "settings" in deps &&
-      (await followCallback(message, attempt, withPortLimits(deps))) === "ack";
-    return isDone ? "done" : "failed";
+    const answer = await followCallback(message, attempt, withPortLimits(deps));
+    return answer === "ack" ? "done" : "failed";
   } catch (error) {
     log("alarm", "ledger.unreachable", { error: errorForLog(error) });
     return "failed";

@@ -2,6 +2,7 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import { applyDecision } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
+import { type LetterQueue, toLetterName } from "../../../shared/ports/dead-letters.ts";
 import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
 import { withTimeLimit } from "../../../shared/lib/retry.ts";
@@ -14,13 +15,13 @@ import { countStates, logEventOf, toNewCall } from "../record/write-decisions.ts
 
 /** Maximum rows per write. */
 const rowsPerWrite = 500;
-/** Attempts, half an hour apart, after which a message that cannot be read or written is stored whole. */
-const attemptsMax = 10;
+/** Time after which a message comes again that could neither be handled nor stored. */
 const retryAfterSeconds = 1800;
 
 /**
- * Handles messages that failed a hundred times. Dials nothing: outcomes are settled, dispatches are dropped, and a
- * call without a row is written NEEDS_REVIEW, or EXPIRED after its lifetime. Never throws.
+ * Handles messages that failed a hundred times. Dials nothing: late outcomes are settled, hints are dropped,
+ * and a call without a row is written NEEDS_REVIEW, or EXPIRED where its time is over. What cannot be read or written is
+ * stored, and handled by a later sweep. Never throws.
  */
 export async function consumeDeadLetters(
   delivered: readonly Delivered[],
@@ -33,7 +34,7 @@ export async function consumeDeadLetters(
 
 async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrRetry> {
   const handled = await handleDeadLetter(delivered, deps);
-  return handled === "done" ? "ack" : storeOrRetry(delivered, deps);
+  return handled === "done" ? "ack" : storeWhole(delivered, { queue: "calls" }, deps);
 }
 
 /** Result of handling a dead letter. `failed`: it may be handled later. */
@@ -55,23 +56,17 @@ export async function handleDeadLetter(delivered: Delivered, deps: DialerDeps): 
   }
 }
 
-/** Retries a dead letter, or stores it whole after its last attempt. */
-export async function storeOrRetry(
-  delivered: Delivered,
-  deps: Pick<DialerDeps, "deadLetters" | "log">,
-): Promise<AckOrRetry> {
-  return delivered.attempt < attemptsMax ? { retryAfterSeconds } : storeWhole(delivered, deps);
-}
-
-/** Stores a message in the object store for 28 days, before it is acknowledged. */
+/** Stores a dead letter that could not be read or written, before it is acknowledged. Never throws. */
 export async function storeWhole(
   { id, open }: Delivered,
+  { queue }: { queue: LetterQueue },
   { deadLetters, log }: Pick<DialerDeps, "deadLetters" | "log">,
 ): Promise<AckOrRetry> {
+  const name = toLetterName(queue, id);
   try {
     const body = await withTimeLimit(open(), queueSecondsMax);
-    await withTimeLimit(deadLetters.store(id, body), queueSecondsMax);
-    log("alarm", "message.stored", { problem: `a message is kept as dead-letters/${id}` });
+    await withTimeLimit(deadLetters.keep(name, body), queueSecondsMax);
+    log("alarm", "message.stored", { problem: `a message is kept as dead-letters/${name}` });
     return "ack";
   } catch (error) {
     log("alarm", "store.unreachable", { error: errorForLog(error) });

@@ -1,5 +1,5 @@
 import type { Documents } from "../../../shared/ports/documents.ts";
-import type { DeadLetters, UnreadLetters } from "../../../shared/ports/dead-letters.ts";
+import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { EpochStore } from "../../../shared/policy/controls.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { Log } from "../../../shared/lib/log.ts";
@@ -18,9 +18,7 @@ export interface DialerDeps {
   ledger: CallLedger;
   documents: Documents;
   deadLetters: DeadLetters;
-  /** Absent if the dialer itself consumes the dead-letter queues. */
-  unreadLetters?: UnreadLetters;
-  /** Keeps the ledger's epoch outside of the ledger, so that a restore from a backup is noticed. */
+  /** Keeps the epoch of the ledger outside of it: a ledger restored from a backup is behind. */
   epochStore: EpochStore;
   settings: DialerSettings;
   clock: {
@@ -99,6 +97,8 @@ export interface DialerMemory {
   epochReadAt: number;
   /** Time at which that last succeeded. */
   epochKnownAt: number;
+  /** Times before which this process does not try stored dead letters again, by their names. */
+  lettersWaitUntil: Map<string, number>;
   /** Time at which this process last raised an alarm about callbacks that do not verify. */
   unverifiedSaidAt: number;
 }

@@ -11,6 +11,7 @@ const options = {
   breaker: { type: "string" },
   at: { type: "string" },
   unnoticed: { type: "boolean" },
+  all: { type: "boolean" },
   reason: { type: "string" },
   from: { type: "string" },
   until: { type: "string" },
@@ -46,6 +47,7 @@ export const optionsOf: Record<string, string[]> = {
   audit: ["limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],
   restored: ["at", "unnoticed"],
+  dead: ["limit", "reveal", "all", "csv"],
 };
 
 /** @throws a Failure if an option is unknown or lacks its value */

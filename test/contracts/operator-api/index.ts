@@ -3,6 +3,7 @@ import { itLetsOperatorsIn } from "./access.ts";
 import { itListsTheAuditLog } from "./audit.ts";
 import { itShowsCalls } from "./calls.ts";
 import { itCountsCalls } from "./counts.ts";
+import { itPutsDeadLettersBack } from "./dead-letters.ts";
 import { itActsOnCalls } from "./decisions.ts";
 import { itKeepsTheDoNotCallList } from "./do-not-call.ts";
 import { itReplaysEvents, itShowsReceivers } from "./events.ts";
@@ -23,6 +24,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itShowsHowFarItIs(api);
     itKeepsTheDoNotCallList(api);
     itConfirmsRestores(api);
+    itPutsDeadLettersBack(api);
     itShowsReceivers(api);
     itReplaysEvents(api);
     itListsTheAuditLog(api);

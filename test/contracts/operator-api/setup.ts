@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { beforeEach, expect } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
+import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { Kind, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
@@ -20,6 +21,7 @@ export interface OperatorApiUnderTest {
   /** The ledger that the API uses. */
   ledger(): CallLedger;
   documents(): Documents;
+  deadLetters(): DeadLetters;
 }
 
 export const hashKey = apiEnvironment.HASH_KEY;
@@ -44,6 +46,7 @@ export interface Answer {
     replayed: number;
     receivers: { name: string; exhausted_calls: number }[];
     exhausted: { id: string }[];
+    dead_letters: { name: string }[];
     detail: string;
   };
 }
@@ -114,6 +117,9 @@ export function useOperatorApi(create: () => OperatorApiUnderTest) {
     queuedEvents: (count: number) => api.queuedEvents(count),
     get ledger() {
       return ledger;
+    },
+    get deadLetters() {
+      return api.deadLetters();
     },
     get documents() {
       return documents;

@@ -8,7 +8,7 @@ import { describeRequestsApi } from "../../contracts/requests-api/index.ts";
 import { createTestApi } from "../../support/api.ts";
 
 const createApi = () => {
-  const { app, queue, eventsQueue, ledger, documents, events } = createTestApi();
+  const { app, deps, queue, eventsQueue, ledger, documents, events } = createTestApi();
   return {
     request: async (path: string, init?: RequestInit) => app.request(path, init),
     async queued() {
@@ -21,6 +21,7 @@ const createApi = () => {
     },
     ledger: () => ledger,
     documents: () => documents,
+    deadLetters: () => deps.deadLetters,
     events,
   };
 };

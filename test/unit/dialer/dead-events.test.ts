@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { handleStoredLetters } from "../../../functions/dialer/consume/handle-stored-letters.ts";
 import { createHandlers } from "../../../functions/dialer/handlers.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { isOnDoNotCallList, doNotCallKeysOf } from "../../../shared/policy/controls.ts";
@@ -15,7 +16,6 @@ import {
 import { busy } from "../../support/results-bench.ts";
 
 const number = "+12025550123";
-const later = { retryAfterSeconds: 1800 };
 
 /** Creates a bench with a placed call, whose signed callback tells its end and an opt-out. */
 async function createBench(): Promise<{ bench: Bench; row: CallRow; callback: object }> {
@@ -31,18 +31,13 @@ async function createBench(): Promise<{ bench: Bench; row: CallRow; callback: ob
 }
 
 /** Hands messages to the consumer of the events' dead-letter queue. */
-const settleDeadLetter = (
-  bench: Bench,
-  messages: readonly unknown[],
-  attempt = 1,
-  isConfigured = true,
-) =>
+const settleDeadLetter = (bench: Bench, messages: readonly unknown[], isConfigured = true) =>
   createHandlers({
     ...bench.deps,
     settings: isConfigured ? { value: bench.deps.settings } : { problem: "HASH_KEY is not set" },
   }).deadEvents(
     messages.map((one, index) => ({
-      attempt,
+      attempt: 1,
       id: `dead-${index}`,
       open: async () => (typeof one === "string" ? one : JSON.stringify(one)),
     })),
@@ -69,34 +64,34 @@ describe("a signed callback that failed each time", () => {
   });
 
   it.each([true, false])(
-    "comes again, and is stored whole with an alarm at last (settings are right: %s)",
+    "is stored whole with an alarm where it cannot be written (settings are right: %s)",
     async (isConfigured) => {
       const { bench, callback } = await createBench();
       bench.breakLedger({ write: boom });
-      for (const attempt of [1, 9]) {
-        expect(await settleDeadLetter(bench, [callback], attempt, isConfigured)).toEqual([later]);
-      }
-      expect(bench.kept.size).toBe(0);
-      expect(await settleDeadLetter(bench, [callback], 10, isConfigured)).toEqual(["ack"]);
-      expect([...bench.kept.entries()]).toEqual([["dead-0", JSON.stringify(callback)]]);
+      expect(await settleDeadLetter(bench, [callback], isConfigured)).toEqual(["ack"]);
+      expect([...bench.kept]).toEqual([["events-dead-0", JSON.stringify(callback)]]);
       expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
     },
   );
 
-  it("of a call that is still being dialed comes again", async () => {
+  it("of a call that is still being dialed is stored, and followed by a sweep half an hour later", async () => {
     const { bench, row, callback } = await createBench();
     const dialing = { ...row, state: "DIALING", version: "d" } as const;
     await bench.rows.write([{ next: dialing, seen: row.version }]);
-    expect(await settleDeadLetter(bench, [callback], 9)).toEqual([later]);
-    expect(await settleDeadLetter(bench, [callback], 10)).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [callback])).toEqual(["ack"]);
+    await handleStoredLetters(bench.deps, bench.now() + 120_000);
     expect(bench.kept.size).toBe(1);
+    await bench.rows.write([{ next: { ...row, version: "p" }, seen: "d" }]);
+    bench.advance(30 * 60_000);
+    await handleStoredLetters(bench.deps, bench.now() + 120_000);
+    expect(bench.kept.size).toBe(0);
+    expect(await rowOf(bench, row)).toMatchObject({ optedOut: true });
   });
 
   it("is kept though no version can read it, and keeps no other waiting", async () => {
     const { bench, row, callback } = await createBench();
-    expect(await settleDeadLetter(bench, ["no JSON", callback])).toEqual([later, "ack"]);
+    expect(await settleDeadLetter(bench, ["no JSON", callback])).toEqual(["ack", "ack"]);
     expect(await rowOf(bench, row)).toMatchObject({ optedOut: true });
-    expect(await settleDeadLetter(bench, ["no JSON"], 10)).toEqual(["ack"]);
     expect([...bench.kept.values()]).toEqual(["no JSON"]);
   });
 });
@@ -108,9 +103,9 @@ describe("a hint that failed each time", () => {
     { kind: "deliver", receiver: "*", sentAt: 0 },
   ];
 
-  it.each([true, false])("is let go, with a warning (settings are right: %s)", async (isRight) => {
+  it("is let go, with a warning", async () => {
     const { bench } = await createBench();
-    expect(await settleDeadLetter(bench, hints, 1, isRight)).toEqual(["ack", "ack", "ack"]);
+    expect(await settleDeadLetter(bench, hints)).toEqual(["ack", "ack", "ack"]);
     expect(bench.eventsOf("events.dead_lettered")).toMatchObject(
       hints.map(({ kind }) => ({ level: "warning", message_kind: kind })),
     );

@@ -1,10 +1,11 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { consumeDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
-import { consumeUnreadLetters } from "../../../functions/dialer/consume/consume-unread-letters.ts";
+import { handleStoredLetters } from "../../../functions/dialer/consume/handle-stored-letters.ts";
 import { createHandlers } from "../../../functions/dialer/handlers.ts";
+import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
-import type { UnreadLetters } from "../../../shared/ports/dead-letters.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -148,43 +149,38 @@ describe("a dead letter that cannot be read or written", () => {
         return outcome(call, "claim");
       },
     ],
-  ])(
-    "as it %s, comes again, and after its attempts is stored whole before it is acknowledged",
-    async (_, make) => {
-      const bench = createDialerBench();
-      const one = make(bench);
-      const body = typeof one === "string" ? one : JSON.stringify(one);
-      for (const attempt of [1, 9]) {
-        expect(await settleDeadLetter(bench, [one], attempt)).toEqual([later]);
-        expect(bench.kept.size).toBe(0);
-      }
-      const { deadLetters } = bench.deps;
-      bench.deps.deadLetters = { store: boom };
-      // While the store fails, the message is retried, however often it has come.
-      for (const attempt of [10, 11, 50])
-        expect(await settleDeadLetter(bench, [one], attempt)).toEqual([later]);
-      expect(bench.eventsOf("store.unreachable")).toMatchObject([
-        { level: "alarm" },
-        { level: "alarm" },
-        { level: "alarm" },
-      ]);
-      bench.deps.deadLetters = deadLetters;
-      expect(await settleDeadLetter(bench, [one], 51)).toEqual(["ack"]);
-      expect([...bench.kept.entries()]).toEqual([["dead-0", body]]);
-      expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
-      expect(bench.dialed).toEqual([]);
-      expect(JSON.stringify(bench.events)).not.toContain("2025550123");
-    },
-  );
+  ])("as it %s, is stored whole before it is acknowledged", async (_, make) => {
+    const bench = createDialerBench();
+    const one = make(bench);
+    const body = typeof one === "string" ? one : JSON.stringify(one);
+    const { deadLetters } = bench.deps;
+    bench.deps.deadLetters = { ...deadLetters, keep: boom };
+    // While the store fails, the message is retried, however often it has come.
+    for (const attempt of [1, 11, 50])
+      expect(await settleDeadLetter(bench, [one], attempt)).toEqual([later]);
+    expect(bench.kept.size).toBe(0);
+    expect(bench.eventsOf("store.unreachable")).toMatchObject([
+      { level: "alarm" },
+      { level: "alarm" },
+      { level: "alarm" },
+    ]);
+    bench.deps.deadLetters = deadLetters;
+    expect(await settleDeadLetter(bench, [one], 51)).toEqual(["ack"]);
+    expect([...bench.kept.entries()]).toEqual([["calls-dead-0", body]]);
+    expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
+    expect(bench.dialed).toEqual([]);
+    expect(JSON.stringify(bench.events)).not.toContain("2025550123");
+  });
 
   it("does not keep others from being written", async () => {
     const bench = createDialerBench();
     const [one, other] = [aCallNow(bench), aCallNow(bench)];
     expect(await settleDeadLetter(bench, [message(one), "no JSON", message(other)])).toEqual([
       "ack",
-      later,
+      "ack",
       "ack",
     ]);
+    expect([...bench.kept]).toEqual([["calls-dead-1", "no JSON"]]);
     expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(2);
   });
 
@@ -196,70 +192,150 @@ describe("a dead letter that cannot be read or written", () => {
   });
 });
 
-describe("a dead letter that was stored unread", () => {
-  /** Returns a store of unread letters in memory. */
-  function createUnread(bodies: Readonly<Record<string, string>>) {
-    const left = new Map(Object.entries(bodies));
-    const unreadLetters: UnreadLetters = {
-      keep: async (of, id, body) => void left.set(`${of}/${id}`, body),
-      list: async (limit) =>
-        [...left].slice(0, limit).map(([name, body]) => {
-          const [of = "", id = ""] = name.split("/");
-          return { of: of === "events" ? "events" : "calls", id, open: async () => body };
-        }),
-      remove: async ({ of, id }) => void left.delete(`${of}/${id}`),
-    };
-    return { left, unreadLetters };
-  }
+describe("a stored dead letter", () => {
+  const sweepLetters = (bench: Bench, more: Partial<Bench["deps"]> = {}) =>
+    handleStoredLetters({ ...bench.deps, ...more }, bench.now() + 120_000);
+  const keep = (bench: Bench, letters: Readonly<Record<string, unknown>>) => {
+    for (const [name, body] of Object.entries(letters)) {
+      bench.kept.set(name, typeof body === "string" ? body : JSON.stringify(body));
+    }
+  };
 
   it("is handled by a sweep as its queue's consumer would, once", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
-    const hint = JSON.stringify({ kind: "poll", account: "webhook", sentAt: 0 });
-    const { left, unreadLetters } = createUnread({
-      "calls/one": JSON.stringify(message(call)),
-      "calls/odd": '{"kind":"odd"}',
-      "events/hint": hint,
-    });
+    const hint = { kind: "poll", account: "webhook", sentAt: 0 };
+    keep(bench, { "calls-one": message(call), "events-hint": hint });
     const { settings, ...others } = bench.deps;
-    const handlers = createHandlers({ ...others, unreadLetters, settings: { value: settings } });
+    const handlers = createHandlers({ ...others, settings: { value: settings } });
     await handlers.sweep(bench.now() + 900_000);
     expect(await rowOf(bench, call)).toMatchObject({
       state: "NEEDS_REVIEW",
       reason: "dead_letter",
     });
-    expect([...left]).toEqual([]);
-    expect([...bench.kept]).toEqual([["odd", '{"kind":"odd"}']]);
-    expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
+    expect(bench.kept.size).toBe(0);
     expect(bench.dialed).toEqual([]);
+  });
+
+  it("of a later version waits, tried once by each process, until a version can read it", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    const unknown = { ...message(call), later: true };
+    keep(bench, { "calls-later": unknown });
+    for (let minute = 0; minute < 40; minute++) {
+      await sweepLetters(bench);
+      bench.advance(60_000);
+    }
+    expect([...bench.kept.keys()]).toEqual(["calls-later"]);
+    expect(bench.eventsOf("message.unreadable")).toHaveLength(1);
+    await sweepLetters(bench, { memory: createDialerMemory() });
+    expect(bench.eventsOf("message.unreadable")).toHaveLength(2);
+    expect(bench.stored.size).toBe(0);
+    // The later version is deployed: what its messages are is known to its process.
+    keep(bench, { "calls-later": message(call) });
+    await sweepLetters(bench, { memory: createDialerMemory() });
+    expect(bench.kept.size).toBe(0);
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+  });
+
+  it("that an operator has put back is tried again where it comes again", async () => {
+    const bench = createDialerBench();
+    keep(bench, { "calls-later": "no JSON" });
+    await sweepLetters(bench);
+    bench.kept.clear();
+    await sweepLetters(bench);
+    keep(bench, { "calls-later": "no JSON" });
+    await sweepLetters(bench);
+    expect(bench.eventsOf("message.unreadable")).toHaveLength(2);
   });
 
   it("waits behind no others that fail each time", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
-    const failing = JSON.stringify(message(aCallNow(bench)));
-    const bodies = Array.from({ length: 60 }, (_, n) => [`calls/${n + 10}`, failing]);
-    const { left, unreadLetters } = createUnread({
-      ...Object.fromEntries(bodies),
-      "calls/last": JSON.stringify(message(call)),
-    });
+    const failing = message(aCallNow(bench));
+    keep(
+      bench,
+      Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`calls-${n + 10}`, failing])),
+    );
+    keep(bench, { "calls-last": message(call) });
     const { ledger } = bench.deps;
     const write: typeof ledger.write = (changes) =>
       changes.every(({ next }) => next.id === call.id) ? ledger.write(changes) : boom();
-    await consumeUnreadLetters({ ...bench.deps, unreadLetters, ledger: { ...ledger, write } });
+    await sweepLetters(bench, { ledger: { ...ledger, write } });
+    await sweepLetters(bench, { ledger: { ...ledger, write } });
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
-    expect(left.size).toBe(60);
+    expect(bench.kept.size).toBe(60);
   });
 
-  it("stays where the ledger cannot be written, and is handled by the next sweep", async () => {
+  it("waits behind no more than a page of others", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
-    const { left, unreadLetters } = createUnread({ "calls/one": JSON.stringify(message(call)) });
-    const deps = { ...bench.deps, unreadLetters };
-    await consumeUnreadLetters({ ...deps, ledger: { ...bench.deps.ledger, write: boom } });
-    expect(left.size).toBe(1);
-    await consumeUnreadLetters(deps);
-    expect(left.size).toBe(0);
+    for (let n = 0; n < 1_200; n++) {
+      bench.kept.set(`calls-${1_000_000 + n}`, "no JSON");
+      bench.deps.memory.lettersWaitUntil.set(`calls-${1_000_000 + n}`, Infinity);
+    }
+    keep(bench, { "calls-last": message(call) });
+    await sweepLetters(bench);
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+  });
+
+  it("stays where the ledger cannot be written, and is handled half an hour later", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    keep(bench, { "calls-one": message(call) });
+    await sweepLetters(bench, { ledger: { ...bench.deps.ledger, write: boom } });
+    expect(bench.kept.size).toBe(1);
+    await sweepLetters(bench);
+    expect(bench.kept.size).toBe(1);
+    bench.advance(30 * 60_000);
+    await sweepLetters(bench);
+    expect(bench.kept.size).toBe(0);
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+  });
+
+  it("stays where the sweep's time is over", async () => {
+    const bench = createDialerBench();
+    keep(bench, { "calls-one": message(aCallNow(bench)) });
+    await handleStoredLetters(bench.deps, bench.now() + 29_000);
+    expect(bench.kept.size).toBe(1);
+  });
+
+  it("raises an alarm where the object store cannot be reached", async () => {
+    const bench = createDialerBench();
+    await sweepLetters(bench, { deadLetters: { ...bench.deps.deadLetters, list: boom } });
+    expect(bench.eventsOf("store.unreachable")).toMatchObject([{ level: "alarm" }]);
+  });
+});
+
+describe("a dead letter that is put back", () => {
+  it("has its call dialed once at most, however often and whenever it is put back", async () => {
+    const acts = ["put back", "put back, not removed", "sweep letters", "deliver"] as const;
+    const scripts = fc.array(fc.constantFrom(...acts), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(scripts, async (script) => {
+        const bench = createDialerBench();
+        const call = aCallNow(bench);
+        const name = "calls-one";
+        bench.kept.set(name, JSON.stringify(message(call)));
+        for (const act of script) {
+          const body = bench.kept.get(name);
+          if (act === "deliver") await bench.deliver();
+          else if (act === "sweep letters")
+            await handleStoredLetters(bench.deps, bench.now() + 120_000);
+          else if (body !== undefined) {
+            bench.sendBody(JSON.parse(body));
+            if (act === "put back") bench.kept.delete(name);
+          }
+        }
+        await bench.run(120);
+        await handleStoredLetters(bench.deps, bench.now() + 120_000);
+        expect(bench.dialed.length).toBeLessThanOrEqual(1);
+        // Nothing is lost: the call is placed, or a person is told of it.
+        expect(await stateOf(bench, call)).toBe(
+          bench.dialed.length === 1 ? "PLACED" : "NEEDS_REVIEW",
+        );
+      }),
+      { numRuns: 60 },
+    );
   });
 });

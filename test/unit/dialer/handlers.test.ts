@@ -55,12 +55,14 @@ describe("the dialer with wrong settings", () => {
     expect(bench.eventsOf("dialer.not_configured")).toMatchObject([expected, { count: 1 }]);
   });
 
-  it("stores a dead letter whole once its attempts are used up", async () => {
+  it("stores dead letters whole", async () => {
     const { bench, handlers } = createUnconfigured();
-    expect(await handlers.deadLetters([delivered(9)])).toEqual([{ retryAfterSeconds: 1800 }]);
-    expect(bench.kept.size).toBe(0);
-    expect(await handlers.deadLetters([delivered(10)])).toEqual(["ack"]);
-    expect(bench.kept.get("one")).toBe(body);
+    expect(await handlers.deadLetters([delivered(1)])).toEqual(["ack"]);
+    expect(await handlers.deadEvents([delivered(1)])).toEqual(["ack"]);
+    expect([...bench.kept]).toEqual([
+      ["calls-one", body],
+      ["events-one", body],
+    ]);
   });
 
   it("sweeps and purges nothing, with an alarm each", async () => {

@@ -361,7 +361,7 @@ describe("a sweep", () => {
 describe("an object store that never answers", () => {
   it("has a dead letter come again, as it may not have been stored", async () => {
     const { bench } = createBench();
-    bench.deps.deadLetters.store = silent;
+    bench.deps.deadLetters.keep = silent;
     const letter = { attempt: 100, id: "m", open: async () => "no JSON" };
     const answers = await within(60, consumeDeadLetters([letter], bench.deps));
     expect(answers).toEqual([{ retryAfterSeconds: 1800 }]);

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type DeadLetters, toLetterName } from "../../shared/ports/dead-letters.ts";
+
+/** Describes a store of dead letters. */
+export function describeDeadLetters(name: string, create: () => DeadLetters): void {
+  describe(`dead letters in ${name}`, () => {
+    let letters: DeadLetters;
+    const names = async (after?: string, limit = 1_000) =>
+      (await letters.list({ after, limit })).map((one) => one.name);
+    const clear = async () => {
+      for (const one of await names()) await letters.remove(one);
+    };
+    beforeEach(() => {
+      letters = create();
+      return clear();
+    });
+    afterEach(clear);
+
+    it("are whole, with their time and size, until they are removed", async () => {
+      const letter = toLetterName("calls", "0123-abcd");
+      const body = '{"name":"Zoë"}';
+      await letters.keep(letter, body);
+      const read = await letters.read(letter);
+      expect(read).toMatchObject({ name: letter, body, bytes: 15 });
+      expect(Math.abs((read?.storedAt ?? 0) - Date.now())).toBeLessThan(60_000);
+      expect(await letters.list({ limit: 10 })).toMatchObject([{ name: letter, bytes: 15 }]);
+      await letters.remove(letter);
+      expect(await letters.read(letter)).toBeUndefined();
+      expect(await names()).toEqual([]);
+      await letters.remove(letter);
+    });
+
+    it("are listed page by page, those of both queues, by their names", async () => {
+      for (const one of ["events-1", "calls-2", "calls-1", "events-2"]) {
+        await letters.keep(one, one);
+      }
+      const first = await names(undefined, 3);
+      expect(first).toEqual(["calls-1", "calls-2", "events-1"]);
+      expect(await names(first.at(-1), 3)).toEqual(["events-2"]);
+    });
+
+    it("are replaced where the same message is stored once more", async () => {
+      await letters.keep("calls-1", "one");
+      await letters.keep("calls-1", "other");
+      expect(await names()).toEqual(["calls-1"]);
+      expect((await letters.read("calls-1"))?.body).toBe("other");
+    });
+  });
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { run } from "../../../infra/cli/calls.ts";
+import { toJson } from "../../../shared/ports/call-messages.ts";
+import { createTestApi } from "../../support/api.ts";
+import { aCall } from "../../support/calls.ts";
+import { message } from "../../support/dialer-calls.ts";
+import { tokens } from "../../support/environment.ts";
+
+const url = "https://calls.example.com";
+
+/** Creates the command with a service in memory, and dead letters of these calls. */
+function createBench(count: number) {
+  const letters = new Map<string, string>();
+  const api = createTestApi({ letters });
+  const calls = Array.from({ length: count }, () => aCall());
+  for (const [n, call] of calls.entries()) {
+    letters.set(`calls-${String(n).padStart(3, "0")}`, toJson(message(call)));
+  }
+  async function command(words: string) {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await run(words.split(" "), {
+      environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
+      fetch: async (address, init) => api.app.request(address.replace(url, ""), init),
+      print: (line) => out.push(line),
+      complain: (line) => err.push(line),
+      isInteractive: false,
+      sleep: async () => undefined,
+    });
+    return { code, out: out.join("\n"), err: err.join("\n") };
+  }
+  return { ...api, letters, calls, command };
+}
+
+describe("npm run calls -- dead", () => {
+  it("lists as many letters as asked for, page after page", async () => {
+    const { command } = createBench(420);
+    expect((await command("dead list --json")).out.split("\n")).toHaveLength(50);
+    const all = (await command("dead list --json --limit 1000")).out.split("\n");
+    expect(new Set(all).size).toBe(420);
+    const csv = (await command("dead list --csv --limit 1")).out.split("\n");
+    expect(csv[0]).toBe("name,queue,stored_at,bytes");
+    expect(csv[1]).toMatch(/^calls-000,calls,20.*Z,\d+$/);
+  });
+
+  it("shows a letter, and its number only with --reveal", async () => {
+    const { command, calls, letters, documents } = createBench(1);
+    letters.set("calls-later", '{"kind":"later"}');
+    const { phone_number = "" } = calls[0]?.request ?? {};
+    const shown = await command("dead show calls-000");
+    expect(shown.out).toContain(calls[0]?.requestId);
+    expect(shown.out).not.toContain(phone_number);
+    expect(await documents.list("audit", { limit: 9 })).toEqual([]);
+    expect((await command("dead show calls-000 --reveal --json")).out).toContain(phone_number);
+    expect(await documents.list("audit", { limit: 9 })).toMatchObject([
+      { value: { action: "reveal", target: "calls-000" } },
+    ]);
+    expect((await command("dead show calls-later")).out).toContain("a later version");
+    expect(await command("dead show calls-none")).toMatchObject({ code: 2 });
+  });
+
+  it("puts letters back by their names, or all of them", async () => {
+    const { command, letters, queue } = createBench(205);
+    expect((await command("dead put-back calls-003 calls-none")).code).toBe(2);
+    expect(queue.take()).toHaveLength(1);
+    expect(await command("dead put-back --all")).toMatchObject({
+      code: 0,
+      out: "204 done, 0 refused.",
+    });
+    expect(letters.size).toBe(0);
+    expect(queue.take()).toHaveLength(204);
+    expect(await command("dead put-back --all")).toMatchObject({ code: 0, out: "None." });
+  });
+
+  it("says what it needs", async () => {
+    const { command } = createBench(0);
+    for (const words of [
+      "dead",
+      "dead bury",
+      "dead show",
+      "dead put-back",
+      "dead put-back x --all",
+    ]) {
+      expect(await command(words)).toMatchObject({ code: 1, out: "" });
+    }
+  });
+});
+
+describe("a dead letter that is put back", () => {
+  it("stays where the queue does not confirm its message", async () => {
+    const { deps, letters, command, events } = createBench(1);
+    deps.queue.send = () => Promise.reject(new Error("SQS is down"));
+    expect((await command("dead put-back calls-000")).code).toBe(1);
+    expect(letters.size).toBe(1);
+    expect(events.at(-1)).toMatchObject({ level: "alarm", event: "queue.unreachable" });
+  });
+
+  it("stays where it cannot be removed, though its message was sent", async () => {
+    const { deps, letters, command, queue, events } = createBench(1);
+    const { remove } = deps.deadLetters;
+    deps.deadLetters.remove = () => Promise.reject(new Error("S3 is down"));
+    expect((await command("dead put-back calls-000")).err).toContain("object store");
+    expect([letters.size, queue.take().length]).toEqual([1, 1]);
+    expect(events.at(-1)).toMatchObject({ level: "alarm", event: "store.unreachable" });
+    deps.deadLetters.remove = remove;
+    expect((await command("dead put-back calls-000")).code).toBe(0);
+    expect([letters.size, queue.take().length]).toEqual([0, 1]);
+  });
+});
