@@ -5,6 +5,7 @@ import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
 import type { ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
 import { withPortLimits } from "./http/port-limits.ts";
+import { serveReadiness } from "./http/readiness.ts";
 import { serveDocuments } from "./http/serve-files.ts";
 
 /**
@@ -36,17 +37,18 @@ export function createApp(unlimited: UncheckedApiDeps) {
       return createOperator(deps, { ...others, operatorOf });
     });
   }
-  const rest = createRest(others);
+  const rest = createRest({ isConfigured: deps !== undefined }, others);
   return app.notFound((c) => rest.fetch(c.req.raw));
 }
 
-/** Creates the routes of rare requests: the served documents, and answers to other methods and paths. */
-function createRest(others: PlatformDeps): Hono<ApiEnv> {
+/** Creates what few requests are of: the documents, and answers to requests of other methods and paths. */
+function createRest(settings: { isConfigured: boolean }, others: PlatformDeps): Hono<ApiEnv> {
   const app = createBaseApp(others);
   app.use(identifyRequests(others));
   for (const { path } of endpoints) refuseOtherMethods(app, path, ["post"]);
   serveDocuments(app, others.readServed);
   app.get("/healthz", (c) => c.text("ok\n"));
   refuseOtherMethods(app, "/healthz", ["get"]);
+  serveReadiness(app, settings, others);
   return app;
 }

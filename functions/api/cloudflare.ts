@@ -56,6 +56,11 @@ export default {
     app ??= wire(env);
     return app.fetch(request, env, context);
   },
-  /** Consumes the dead-letter queues, so that their messages are kept even if the dialer dies. */
+  /** The dialer cannot tell of its own death: this Worker asks, and raises the alarm. */
+  async scheduled(_event, env, context) {
+    app ??= wire(env);
+    await app.fetch(new Request("https://api.invalid/readyz"), env, context);
+  },
+  /** The dead-letter queues: their messages are kept here though the dialer dies. */
   queue: (batch, env) => keepDeadLetters(batch, env.ENVELOPES, log),
 } satisfies ExportedHandler<ApiWorkerEnv>;

@@ -22,6 +22,7 @@ export function createDialerMemory(): DialerMemory {
     epochReadAt: -Infinity,
     epochKnownAt: -Infinity,
     restoredAt: 0,
+    lettersListAt: -Infinity,
     lettersWaitUntil: new Map(),
     unverifiedSaidAt: -Infinity,
   };

@@ -21,6 +21,7 @@ const routes = {
   "/v1/requests/{id}": apigateway.HttpMethod.GET,
   "/v1/requests/{id}/cancel": apigateway.HttpMethod.POST,
   "/healthz": apigateway.HttpMethod.GET,
+  "/readyz": apigateway.HttpMethod.GET,
   "/operator/{proxy+}": apigateway.HttpMethod.ANY,
   "/callbacks/{proxy+}": apigateway.HttpMethod.ANY,
 };

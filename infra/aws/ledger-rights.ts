@@ -45,6 +45,11 @@ export function allowApiLedger(
     names: ["GetItem", "BatchGetItem", "PutItem"],
     partitions: ["doc#idempotency-key#*"],
   });
+  // The documents by which /readyz sees whether the dialer works.
+  allowItems(role, table, {
+    names: ["BatchGetItem"],
+    partitions: ["doc#sweep", "doc#dispatcher#dispatcher"],
+  });
   for (const right of new Set(clientRights)) {
     const { partitions, actions } = itemsOf[right];
     allowItems(role, table, { names: actions, partitions });

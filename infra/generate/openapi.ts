@@ -110,18 +110,39 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
   },
 });
 
+const noStore = { schema: { type: "string", const: "no-store" } };
+
+/** Returns the description of an answer that is always the same text. */
+const plainAnswer = (description: string, text: string, more: Json = {}) => ({
+  description,
+  headers: { "X-Request-Id": requestIdHeader, ...more },
+  content: { "text/plain": { schema: { type: "string", const: text }, example: text } },
+});
+
 const healthOperation = {
   operationId: "showHealth",
   summary: "Whether the API answers",
   description: "Needs no token, and asks neither the queue nor the ledger.",
   security: [],
   responses: {
-    "200": {
-      description: "It answers.",
-      headers: { "X-Request-Id": requestIdHeader },
-      content: { "text/plain": { schema: { type: "string", const: "ok\n" }, example: "ok\n" } },
-    },
+    "200": plainAnswer("It answers.", "ok\n"),
     "405": response("OtherMethod"),
+  },
+};
+
+const readinessOperation = {
+  operationId: "showReadiness",
+  summary: "Whether calls are being dialed",
+  description:
+    "Needs no token, and reads two documents of the ledger, once in five seconds. For an uptime monitor.",
+  security: [],
+  responses: {
+    "200": plainAnswer("The dialer works.", "ready\n", { "Cache-Control": noStore }),
+    "405": response("OtherMethod"),
+    "503": plainAnswer("It does not, or nobody knows. The log says why.", "not ready\n", {
+      "Retry-After": { schema: { type: "integer" } },
+      "Cache-Control": noStore,
+    }),
   },
 };
 
@@ -172,7 +193,7 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
         description: method === "post" ? "Done." : "What was asked for.",
         headers: {
           ...(status === 201 ? idempotencyHeaders : { "X-Request-Id": requestIdHeader }),
-          "Cache-Control": { schema: { type: "string", const: "no-store" } },
+          "Cache-Control": noStore,
         },
         content: { "application/json": { schema: jsonSchema(answer, "output", components) } },
       },
@@ -227,6 +248,7 @@ export function publicDocument() {
       ),
       ...pathsOf("/v1/requests", requestRoutes, schemas),
       "/healthz": { get: healthOperation },
+      "/readyz": { get: readinessOperation },
       [callbackPath]: { post: callbackOperation(callbackReferences) },
     },
     webhooks: webhooksOf(schemas),

@@ -63,7 +63,11 @@ const kinds = {
     holder: z.nullable(z.string()),
     since: time,
     beatAt: time,
-    /** By account, of those with due rows. */
+    /** Time of the last look that succeeded. A dispatcher that fails beats too, when it takes over. */
+    lookedAt: z.optional(time),
+    /** Backlogs of which nothing is dispatched though rows are due and allowed, and since when. See waits.ts. */
+    waits: z.optional(z.record(z.string(), time)),
+    /** By the accounts with rows that are due. */
     accounts: z.record(
       z.string(),
       z.looseObject({

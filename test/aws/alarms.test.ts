@@ -215,6 +215,7 @@ describe("the access log of the API", () => {
       "ANY /callbacks/{proxy+}",
       "ANY /operator/{proxy+}",
       "GET /healthz",
+      "GET /readyz",
       "GET /v1/requests/{id}",
       "POST /v1/calls",
       "POST /v1/calls/batch",

@@ -13,6 +13,7 @@ import { randomVersion } from "../../shared/lib/random.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
+import { describeReadiness } from "../contracts/http-api/readiness.ts";
 import { describeOperatorApi } from "../contracts/operator-api/index.ts";
 import { describeRequestsApi } from "../contracts/requests-api/index.ts";
 import { apiEnvironment } from "../support/environment.ts";
@@ -185,5 +186,8 @@ for (const [name, eventOf] of Object.entries(events)) {
   describeFuzz(`Lambda behind ${name}`, createApi, { runs: 60 });
   describeCallbacks(`Lambda behind ${name}`, createApi, { runs: 100 });
   describeRequestsApi(`Lambda behind ${name}`, createApi);
-  if (formsOfOperators.has(name)) describeOperatorApi(`Lambda behind ${name}`, createApi);
+  if (formsOfOperators.has(name)) {
+    describeOperatorApi(`Lambda behind ${name}`, createApi);
+    describeReadiness(`Lambda behind ${name}`, createApi);
+  }
 }

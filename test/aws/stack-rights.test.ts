@@ -138,11 +138,13 @@ describe("the rights that the AWS stack gives", () => {
     },
   );
 
-  it("lets the API reach idempotency keys alone, and no secret but what it shares with the dialer", () => {
+  it("lets the API reach idempotency keys and heartbeats alone, and no secret but what it shares with the dialer", () => {
     const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
     const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));
     expect(api).toHaveLength(1);
     expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#idempotency-key#*"]');
+    // By these /readyz sees whether the dialer works.
+    expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#sweep","doc#dispatcher#dispatcher"]');
     expect(api[0]).not.toContain("ProviderSecrets");
     expect(api[0]).not.toMatch(/UpdateItem|DeleteItem|Query|GetObject/);
     // The dialer and the dispatcher, which read the same settings.

@@ -12,8 +12,9 @@ import { until } from "../support/service.ts";
 const root = resolve(import.meta.dirname, "../..");
 const configs = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
 
-/** A dialer that dies at each delivery. */
-const dying = "export default { queue() { throw new Error('out of memory'); } };";
+/** A dialer that dies at each delivery, and at each tick of its crons. */
+const dies = "throw new Error('out of memory');";
+const dying = `export default { queue() { ${dies} }, scheduled() { ${dies} } };`;
 const dyingConsumer = (queue: string) => ({
   [queue]: { maxBatchSize: 1, maxBatchTimeout: 0, maxRetries: 1, deadLetterQueue: `${queue}-dead` },
 });
@@ -21,6 +22,9 @@ const dyingConsumer = (queue: string) => ({
 describe("a dialer on Workers that dies at each delivery", () => {
   let directory: string;
   let miniflare: Miniflare;
+  /** Returns the options of a service whose dialer has this code, or its own. */
+  let optionsFor: (dialerCode?: string) => ConstructorParameters<typeof Miniflare>[0];
+  const lines: string[] = [];
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
     const worker = async (name: keyof typeof configs) => {
@@ -39,15 +43,22 @@ describe("a dialer on Workers that dies at each delivery", () => {
         bindings: { ...apiEnvironment, DIAL_PLAN: JSON.stringify(testPlan) },
       };
     };
-    miniflare = new Miniflare(
+    const [api, dialer] = [await worker("api"), await worker("dialer")];
+    optionsFor = (dialerCode) =>
       convertV4MiniflareOptions({
         host: "127.0.0.1",
         cf: false,
         telemetry: { enabled: false },
-        handleStructuredLogs: ({ message }) => console.error(message),
+        resourcePersistencePath: join(directory, "state"),
+        handleStructuredLogs: ({ message }) => void lines.push(message),
         workers: [
-          await worker("api"),
-          await worker("dialer"),
+          api,
+          dialerCode === undefined
+            ? dialer
+            : {
+                ...dialer,
+                modules: [{ type: "ESModule", path: "cloudflare.js", contents: dialerCode }],
+              },
           {
             name: "dying",
             modules: [{ type: "ESModule" as const, path: "dying.js", contents: dying }],
@@ -58,8 +69,8 @@ describe("a dialer on Workers that dies at each delivery", () => {
             },
           },
         ],
-      }),
-    );
+      });
+    miniflare = new Miniflare(optionsFor());
     const ledger = await miniflare.getD1Database("LEDGER", "api");
     for (const { queries } of await readD1Migrations(join(root, "infra/d1"))) {
       for (const query of queries) await ledger.prepare(query).run();
@@ -114,4 +125,50 @@ describe("a dialer on Workers that dies at each delivery", () => {
     expect(results).toEqual(Array.from({ length: 4 }, () => ({ state: "NEEDS_REVIEW" })));
     expect(await kept()).toBe(0);
   }, 120_000);
+
+  it("makes /readyz 503, and the API's cron raises an alarm, until the dialer lives again", async () => {
+    const ready = async () =>
+      (await miniflare.dispatchFetch("http://127.0.0.1/readyz")).status === 200;
+    const unready = async () => !(await ready());
+    const dial = async () => {
+      const dialer = await miniflare.getWorker("dialer");
+      await dialer.scheduled({ cron: "* * * * *" });
+      // A dispatcher runs for most of a minute.
+      dialer.scheduled({ cron: "*/1 * * * *" }).catch(() => undefined);
+    };
+    const alarms = () => lines.filter((line) => line.includes('"service.not_ready"'));
+    expect(await unready()).toBe(true); // no dispatcher has looked yet
+    await dial();
+    await until(ready, 20_000, 500);
+
+    await miniflare.setOptions(optionsFor(dying));
+    const ledger = await miniflare.getD1Database("LEDGER", "api");
+    const sixMinutes = 6 * 60_000;
+    for (const field of ["fullRoundAt", "lookedAt", "beatAt"]) {
+      await ledger
+        .prepare(
+          `UPDATE documents SET value = json_set(value, '$.${field}', value->>'${field}' - ${sixMinutes})
+          WHERE value->>'${field}' IS NOT NULL`,
+        )
+        .run();
+    }
+    const dead = await miniflare.getWorker("dialer");
+    await dead.scheduled({ cron: "* * * * *" }).catch(() => undefined);
+    await until(unready, 20_000, 500);
+    expect((await miniflare.dispatchFetch("http://127.0.0.1/healthz")).status).toBe(200);
+
+    await miniflare.setOptions(optionsFor(dying)); // another process of the API, which nobody probes
+    const before = alarms().length;
+    const api = await miniflare.getWorker("api");
+    await api.scheduled({ cron: "*/3 * * * *" });
+    await api.scheduled({ cron: "*/3 * * * *" });
+    await until(async () => alarms().length > before, 5_000, 100);
+    expect(alarms().slice(before)).toEqual([
+      expect.stringContaining("no dispatcher has looked for five minutes"),
+    ]);
+
+    await miniflare.setOptions(optionsFor());
+    await dial();
+    await until(ready, 20_000, 500);
+  }, 180_000);
 });

@@ -32,8 +32,8 @@ export const dispatchMutants: readonly Mutant[] = [
     ],
     [
       "a dispatcher that ends gives its place back",
-      "await beat(lease, { accounts, holder: null }, deps);",
-      "void lease; void accounts; void deps;",
+      "await beat(lease, { ...outliving, holder: null }, deps);",
+      "void lease; void outliving; void deps;",
     ],
     [
       "a dispatcher that ends looks once more",
@@ -168,6 +168,28 @@ export const dispatchMutants: readonly Mutant[] = [
       "a row that must wait stays as it is",
       'if (row !== undefined) return { kind: "leave", because: reason };',
       "",
+    ],
+  ]),
+  ...mutantsOf(unit("waits"), [
+    [
+      "a look that fails does not count as one",
+      "await readAll(looks, deps); const chosen = await choose(looks, deps); looks.lookedAt = clock.now();",
+      "looks.lookedAt = clock.now(); await readAll(looks, deps); const chosen = await choose(looks, deps);",
+    ],
+    [
+      "a backlog whose dispatches the queue refuses waits without need",
+      "waits.note({ left: [...left, ...unsent], isUnknown }, clock.now());",
+      "waits.note({ left, isUnknown }, clock.now()); void unsent;",
+    ],
+    [
+      "the notes of backlogs that wait outlive a dispatcher",
+      "waits: createWaits(former.waits),",
+      "waits: createWaits(),",
+    ],
+    [
+      "a backlog waits with need where its account may dispatch no more",
+      "return leftOf(accountIn(shares, one)) > 0 && leftIn(shares, one) > 0;",
+      "return true;",
     ],
   ]),
 ];

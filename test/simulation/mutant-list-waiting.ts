@@ -66,6 +66,16 @@ export const waitingMutants: readonly Mutant[] = [
       "void body;",
     ],
     [
+      "a stored dead letter that failed stays",
+      'if (handled === "done") return deadLetters.remove(name);',
+      "await deadLetters.remove(name);",
+    ],
+    [
+      "a stored dead letter of a later version is tried once by a process",
+      'const waitMs = handled === "unreadable" ? Infinity : retryMs;',
+      "const waitMs = retryMs;",
+    ],
+    [
       "a row that stands is not written over by a dead letter",
       "return next === undefined ? [] : { next, seen: null };",
       "return next === undefined ? [] : { next, seen: rows.get(call.id)?.version ?? null };",
@@ -75,6 +85,16 @@ export const waitingMutants: readonly Mutant[] = [
       ],
     ],
   ]),
+  ...mutantsOf(
+    ["test/unit/cli/dead-command.test.ts"],
+    [
+      [
+        "a dead letter is removed after its message was sent",
+        "const message = new MessageText(body);",
+        "await deps.deadLetters.remove(name); const message = new MessageText(body);",
+      ],
+    ],
+  ),
   ...mutantsOf(rules, [
     [
       "rows stand for the plan's retention",

@@ -13,6 +13,8 @@ const pagesMax = 10;
 const lettersMax = 50;
 /** Time after which a process tries a letter again that it could not handle. */
 const retryMs = 30 * minuteMs;
+/** Time after which a process lists letters again where there were none: a list costs as much as a write. */
+const listAgainMs = 5 * minuteMs;
 /** Time left before the end of the invocation: a letter of ten thousand calls takes some seconds. */
 const endMarginMs = 30_000;
 
@@ -21,10 +23,7 @@ const endMarginMs = 30_000;
  * stays, and is tried again half an hour later.
  *
  * A letter that this version cannot read stays too, and this process does not try it again: it waits for another version,
- * which is another process.
- *
- * A sweep lists them though there are none: 43,200 operations of class A a month on R2, of the million that is free; on S3
- * as many requests to list. Never throws.
+ * which is another process. Never throws.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
@@ -32,8 +31,10 @@ export async function handleStoredLetters(unlimited: DialerDeps, deadline: numbe
   const deadLetters = withTimeLimits(unlimited.deadLetters, queueSecondsMax);
   const deps = { ...unlimited, deadLetters };
   const { random, memory, clock, log } = deps;
+  if (clock.now() < memory.lettersListAt) return;
   try {
     const letters = await listLetters(deps);
+    if (letters.length === 0) memory.lettersListAt = clock.now() + listAgainMs;
     forgetGone(letters, deps);
     const due = letters.filter(
       ({ name }) => (memory.lettersWaitUntil.get(name) ?? 0) <= clock.now(),

@@ -3,20 +3,30 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { decidedMax, decideRows, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import type { DispatchedRow } from "./send-dispatches.ts";
-import { accountShares, countNeeds, createShares, serveTurns } from "./shares.ts";
+import { accountShares, countNeeds, createShares, mayServe, serveTurns } from "./shares.ts";
 import type { Waiting } from "./view.ts";
 
 /** Maximum passes in which one look finds rows. */
 const passesMax = 2;
 
-/** The rows that a look has chosen, and other findings. */
+/** A row that a look has chosen. */
+export interface ChosenRow extends DispatchedRow {
+  backlog: string;
+}
+
+/** The rows that a look has chosen, and what it has learnt besides. */
 export interface Chosen {
-  rows: DispatchedRow[];
+  rows: ChosenRow[];
   /** Rows that must not be dialed now, with their backlogs. */
   closed: ReadonlyMap<string, string>;
   /** True for accounts of which due rows were left. */
   busy: ReadonlyMap<string, boolean>;
-  /** Accounts of which rows were left because they have as many live calls as they may have. */
+  /**
+   * Backlogs of which no row was chosen though rows are due, and their accounts and they themselves are allowed more.
+   * Absent: nothing was read that says so.
+   */
+  left?: readonly string[];
+  /** Accounts of which rows had to be left as they have as many live calls as they may have. */
   full: readonly string[];
 }
 
@@ -45,7 +55,7 @@ export async function chooseRows(
   });
   const mayBeDue = (by: number) => backlogs.filter(({ backlog }) => dueRows.mayBeDue(backlog, by));
   let closed: ReadonlyMap<string, string> = new Map();
-  const rows: DispatchedRow[] = [];
+  const rows: ChosenRow[] = [];
   for (let pass = 0; pass < passesMax && rows.length < decidedMax; pass++) {
     const now = clock.now();
     const needs = withClosed(countNeeds(shares, mayBeDue(now)), closed, looks);
@@ -55,7 +65,13 @@ export async function chooseRows(
     const open = decidesFirst ? await decideDue(due, { closed, view }, deps) : { due, closed };
     closed = open.closed;
     for (const { account, backlog, row, permitAt } of serveTurns(shares, backlogs, open.due)) {
-      rows.push({ id: row.id, account, permitAt, isSlow: view.get(backlog)?.isSlow === true });
+      rows.push({
+        id: row.id,
+        account,
+        backlog,
+        permitAt,
+        isSlow: view.get(backlog)?.isSlow === true,
+      });
       inFlight.send({ ...row, account, backlog, at: now });
     }
     dueRows.seeAgain(); // the first undispatched row has changed
@@ -64,7 +80,12 @@ export async function chooseRows(
   for (const [account, share] of result) notes.noteShare(account, share);
   const busy = new Map([...result].map(([account, { isBusy }]) => [account, isBusy]));
   const full = [...result].flatMap(([account, { why }]) => (why === "live_calls" ? account : []));
-  return { rows, closed, busy, full };
+  const served = new Set([...rows.map(({ backlog }) => backlog), ...closed.values()]);
+  const left = mayBeDue(clock.now()).flatMap((one) => {
+    const isLeft = !served.has(one.key) && !dueRows.isUnknown(one.backlog, clock.now());
+    return isLeft && mayServe(shares, one) ? one.key : [];
+  });
+  return { rows, closed, busy, full, ...(decidesFirst ? { left } : {}) };
 }
 
 /** Returns backlogs whose heads must be read, too, the most recently used first. */

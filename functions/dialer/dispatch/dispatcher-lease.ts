@@ -33,7 +33,7 @@ export async function takeOver(deps: DialerDeps): Promise<DispatcherLease | unde
  */
 export async function beat(
   lease: DispatcherLease,
-  changes: Pick<ValueOf<"dispatcher">, "accounts"> & Partial<ValueOf<"dispatcher">>,
+  changes: Partial<ValueOf<"dispatcher">>,
   { documents, clock, random }: DialerDeps,
 ): Promise<DispatcherLease | undefined> {
   const value = { ...lease.value, beatAt: clock.now(), ...changes };
@@ -45,8 +45,8 @@ export async function beat(
 /** Ends the lease. Without a holder, the next dispatcher need not wait until the last beat is old. */
 export async function releaseDispatcher(
   lease: DispatcherLease,
-  { accounts }: Pick<ValueOf<"dispatcher">, "accounts">,
+  outliving: Partial<ValueOf<"dispatcher">>,
   deps: DialerDeps,
 ): Promise<void> {
-  await beat(lease, { accounts, holder: null }, deps);
+  await beat(lease, { ...outliving, holder: null }, deps);
 }

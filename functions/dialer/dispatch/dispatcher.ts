@@ -3,7 +3,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { countQueries } from "./count-queries.ts";
 import { beat, type DispatcherLease, releaseDispatcher, takeOver } from "./dispatcher-lease.ts";
-import { choose, chooseQuick, isDue, isIdle, readAll, send, toAccounts } from "./look.ts";
+import { choose, chooseQuick, isDue, isIdle, readAll, send, toOutliving } from "./look.ts";
 import { createLooks, type Looks } from "./looks.ts";
 
 /** Interval between looks, and its maximum when queries must be saved. */
@@ -44,7 +44,7 @@ async function runLoop(
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, log, dispatcher } = deps;
-  const looks = createLooks(first.value.accounts, deps);
+  const looks = createLooks(first.value, deps);
   const lifeEndAt = first.value.since + dispatcher.lifeMs;
   let lease = first;
   for (;;) {
@@ -52,10 +52,11 @@ async function runLoop(
     try {
       await readAll(looks, deps);
       const chosen = await choose(looks, deps);
-      // The document must have the chosen rows before they are sent, for the next dispatcher.
+      looks.lookedAt = clock.now();
+      // The document tells the next dispatcher of the rows that were chosen.
       const mustBeat = isDue(looks, clock.now()) || begunAt - lease.value.beatAt >= idleBeatMs;
       const [beaten] = await Promise.all([
-        mustBeat ? beat(lease, { accounts: toAccounts(looks) }, deps) : lease,
+        mustBeat ? beat(lease, toOutliving(looks), deps) : lease,
         send(chosen, looks, deps),
       ]);
       if (beaten === undefined) return; // another one has taken over
@@ -76,7 +77,7 @@ async function runLoop(
     await lookQuickly(looks, { until: nextAt, queriesLeft }, deps);
     await clock.sleep(nextAt - clock.now());
   }
-  await releaseDispatcher(lease, { accounts: toAccounts(looks) }, deps).catch(() => undefined);
+  await releaseDispatcher(lease, toOutliving(looks), deps).catch(() => undefined);
 }
 
 /**
@@ -86,7 +87,7 @@ async function runLoop(
  * @returns false if a row has become due meanwhile
  */
 async function endIdle(lease: DispatcherLease, looks: Looks, deps: DialerDeps): Promise<boolean> {
-  await releaseDispatcher(lease, { accounts: toAccounts(looks) }, deps);
+  await releaseDispatcher(lease, toOutliving(looks), deps);
   await readAll(looks, deps);
   return isIdle(looks, deps.clock.now());
 }

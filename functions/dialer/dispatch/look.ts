@@ -3,7 +3,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
 import { pollLiveMs, sendPollsOfLive } from "../record/live-calls.ts";
 import { soonMs } from "../record/wake-dispatcher.ts";
-import { chooseRows, type Chosen, countBy, nothing } from "./choose-rows.ts";
+import { chooseRows, type Chosen, type ChosenRow, countBy, nothing } from "./choose-rows.ts";
 import { writeOff, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import { sendDispatches } from "./send-dispatches.ts";
@@ -31,7 +31,7 @@ function forgetLeft({ view, dueRows, inFlight }: Looks, { clock }: DialerDeps): 
 export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, notes } = looks;
   looks.quickAccounts = new Set();
-  if (view.isSuspended()) return nothing;
+  if (view.isSuspended()) return { ...nothing, left: [] };
   notes.beginLook(view.pausedAccounts());
   const backlogs = view.allowed();
   noteCompleted(new Set([...notes.names(), ...backlogs.map(({ account }) => account)]), looks);
@@ -61,9 +61,9 @@ export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chose
   return chosen;
 }
 
-/** Dispatches the chosen rows, and writes the closed ones. */
+/** Dispatches the chosen rows, notes backlogs that wait though they need not, and writes off those that must not be dialed. */
 export async function send(
-  { rows, closed, busy, full }: Chosen,
+  { rows, closed, busy, full, left }: Chosen,
   looks: Looks,
   deps: DialerDeps,
 ): Promise<void> {
@@ -77,8 +77,25 @@ export async function send(
   for (const ids of messages) inFlight.sendTogether(ids);
   const taken = new Set(messages.flat());
   const refused = rows.flatMap(({ id }) => (taken.has(id) ? [] : id));
+  if (left !== undefined) noteWaits({ left, rows, taken }, looks, deps);
   dueRows.forget(inFlight.forget(refused));
   await writeOff([...closed.keys()].slice(0, writtenOffMax), { endsOnly: false }, deps);
+}
+
+/** Notes the backlogs of which a look has dispatched nothing though it might have. */
+function noteWaits(
+  { left, rows, taken }: { left: readonly string[]; rows: ChosenRow[]; taken: ReadonlySet<string> },
+  { waits, view, dueRows }: Looks,
+  { clock }: DialerDeps,
+): void {
+  const served = new Set(rows.flatMap(({ id, backlog }) => (taken.has(id) ? backlog : [])));
+  const unsent = rows.flatMap(({ backlog }) => (served.has(backlog) ? [] : backlog));
+  const isUnknown = (key: string) => {
+    const document = view.documentOf(key);
+    if (served.has(key) || document === undefined) return false;
+    return dueRows.isUnknown(document, clock.now());
+  };
+  waits.note({ left: [...left, ...unsent], isUnknown }, clock.now());
 }
 
 /** True if a row is due, or in flight. */
@@ -94,10 +111,18 @@ export function isIdle({ view, inFlight, dueRows }: Looks, now: number): boolean
   return !view.allowed().some((one) => dueRows.mayBeDue(one.backlog, by) && !isBlocked(one, by));
 }
 
-/** Returns the facts of each account for the next dispatcher. */
-export function toAccounts({ view, notes, inFlight }: Looks): ValueOf<"dispatcher">["accounts"] {
+/** The facts that outlive a dispatcher, beside its lease. */
+export type Outliving = Pick<ValueOf<"dispatcher">, "accounts" | "waits"> &
+  Partial<Pick<ValueOf<"dispatcher">, "lookedAt">>;
+
+/** Returns the facts that outlive this dispatcher. */
+export function toOutliving({ view, notes, inFlight, waits, lookedAt }: Looks): Outliving {
   const paced = [...view.all()].flatMap((one) => (view.hasPace(one) ? one.account : []));
-  return notes.toDocument(inFlight, new Set(paced));
+  return {
+    accounts: notes.toDocument(inFlight, new Set(paced)),
+    waits: waits.toDocument(),
+    ...(lookedAt === undefined ? {} : { lookedAt }),
+  };
 }
 
 /** Records what these accounts have completed since the last look at them, and if their queue lags. */

@@ -10,6 +10,7 @@ import { type Allowances, createAllowances } from "./allowances.ts";
 import { createDueRows, type DueRows } from "./due-rows.ts";
 import { createInFlight, type InFlight } from "./in-flight.ts";
 import { createView, type View } from "./view.ts";
+import { createWaits, type Waits } from "./waits.ts";
 
 /** State that one dispatcher keeps between its looks. */
 export interface Looks {
@@ -23,18 +24,22 @@ export interface Looks {
   closedAhead: ReadonlyMap<string, number>;
   /** Times of the last polls of live calls, by account. */
   polledAt: Map<string, number>;
-  /** Accounts for quick looks: they have rows left and may complete half of their allowance before the next look. */
+  /** Backlogs that wait though they need not. */
+  waits: Waits;
+  /** Time of the last look that succeeded, in milliseconds since the epoch. */
+  lookedAt: number | undefined;
+  /** Accounts that may complete half of what they were allowed before the next look, and have rows left. */
   quickAccounts: ReadonlySet<string>;
 }
 
-/** @param former the facts of each account from the last dispatcher */
+/** @param former the document that the former dispatcher has left */
 export function createLooks(
-  former: Readonly<ValueOf<"dispatcher">["accounts"]>,
+  former: Readonly<Pick<ValueOf<"dispatcher">, "accounts" | "waits" | "lookedAt">>,
   deps: DialerDeps,
 ): Looks {
   const view = createView(deps);
   const inFlight = createInFlight();
-  const notes = createAccountNotes(former);
+  const notes = createAccountNotes(former.accounts);
   for (const row of notes.sentBefore()) inFlight.send(row);
   const isOver = (call: DialingCall) => deps.clock.now() > requestEndsAt(call, view, deps);
   const dueRows = createDueRows({ inFlight, documentOf: view.documentOf, isOver }, deps);
@@ -47,6 +52,8 @@ export function createLooks(
     allowances,
     closedAhead: new Map(),
     polledAt: new Map(),
+    waits: createWaits(former.waits),
+    lookedAt: former.lookedAt,
     quickAccounts: new Set(),
   };
 }

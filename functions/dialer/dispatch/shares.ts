@@ -180,6 +180,11 @@ function leftIn(shares: Shares, one: Servable): number {
   return facts.isSlow(one.key) ? Math.min(left, accountIn(shares, one).slowLeft, slowLeft) : left;
 }
 
+/** True if more rows of a backlog might be dispatched, by its account's allowance and its own. */
+export function mayServe(shares: Shares, one: Servable): boolean {
+  return leftOf(accountIn(shares, one)) > 0 && leftIn(shares, one) > 0;
+}
+
 /** Counts a row of a backlog that was served. */
 function useTurn(shares: Shares, one: Servable): void {
   const { facts, backlogLeft } = shares;

@@ -97,6 +97,8 @@ export interface DialerMemory {
   epochReadAt: number;
   /** Time at which that last succeeded. */
   epochKnownAt: number;
+  /** Time before which this process does not list stored dead letters again: there were none. */
+  lettersListAt: number;
   /** Times before which this process does not try stored dead letters again, by their names. */
   lettersWaitUntil: Map<string, number>;
   /** Time at which this process last raised an alarm about callbacks that do not verify. */

@@ -107,9 +107,12 @@ export function publicUrlFor(
   return results === undefined || names.includes("PUBLIC_URL") ? {} : { PUBLIC_URL: url };
 }
 
-/** The last lines of a deployment: the address, and a call as it may be pasted. */
+/** The last lines of a deployment: the address, a call as it may be pasted, and what to enter in a monitor. */
 export const farewell = (url: string) => `
 The service is at ${url}. With a token in TOKEN:
 
 curl -i ${url}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
-  -d '{"phone_number": "+12025550123", "agent_id": "agent_sales"}'`;
+  -d '{"phone_number": "+12025550123", "agent_id": "agent_sales"}'
+
+For an uptime monitor, once a minute: GET ${url}/readyz must answer 200. It answers 503 while nobody is dialed, also in
+the first minutes of a new deployment.`;

@@ -36,9 +36,9 @@ describe("the OpenAPI documents", () => {
         Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
       ),
     );
-    const probe = "GET /healthz"; // a route of the app that answers all other requests
+    const probes = ["GET /healthz", "GET /readyz"]; // routes of the app that answers all other requests
     // One handler answers all methods and paths below /callbacks.
-    const all = [...routes, probe, `POST ${callbackPath}`];
+    const all = [...routes, ...probes, `POST ${callbackPath}`];
     expect(named.toSorted()).toEqual([...new Set(all)].toSorted());
   });
 
@@ -77,6 +77,7 @@ describe("the OpenAPI documents", () => {
   it("are refused to other methods, as are the pages beside them", async () => {
     for (const path of [
       "/healthz",
+      "/readyz",
       "/docs",
       "/openapi.json",
       "/operator",
@@ -103,6 +104,7 @@ describe("the OpenAPI documents", () => {
     const cases = [
       [posted, documents.public.paths["/v1/calls"].post.responses["201"]],
       [await app.request("/healthz"), documents.public.paths["/healthz"].get.responses["200"]],
+      [await app.request("/readyz"), documents.public.paths["/readyz"].get.responses["503"]],
     ] as const;
     for (const [response, { headers }] of cases) {
       const told = new Set(Object.keys(headers).map((one) => one.toLowerCase()));

@@ -111,6 +111,7 @@ describe("npm run deploy:aws", () => {
     const token = tokenIn(printed);
     expect(findCaller(token, parseTokens(tokensOf()), 0)?.tokenId).toBe("first");
     expect(printed.join("\n")).toContain(`curl -i ${url}/v1/calls -H`);
+    expect(printed.join("\n")).toContain(`GET ${url}/readyz must answer 200`);
   });
 
   it("tells both functions the service's address where the plan asks for results", async () => {

@@ -118,6 +118,9 @@ describe("npm run deploy:cloudflare", () => {
     await deploy();
     expectWhole(tokenIn(tools.printed));
     expect(tools.printed.at(-1)).toContain("curl -i https://outbound-calls-api.ada.workers.dev/v1");
+    expect(tools.printed.at(-1)).toContain(
+      "GET https://outbound-calls-api.ada.workers.dev/readyz must answer 200",
+    );
   });
 
   it("says no secret but the first token, once, and passes secrets on stdin alone", async () => {

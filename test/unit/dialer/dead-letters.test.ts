@@ -245,6 +245,7 @@ describe("a stored dead letter", () => {
     bench.kept.clear();
     await sweepLetters(bench);
     keep(bench, { "calls-later": "no JSON" });
+    bench.advance(5 * 60_000);
     await sweepLetters(bench);
     expect(bench.eventsOf("message.unreadable")).toHaveLength(2);
   });
@@ -298,6 +299,28 @@ describe("a stored dead letter", () => {
     keep(bench, { "calls-one": message(aCallNow(bench)) });
     await handleStoredLetters(bench.deps, bench.now() + 29_000);
     expect(bench.kept.size).toBe(1);
+  });
+
+  it("is looked for every five minutes where there was none, and each minute otherwise", async () => {
+    const bench = createDialerBench();
+    let lists = 0;
+    const { list } = bench.deps.deadLetters;
+    const counted: typeof list = (query) => {
+      lists += 1;
+      return list(query);
+    };
+    bench.deps.deadLetters = { ...bench.deps.deadLetters, list: counted };
+    for (let minute = 0; minute < 10; minute++) {
+      await sweepLetters(bench);
+      bench.advance(60_000);
+    }
+    expect(lists).toBe(2);
+    keep(bench, { "calls-later": "no JSON" });
+    for (let minute = 0; minute < 10; minute++) {
+      await sweepLetters(bench);
+      bench.advance(60_000);
+    }
+    expect(lists).toBe(12);
   });
 
   it("raises an alarm where the object store cannot be reached", async () => {

@@ -1,0 +1,36 @@
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+
+/** Backlogs that the document names at most: those that wait longest. */
+const namedMax = 20;
+
+/** The backlogs of which a look has dispatched nothing. */
+interface Undispatched {
+  /** Those with rows that are due, though their accounts and they themselves are allowed some. */
+  left: readonly string[];
+  /** True for those of which it did not see whether a row is due. */
+  isUnknown(backlog: string): boolean;
+}
+
+/**
+ * Backlogs that wait though they need not: rows of them are due and allowed, and looks dispatch none. That is a fault, such
+ * as a queue that takes no messages. They outlive a dispatcher, as each lives for a minute only.
+ */
+export interface Waits {
+  note(undispatched: Undispatched, now: number): void;
+  /** The time since when each has waited. */
+  toDocument(): Record<string, number>;
+}
+
+export function createWaits(former: ValueOf<"dispatcher">["waits"] = {}): Waits {
+  let since = new Map(Object.entries(former));
+  return {
+    note({ left, isUnknown }, now) {
+      const kept = [...since.keys()].filter((key) => isUnknown(key));
+      since = new Map([...kept, ...left].map((key) => [key, since.get(key) ?? now]));
+    },
+    toDocument: () =>
+      Object.fromEntries(
+        [...since].toSorted(([, one], [, other]) => one - other).slice(0, namedMax),
+      ),
+  };
+}

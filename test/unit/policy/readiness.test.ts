@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { sweepKey } from "../../../shared/policy/controls.ts";
+import { listUnready } from "../../../shared/policy/readiness.ts";
+import { type Kind, toDocumentsRead } from "../../../shared/ports/document-kinds.ts";
+
+const now = Date.parse("2026-06-01T10:00Z");
+const minute = 60_000;
+
+const storedOf = ({ kind, key }: { kind: Kind; key: string }, value: object) => ({
+  kind,
+  key,
+  version: "v",
+  json: JSON.stringify(value),
+  expiresAt: null,
+});
+const swept = (agoMs: number) =>
+  storedOf(sweepKey, {
+    leaseUntil: 0,
+    fullRoundAt: now - agoMs,
+    roundBeganAt: now,
+    watchAfter: null,
+    backlogsAfter: null,
+  });
+const looked = (agoMs: number, more: object = {}) =>
+  storedOf(dispatcherKey, {
+    holder: "one",
+    since: now,
+    beatAt: now,
+    accounts: {},
+    lookedAt: now - agoMs,
+    ...more,
+  });
+const judge = (...documents: ReturnType<typeof storedOf>[]) =>
+  listUnready(toDocumentsRead(documents), now);
+
+describe("readiness", () => {
+  it("holds while the last full sweep and the last look are at most five minutes old", () => {
+    expect(judge(swept(0), looked(0))).toEqual([]);
+    expect(judge(swept(5 * minute), looked(5 * minute))).toEqual([]);
+    expect(judge(swept(5 * minute + 1), looked(0))).toEqual([
+      "no sweep has completed for five minutes",
+    ]);
+    expect(judge(swept(0), looked(5 * minute + 1))).toEqual([
+      "no dispatcher has looked for five minutes",
+    ]);
+  });
+
+  it("does not hold before the first sweep and the first look", () => {
+    expect(judge()).toEqual(["no sweep has run yet", "no dispatcher has looked yet"]);
+    expect(judge(swept(0))).toEqual(["no dispatcher has looked yet"]);
+    expect(judge(looked(0))).toEqual(["no sweep has run yet"]);
+  });
+
+  it("goes by looks that succeeded, not by beats of dispatchers that fail", () => {
+    const failing = looked(0, { lookedAt: undefined });
+    expect(judge(swept(0), failing)).toEqual(["no dispatcher has looked yet"]);
+  });
+
+  it("holds where a dispatcher has ended as nothing is due, while others look each minute", () => {
+    expect(judge(swept(0), looked(minute, { holder: null }))).toEqual([]);
+    expect(judge(swept(0), looked(6 * minute, { holder: null }))).toHaveLength(1);
+  });
+
+  it("ends once a backlog has waited for ten minutes though it need not", () => {
+    const waiting = (agoMs: number) => looked(0, { waits: { a: now - agoMs, b: now - minute } });
+    expect(judge(swept(0), waiting(10 * minute))).toEqual([]);
+    expect(judge(swept(0), waiting(10 * minute + 1))).toEqual([
+      "calls have been due and allowed for ten minutes, and none was dispatched",
+    ]);
+  });
+
+  it("allows for clocks that differ", () => {
+    expect(judge(swept(-2_000), looked(-2_000, { waits: { a: now + 2_000 } }))).toEqual([]);
+  });
+});
