@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { handler as dialerHandler } from "../../functions/dialer/lambda.ts";
 import { type AwsEngines, localRegion, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
+import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import type { Message } from "../../shared/ports/call-messages.ts";
@@ -131,6 +132,31 @@ describe("the dialer's Lambda function", () => {
     });
   });
 
+  it("keeps a dead letter that it cannot read in the bucket, and has sweeps handle what is kept", async () => {
+    const letters = createS3DeadLetters(async () => engines.s3, bucket);
+    await engines.sqs.send(
+      new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: '{"kind":"of a later version"}' }),
+    );
+    const records = (await receive())
+      .filter(({ body }) => body.includes("later"))
+      .map((record) => ({
+        ...record,
+        eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls-dead",
+      }));
+    expect(await handler({ Records: records }, context)).toEqual({ batchItemFailures: [] });
+    const kept = `calls-${records[0]?.messageId}`;
+    expect((await letters.read(kept))?.body).toBe('{"kind":"of a later version"}');
+
+    const call = aCall({ acceptedAt: Date.now() });
+    await letters.keep("calls-readable", JSON.stringify(toCallsMessage([call])));
+    await handler({ scheduled: "sweep" }, context);
+    expect((await ledger.read([call.id])).rows.get(call.id)).toMatchObject({
+      state: "NEEDS_REVIEW",
+      reason: "dead_letter",
+    });
+    expect((await letters.list({ limit: 10 })).map(({ name }) => name)).toEqual([kept]);
+  });
+
   it("handles events apart, and hides one that it cannot read on the events queue", async () => {
     const bodies = ['{"kind":"poll","account":"webhook","sentAt":0}', '{"kind":"odd"}'];
     for (const MessageBody of bodies) {
@@ -150,10 +176,10 @@ describe("the dialer's Lambda function", () => {
     // It would be visible again after a second, but is hidden for five.
     await new Promise((next) => setTimeout(next, 1500));
     expect((await receive(eventsQueueUrl)).map(({ body }) => body)).not.toContain(bodies[1]);
-    // It may be a signed callback, so that it comes again, and is stored at last.
-    expect(await handler(from("events-dead"), context)).toEqual({
-      batchItemFailures: [{ itemIdentifier: odd?.messageId }],
-    });
+    // It may be a signed callback, so that it is kept.
+    expect(await handler(from("events-dead"), context)).toEqual({ batchItemFailures: [] });
+    const letters = createS3DeadLetters(async () => engines.s3, bucket);
+    expect((await letters.read(`events-${odd?.messageId}`))?.body).toBe('{"kind":"odd"}');
   });
 
   it("sweeps on a schedule's event, beside the queue", async () => {

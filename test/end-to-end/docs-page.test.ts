@@ -9,6 +9,7 @@ import document from "../../functions/api/generated/served/openapi.json" with { 
 import { toCallId } from "../../shared/calls/ids.ts";
 import { callbackAddress } from "../../shared/settings/callback-url.ts";
 import { createTestApi } from "../support/api.ts";
+import { putHeartbeats } from "../support/heartbeats.ts";
 import { axeFindings } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
@@ -63,6 +64,7 @@ describe("the page for readers", () => {
     const requestId = aRequestId(Date.now());
     const call = { ...aCall({ requestId, acceptedAt: Date.now() }), id: toCallId(requestId, 0) };
     await writeRows([rowIn("WAITING", call)], api.ledger, api.documents);
+    await putHeartbeats(api.documents, Date.now());
     const statuses: Record<string, string> = {};
     for (const [id, TOKEN] of [
       ["createCall", tokens.crm],
@@ -70,9 +72,11 @@ describe("the page for readers", () => {
       ["showRequest", tokens.crmDesk],
       ["cancelRequest", tokens.crmDesk],
       ["showHealth", ""],
+      ["showReadiness", ""],
     ] as const) {
       const command = await page.locator(`#operation-${id} pre`).innerText();
-      expect(command).toContain(`${server.url}${base}/${id === "showHealth" ? "healthz" : "v1/"}`);
+      const probes: Record<string, string> = { showHealth: "healthz", showReadiness: "readyz" };
+      expect(command).toContain(`${server.url}${base}/${probes[id] ?? "v1/"}`);
       const env = { ...process.env, TOKEN, REQUEST_ID: requestId };
       const { stdout } = await promisify(execFile)("sh", ["-c", command], { env });
       statuses[id] = stdout.split(" ")[1] ?? "";
@@ -97,6 +101,7 @@ describe("the page for readers", () => {
       cancelRequest: "200",
       tellResult: "204",
       showHealth: "200",
+      showReadiness: "200",
     });
     expect(api.queue.take()).toHaveLength(2);
     const { rows } = await api.ledger.read([call.id]);

@@ -25,6 +25,7 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
       expect(answered).toMatch(/^HTTP\/1.1 201 Created/);
       await until(() => service.output().includes("simulator: would dial +•••••••••23"), 10_000);
       expect(await (await fetch(`${service.root}/healthz`)).text()).toBe("ok\n");
+      await until(async () => (await fetch(`${service.root}/readyz`)).ok, 30_000, 500);
       // The token of this run appears in the ready block, and in no event.
       const [made = ""] = /oc_\w+/.exec(service.output()) ?? [];
       expect(service.output().split(made)).toHaveLength(3);

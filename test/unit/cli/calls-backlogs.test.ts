@@ -1,26 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { run } from "../../../infra/cli/calls.ts";
-import { tokens } from "../../support/environment.ts";
 import { createOperatorBench, isoOf, minuteMs, now } from "../../support/operator-bench.ts";
-
-const url = "https://calls.example.com";
+import { runCalls } from "../../support/run-calls.ts";
 
 /** Creates the command with a service in memory. */
 function createBench() {
   const bench = createOperatorBench();
   async function calls(words: string) {
-    const out: string[] = [];
-    const code = await run(words.split(" "), {
-      environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
-      fetch: async (address, init) => bench.app.request(address.replace(url, ""), init),
-      print: (line) => out.push(line),
-      complain: (line) => out.push(line),
-      isInteractive: false,
-      sleep: async () => undefined,
-    });
-    expect(code).toBe(0);
-    expect(out.join()).not.toMatch(/2025550123|Zoë/);
-    return out.join("\n");
+    const { code, out, err } = await runCalls(words.split(" "), bench);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).not.toMatch(/2025550123|Zoë/);
+    return out;
   }
   return { ...bench, calls };
 }

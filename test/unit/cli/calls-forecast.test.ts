@@ -2,11 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { run } from "../../../infra/cli/calls.ts";
 import { callsOf, createForecastBench } from "../../support/forecast-bench.ts";
-import { tokens } from "../../support/environment.ts";
+import { runCalls } from "../../support/run-calls.ts";
 
-const url = "https://calls.example.com";
 let directory: string;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "forecast-"));
@@ -18,19 +16,8 @@ const paced = { providers: { webhook: { callsPerSecond: 0.1 } } };
 /** Creates the command with a service in memory. Time passes in the dialer while the command sleeps. */
 function createBench(plan: object = paced) {
   const bench = createForecastBench(plan);
-  const calls = async (...words: string[]) => {
-    const out: string[] = [];
-    const err: string[] = [];
-    const code = await run(words, {
-      environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
-      fetch: async (address, init) => bench.app.request(address.replace(url, ""), init),
-      print: (line) => out.push(line),
-      complain: (line) => err.push(line),
-      isInteractive: false,
-      sleep: (ms) => bench.dialer.simulate(ms / 1000),
-    });
-    return { code, out: out.join("\n"), err: err.join("\n") };
-  };
+  const calls = (...words: string[]) =>
+    runCalls(words, { app: bench.app, sleep: (ms) => bench.dialer.simulate(ms / 1000) });
   const forecast = async (posted: unknown, ...words: string[]) => {
     const file = join(directory, "leads.json");
     await writeFile(file, JSON.stringify(posted));

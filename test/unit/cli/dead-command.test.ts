@@ -1,12 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { run } from "../../../infra/cli/calls.ts";
 import { toJson } from "../../../shared/ports/call-messages.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { message } from "../../support/dialer-calls.ts";
-import { tokens } from "../../support/environment.ts";
-
-const url = "https://calls.example.com";
+import { runCalls } from "../../support/run-calls.ts";
 
 /** Creates the command with a service in memory, and dead letters of these calls. */
 function createBench(count: number) {
@@ -16,19 +13,7 @@ function createBench(count: number) {
   for (const [n, call] of calls.entries()) {
     letters.set(`calls-${String(n).padStart(3, "0")}`, toJson(message(call)));
   }
-  async function command(words: string) {
-    const out: string[] = [];
-    const err: string[] = [];
-    const code = await run(words.split(" "), {
-      environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
-      fetch: async (address, init) => api.app.request(address.replace(url, ""), init),
-      print: (line) => out.push(line),
-      complain: (line) => err.push(line),
-      isInteractive: false,
-      sleep: async () => undefined,
-    });
-    return { code, out: out.join("\n"), err: err.join("\n") };
-  }
+  const command = (words: string) => runCalls(words.split(" "), api);
   return { ...api, letters, calls, command };
 }
 

@@ -1,0 +1,23 @@
+import { run } from "../../infra/cli/calls.ts";
+import type { createApp } from "../../functions/api/app.ts";
+import { tokens } from "./environment.ts";
+
+const url = "https://calls.example.com";
+
+/** Runs `npm run calls` with an operator's token against an API in memory. */
+export async function runCalls(
+  words: string[],
+  { app, sleep }: { app: ReturnType<typeof createApp>; sleep?: (ms: number) => Promise<void> },
+): Promise<{ code: number; out: string; err: string }> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await run(words, {
+    environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
+    fetch: async (address, init) => app.request(address.replace(url, ""), init),
+    print: (line) => out.push(line),
+    complain: (line) => err.push(line),
+    isInteractive: false,
+    sleep: sleep ?? (async () => undefined),
+  });
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
