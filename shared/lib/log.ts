@@ -20,6 +20,12 @@ export interface LogFields {
   ms?: number;
   count?: number;
   status?: number;
+  /** Figures of a sweep: calls that need review, calls that are due, and how long the oldest has been due. */
+  needs_review?: number;
+  due_calls?: number;
+  oldest_due_seconds?: number;
+  /** Circuit breakers that are open or half-open. */
+  open_breakers?: number;
   /** True for a repeated request under an Idempotency-Key. */
   replayed?: boolean;
   /** Due time of a row, ISO 8601. */

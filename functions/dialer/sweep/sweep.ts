@@ -7,6 +7,7 @@ import { trackRequests } from "../events/track-requests.ts";
 import { warnOrphaned } from "../events/warn-orphaned.ts";
 import { dispatchUnknown } from "./dispatch-unknown.ts";
 import { expireClaims } from "./expire-claims.ts";
+import { logGauges } from "./log-gauges.ts";
 import { recover } from "./recover-restore.ts";
 import { releaseLease, type SweepDocument, takeLease } from "./sweep-lease.ts";
 import { planSweep } from "./sweep-time.ts";
@@ -74,6 +75,7 @@ async function runPhases(
 
   // Waiting rows are the dispatcher's. A sweep checks that one runs, and ends expired calls.
   await run(() => watchDispatcher(deps), undefined);
+  await run(() => logGauges(deps), undefined);
   const visited = await run(() => visitBacklogs(last, time.calls, deps), {});
 
   await run(() => sweepLiveCalls(deps), undefined);

@@ -1,0 +1,53 @@
+import type { DialerDeps } from "../runtime/context.ts";
+
+/** Backlogs of one page, pages that are read, and due calls of a backlog that are counted. */
+const pageBacklogs = 100;
+const pagesMax = 5;
+const dueMax = 100;
+/** Calls that need review, and circuit breakers, that are counted. */
+const reviewMax = 100;
+const breakersMax = 500;
+
+/**
+ * Logs what an operator asks first, once a sweep: how many calls need review, how many are due and since when, and how
+ * many circuit breakers are open. Alarms compare these figures with thresholds, so that they last as long as their cause.
+ * Every figure is bounded: beyond its bound it stands still.
+ *
+ * @throws if the ledger or the documents cannot be read
+ */
+export async function logGauges(deps: DialerDeps): Promise<void> {
+  const { ledger, documents, log } = deps;
+  const [review, breakers, due] = await Promise.all([
+    ledger.list({ state: "NEEDS_REVIEW", limit: reviewMax }),
+    documents.list("breaker", { limit: breakersMax }),
+    measureDue(deps),
+  ]);
+  log("info", "sweep.measured", {
+    needs_review: review.rows.length + review.unreadable,
+    open_breakers: breakers.filter(({ value }) => value.state !== "closed").length,
+    ...due,
+  });
+}
+
+/** Counts the due calls, and the seconds for which the oldest has been due; paused ones count too, as they expire. */
+async function measureDue({
+  ledger,
+  documents,
+  clock,
+}: DialerDeps): Promise<{ due_calls: number; oldest_due_seconds: number }> {
+  const until = clock.now();
+  let count = 0;
+  let oldest = until;
+  let after: string | undefined;
+  for (let page = 0; page < pagesMax; page++) {
+    const listed = await documents.list("backlog", { after, limit: pageBacklogs });
+    const backlogs = listed.map(({ key }) => ({ key }));
+    for (const rows of await ledger.due({ backlogs, until, each: dueMax })) {
+      count += rows.length;
+      oldest = Math.min(oldest, rows[0]?.dueAt ?? until);
+    }
+    if (listed.length < pageBacklogs) break;
+    after = listed.at(-1)?.key;
+  }
+  return { due_calls: count, oldest_due_seconds: Math.floor((until - oldest) / 1000) };
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  boom,
+  pause,
+  putDocument,
+  putIn,
+  putWaiting,
+} from "../../support/dialer-calls.ts";
+
+const startAt = "2026-06-01T10:00Z";
+const minute = 60_000;
+const breaker = {
+  cause: "unreachable",
+  code: "time_out",
+  openedAt: 0,
+  probeAt: 0,
+  intervalMs: minute,
+  room: 1,
+  blamed: [],
+} as const;
+
+describe("the figures that a sweep logs", () => {
+  it("are zero in an idle service, once a sweep", async () => {
+    const bench = createDialerBench({ startAt });
+    await bench.sweep();
+    bench.advance(minute);
+    await bench.sweep();
+    const idle = {
+      level: "info",
+      event: "sweep.measured",
+      needs_review: 0,
+      due_calls: 0,
+      oldest_due_seconds: 0,
+      open_breakers: 0,
+    };
+    expect(bench.eventsOf("sweep.measured")).toEqual([idle, idle]);
+  });
+
+  it("say how many calls need review and are due, since when, and how many breakers are open", async () => {
+    const bench = createDialerBench({ startAt });
+    await pause(bench, { agent: "agent_sales" });
+    for (let n = 0; n < 2; n++) await putIn(bench, "NEEDS_REVIEW", aCallNow(bench));
+    await putWaiting(bench, 3, 0);
+    await putWaiting(bench, 1, 60 * minute);
+    await putWaiting(bench, 1, minute, { client: "other" });
+    for (const [key, state] of [
+      ["account:a", "open"],
+      ["account:b", "half_open"],
+      ["account:c", "closed"],
+    ] as const) {
+      await putDocument(bench, { kind: "breaker", key }, { ...breaker, state });
+    }
+    bench.advance(2 * minute);
+    await bench.sweep();
+    expect(bench.eventsOf("sweep.measured")).toMatchObject([
+      { needs_review: 2, due_calls: 4, oldest_due_seconds: 120, open_breakers: 2 },
+    ]);
+  });
+
+  it("stand still at their bounds", async () => {
+    const bench = createDialerBench({ startAt });
+    for (let n = 0; n < 101; n++) await putIn(bench, "NEEDS_REVIEW", aCallNow(bench));
+    await putWaiting(bench, 101, 0);
+    bench.advance(minute);
+    await bench.sweep();
+    expect(bench.eventsOf("sweep.measured")).toMatchObject([
+      { needs_review: 100, due_calls: 100, oldest_due_seconds: 60 },
+    ]);
+  });
+
+  it("are left out where they cannot be read, while the sweep goes on", async () => {
+    const bench = createDialerBench({ startAt });
+    bench.breakLedger({ list: boom });
+    await bench.sweep();
+    expect(bench.eventsOf("sweep.measured")).toEqual([]);
+    expect(bench.eventsOf("sweep.failed")).toHaveLength(1);
+    expect(bench.eventsOf("sweep.completed")).toHaveLength(1);
+  });
+});
