@@ -2,142 +2,183 @@ import {
   type aws_apigatewayv2 as apigateway,
   aws_cloudwatch as cloudwatch,
   aws_cloudwatch_actions as actions,
-  aws_iam as iam,
-  aws_sns as sns,
-  aws_sns_subscriptions as subscriptions,
   Duration,
   type Stack,
 } from "aws-cdk-lib";
+import { hourMs } from "../../shared/lib/units.ts";
+import { createAlarmTopic } from "./alarm-topic.ts";
 import type { Functions } from "./functions.ts";
 import type { LogMetrics } from "./log-metrics.ts";
+import type { OutboundCallsProps } from "./props.ts";
+import { depthOf, isStuck, minute, throttlesOf } from "./resource-metrics.ts";
 import type { Storage } from "./storage.ts";
 
 type Queues = "queue" | "deadQueue" | "eventsQueue" | "deadEventsQueue";
+type AlarmProps = "alarmEmail" | "alarmTopicArn" | "plan";
 
 /** The resources and metrics that alarms and the dashboard show. */
-export interface Watched extends Pick<Storage, Queues | "table">, Functions {
-  alarmEmail?: string | undefined;
+export interface Watched
+  extends Pick<Storage, Queues | "table">, Functions, Pick<OutboundCallsProps, AlarmProps> {
   httpApi: apigateway.HttpApi;
   logged: LogMetrics;
 }
 
+/** A condition that lasts as long as its cause. */
 interface Condition {
   metric: cloudwatch.IMetric;
-  /** The alarm is raised above this value. */
+  /** The alarm is raised above this value, 0 by default. */
   above?: number;
   /** Minutes in a row above it, 1 by default. */
   minutes?: number;
+  /** Minutes of which one above it is enough: the alarm of an event lasts so long after the last one. */
+  within?: number;
+  /** What a minute without data means; "quiet" by default. "unknown" leaves the alarm as it is. */
+  missing?: "quiet" | "unknown" | "alarm";
   description: string;
 }
 
-const minute = { period: Duration.minutes(1) };
+const treatments = {
+  quiet: cloudwatch.TreatMissingData.NOT_BREACHING,
+  unknown: cloudwatch.TreatMissingData.IGNORE,
+  alarm: cloudwatch.TreatMissingData.BREACHING,
+};
+/** Where the stack knows no dial plan, the schema's default. */
+const expireAfterHoursDefault = 168;
 
-/** Creates alarms for conditions that a person must act on. */
-export function createAlarms(stack: Stack, watched: Watched): void {
-  const action = new actions.SnsAction(createTopic(stack, watched.alarmEmail));
-  const conditions = { ...callConditions(watched), ...resourceConditions(watched) };
-  for (const [name, condition] of Object.entries(conditions)) {
-    const { metric, above = 0, minutes = 1, description } = condition;
-    new cloudwatch.Alarm(stack, name, {
+/** Creates alarms for conditions that a person must act on. No event is counted by two of them. */
+export function createAlarms(stack: Stack, watched: Watched): cloudwatch.Alarm[] {
+  const action = new actions.SnsAction(createAlarmTopic(stack, watched));
+  const conditions = {
+    ...gaugeConditions(watched),
+    ...queueConditions(watched),
+    ...resourceConditions(watched),
+  };
+  const alarms = Object.entries(conditions).map(([name, condition]) => {
+    const { metric, above = 0, minutes = 1, within, missing = "quiet", description } = condition;
+    return new cloudwatch.Alarm(stack, name, {
       metric,
       threshold: above,
-      evaluationPeriods: minutes,
+      evaluationPeriods: within ?? minutes,
+      datapointsToAlarm: within === undefined ? minutes : 1,
       comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-      treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
+      treatMissingData: treatments[missing],
       alarmDescription: description,
-    }).addAlarmAction(action);
-  }
-  new cloudwatch.Alarm(stack, "SweepLate", {
-    metric: watched.logged.fullSweeps.with({ period: Duration.minutes(5) }),
-    threshold: 1,
-    evaluationPeriods: 1,
-    comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
-    treatMissingData: cloudwatch.TreatMissingData.BREACHING,
-    alarmDescription: "no sweep has looked through everything for five minutes",
-  }).addAlarmAction(action);
-}
-
-function createTopic(stack: Stack, alarmEmail: string | undefined): sns.Topic {
-  const topic = new sns.Topic(stack, "Alarms", { enforceSSL: true });
-  // `enforceSSL` replaces the topic's default policy, which allowed CloudWatch to publish.
-  topic.grantPublish(
-    new iam.ServicePrincipal("cloudwatch.amazonaws.com", {
-      conditions: { StringEquals: { "aws:SourceAccount": stack.account } },
+    });
+  });
+  alarms.push(
+    new cloudwatch.Alarm(stack, "SweepLate", {
+      metric: watched.logged.fullSweeps.with({ period: Duration.minutes(5) }),
+      threshold: 1,
+      evaluationPeriods: 1,
+      comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+      treatMissingData: treatments.alarm,
+      alarmDescription: "no sweep has looked through everything for five minutes",
     }),
   );
-  if (alarmEmail !== undefined)
-    topic.addSubscription(new subscriptions.EmailSubscription(alarmEmail));
-  return topic;
+  for (const alarm of alarms) {
+    alarm.addAlarmAction(action);
+    alarm.addOkAction(action);
+  }
+  return alarms;
 }
 
-/** Conditions of the messages and the calls. */
-function callConditions(watched: Watched): Record<string, Condition> {
-  const { queue, deadQueue, eventsQueue, deadEventsQueue, logged } = watched;
+/** Conditions of the figures that each sweep logs. Without a sweep they are unknown, and `SweepLate` is raised. */
+function gaugeConditions({ logged, plan }: Watched): Record<string, Condition> {
+  const lifeSeconds = ((plan?.expireAfterHours ?? expireAfterHoursDefault) * hourMs) / 1000;
   return {
-    DeadLetters: {
-      metric: deadQueue.metricApproximateNumberOfMessagesVisible(minute),
-      description: "messages failed a hundred times",
+    CallsNeedReview: {
+      metric: logged.needsReview,
+      missing: "unknown",
+      description: "calls wait for a person's decision",
+    },
+    OldestDueCall: {
+      metric: logged.oldestDue,
+      above: lifeSeconds / 2,
+      missing: "unknown",
+      description:
+        "a call has been due for half of the plan's expireAfterHours: it may expire undialed",
+    },
+    BreakersOpen: {
+      metric: logged.openBreakers,
+      missing: "unknown",
+      description:
+        "an account, the calls of a client and an agent, or a receiver of events is in trouble",
+    },
+    DispatcherSilent: {
+      metric: logged.dispatcherSilent,
+      description: "calls are due, and no dispatcher has looked at them for three minutes",
+    },
+    DialerAlarms: {
+      metric: logged.dialerAlarms,
+      within: 60,
+      description:
+        "within the last hour the dialer's log or the dispatcher's had another event of level alarm",
+    },
+    ApiAlarms: {
+      metric: logged.apiAlarms,
+      within: 60,
+      description: "within the last hour the API's log had an event of level alarm",
+    },
+  };
+}
+
+/** Conditions of the queues. A queue that nobody used for hours has no data: it is empty. */
+function queueConditions(watched: Watched): Record<string, Condition> {
+  const { queue, deadQueue, eventsQueue, deadEventsQueue } = watched;
+  return {
+    CallsStuck: {
+      metric: isStuck({ name: "calls", queue }),
+      minutes: 15,
+      description: "messages of calls are on the queue, and none was finished for 15 minutes",
     },
     OldestMessage: {
       metric: queue.metricApproximateAgeOfOldestMessage(minute),
       above: 900,
-      description: "the dialer does not keep up, or cannot dial",
+      description: "the dialer does not keep up with the messages of calls",
     },
-    EventDeadLetters: {
-      metric: deadEventsQueue.metricApproximateNumberOfMessagesVisible(minute),
+    EventsStuck: {
+      metric: isStuck({ name: "events", queue: eventsQueue }),
+      minutes: 30,
       description:
-        "callbacks or questions about placed calls failed each time that they were handled",
+        "messages about results and events are on the queue, and none was finished for 30 minutes",
     },
     OldestEvent: {
       metric: eventsQueue.metricApproximateAgeOfOldestMessage(minute),
       above: 3600,
       description: "what became of placed calls is learnt an hour late",
     },
-    BreakerOpened: {
-      metric: logged.breakersOpened,
+    DeadLetters: {
+      metric: depthOf({ name: "deadCalls", queue: deadQueue }),
+      minutes: 5,
+      description: "messages that failed a hundred times have not been written down for 5 minutes",
+    },
+    EventDeadLetters: {
+      metric: depthOf({ name: "deadEvents", queue: deadEventsQueue }),
+      minutes: 5,
       description:
-        "an account, the calls of a client and an agent, or a receiver of events is in trouble",
-    },
-    CallsNeedReview: {
-      metric: logged.review,
-      description: "calls wait for a person's decision",
-    },
-    DialerAlarms: {
-      metric: logged.dialerAlarms,
-      description: "the dialer's log or the dispatcher's has an event of level alarm",
-    },
-    ApiAlarms: {
-      metric: logged.apiAlarms,
-      description: "the API's log has an event of level alarm",
+        "callbacks or questions about placed calls failed each time that they were handled",
     },
   };
 }
 
-/** Conditions of the functions, the table and the HTTP API. */
+/** Conditions of the functions, the table and the HTTP API. Without data nothing has failed. */
 function resourceConditions(watched: Watched): Record<string, Condition> {
-  const { table, api, dialer, dispatcher, httpApi, logged } = watched;
+  const { table, dialer, dispatcher, httpApi } = watched;
   return {
     DialerErrors: {
       metric: dialer.made.metricErrors(minute),
+      within: 15,
       description: "the dialer's function fails",
     },
     DispatcherErrors: {
       metric: dispatcher.made.metricErrors(minute),
+      within: 15,
       description: "the dispatcher's function fails: waiting calls may not get their turns",
     },
-    DispatcherSilent: {
-      metric: logged.dispatcherSilent,
-      description: "calls are due, and no dispatcher has looked at them for three minutes",
-    },
-    ApiErrors: { metric: api.made.metricErrors(minute), description: "the API's function fails" },
     DialerThrottles: {
       metric: dialer.made.metricThrottles(minute),
       minutes: 5,
       description: "Lambda throttles the dialer: no invocation is free in its concurrency",
-    },
-    ApiThrottles: {
-      metric: api.made.metricThrottles(minute),
-      description: "Lambda throttles the API: requests are not let in",
     },
     LedgerThrottles: {
       metric: throttlesOf(table),
@@ -146,37 +187,9 @@ function resourceConditions(watched: Watched): Record<string, Condition> {
     },
     ServerErrors: {
       metric: httpApi.metricServerError(minute),
-      description: "requests are answered 5XX",
+      within: 15,
+      description:
+        "requests are answered 5XX: the API's function fails, is throttled, or reaches no queue",
     },
   };
-}
-
-/**
- * Counts throttled reads and writes of the table. A write that an index throttles counts only among the
- * requests of its operation.
- */
-function throttlesOf(table: Storage["table"]): cloudwatch.IMetric {
-  const count = (metricName: string, Operation?: string) =>
-    table.metric(metricName, {
-      ...minute,
-      statistic: "Sum",
-      ...(Operation === undefined
-        ? {}
-        : { dimensionsMap: { TableName: table.tableName, Operation } }),
-    });
-  const usingMetrics = {
-    reads: count("ReadThrottleEvents"),
-    writes: count("WriteThrottleEvents"),
-    puts: count("ThrottledRequests", "PutItem"),
-    updates: count("ThrottledRequests", "UpdateItem"),
-    deletes: count("ThrottledRequests", "DeleteItem"),
-    queries: count("ThrottledRequests", "Query"),
-  };
-  const terms = Object.keys(usingMetrics).map((name) => `FILL(${name}, 0)`);
-  return new cloudwatch.MathExpression({
-    expression: terms.join(" + "),
-    usingMetrics,
-    label: "throttled",
-    ...minute,
-  });
 }

@@ -29,6 +29,14 @@ const deploymentSchema = z.strictObject({
   xray: z._default(z.boolean(), false),
   /** E-mail address that receives alarms. */
   alarmEmail: z.optional(z.email()),
+  /** ARN of an SNS topic that receives alarms instead of the stack's own. */
+  alarmTopicArn: z.optional(
+    z
+      .string()
+      .check(
+        z.regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]{1,256}$/, "must be the ARN of an SNS topic"),
+      ),
+  ),
   /**
    * Name of the table that is used instead of the stack's own: one that was restored from a point in time, as DynamoDB
    * restores into a new table.

@@ -18,8 +18,7 @@ export class OutboundCallsStack extends Stack {
     const httpApi = createHttpApi(this, props, functions);
     const logged = countLoggedEvents(this, functions);
     const watched = { ...storage, ...functions, ...props, httpApi, logged };
-    createAlarms(this, watched);
-    createDashboard(this, watched);
+    createDashboard(this, watched, createAlarms(this, watched));
     acknowledgeRules(this, storage.bucket, props.xray === true);
     const { settings, providerSecrets, table } = storage;
     new CfnOutput(this, "SettingsSecret", { value: settings.secretArn });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App } from "aws-cdk-lib";
@@ -6,7 +6,10 @@ import { Template } from "aws-cdk-lib/assertions";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { functionNames } from "../../infra/aws/bundle.ts";
 import { OutboundCallsStack } from "../../infra/aws/stack.ts";
+import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { lambdaLog } from "../../shared/aws/log.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { createDialerBench } from "../support/dialer.ts";
 
 const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));
 for (const name of functionNames) {
@@ -37,13 +40,16 @@ const filters = Object.values(template.findResources("AWS::Logs::MetricFilter"))
   },
 );
 
-/** Evaluates `{ $.a.b = "text" }`, the one form of CloudWatch's filter patterns that the stack uses. */
+/** Evaluates `$.a.b = "text"` and its like joined by `&&`, the forms of CloudWatch's filter patterns that the stack uses. */
 function matches(pattern: string, line: string): boolean {
-  const [, path, text] = /^\{ \$\.([\w.]+) = "([^"*]+)" \}$/.exec(pattern) ?? [];
-  if (path === undefined) throw new Error(`a pattern that this test cannot evaluate: ${pattern}`);
-  let value: unknown = JSON.parse(line);
-  for (const name of path.split(".")) value = Object(value)[name];
-  return value === text;
+  const terms = pattern.replace(/^\{ (.*) \}$/, "$1").split(" && ");
+  return terms.every((term) => {
+    const [, path, comparison, text] = /^\(?\$\.([\w.]+) (!?=) "([^"*]+)"\)?$/.exec(term) ?? [];
+    if (path === undefined) throw new Error(`a pattern that this test cannot evaluate: ${pattern}`);
+    let value: unknown = JSON.parse(line);
+    for (const name of path.split(".")) value = Object(value)[name];
+    return (value === text) === (comparison === "=");
+  });
 }
 
 /**
@@ -76,12 +82,16 @@ describe("the metric filters of the AWS stack", () => {
   it("count events through the real log of the functions, each of them in its own metric", () => {
     const counted = (...[level, event]: Parameters<typeof lambdaLog>) =>
       metricsOf(linesOf(() => lambdaLog(level, event, {})));
-    expect(counted("alarm", "breaker.opened", {})).toEqual([
-      "api.alarm",
-      "breaker.opened",
-      "dialer.alarm",
+    // The API's log has none of these, whose alarms follow from what a sweep measures or does.
+    for (const event of ["breaker.opened", "call.needs_review", "sweep.late"])
+      expect(counted("alarm", event, {})).toEqual(["api.alarm"]);
+    expect(counted("alarm", "dispatcher.silent", {})).toEqual(["api.alarm", "dispatcher.silent"]);
+    expect(counted("info", "sweep.measured", {})).toEqual([
+      "due_calls",
+      "needs_review",
+      "oldest_due_seconds",
+      "open_breakers",
     ]);
-    expect(counted("alarm", "call.needs_review", {})).toContain("call.needs_review");
     for (const event of ["call.placed", "call.rejected", "request.accepted", "sweep.completed"])
       expect(counted("info", event, {})).toEqual([event]);
     for (const event of ["events.exhausted", "events.late", "events.orphaned"]) {
@@ -112,6 +122,17 @@ describe("the metric filters of the AWS stack", () => {
     });
     expect(lines).toHaveLength(4 * names.length);
     expect(metricsOf(lines)).toEqual(["call.placed"]);
+  });
+
+  it("take the figures of a sweep from the fields that it logs, in the real log", async () => {
+    const bench = createDialerBench();
+    await bench.sweep();
+    const [measured = {}] = bench.eventsOf("sweep.measured");
+    for (const { pattern, metric, value } of filters) {
+      if (!pattern.includes("sweep.measured")) continue;
+      expect(value).toBe(`$.message.${metric}`);
+      expect(Object(measured)[metric]).toBe(0);
+    }
   });
 
   it("count accepted calls, not requests, and the reasons why calls wait", () => {
@@ -152,41 +173,165 @@ describe("the metric filters of the AWS stack", () => {
   });
 });
 
+interface Alarm {
+  MetricName?: string;
+  Namespace?: string;
+  Metrics?: { Expression?: string; MetricStat?: { Metric: { MetricName: string } } }[];
+  Threshold: number;
+  EvaluationPeriods: number;
+  DatapointsToAlarm?: number;
+  TreatMissingData: string;
+  AlarmActions: unknown[];
+  OKActions: unknown[];
+}
+const alarmsOf = (one: Template) =>
+  Object.fromEntries(
+    Object.entries(one.findResources("AWS::CloudWatch::Alarm")).map(([id, { Properties }]) => [
+      id.replace(/[0-9A-F]{8}$/, ""),
+      Properties as Alarm,
+    ]),
+  );
+const alarms = alarmsOf(template);
+
 describe("the alarms of the AWS stack", () => {
   it("tell of throttles by Lambda and by DynamoDB", () => {
-    const alarms = Object.values(template.findResources("AWS::CloudWatch::Alarm")).map(
-      ({ Properties }): { MetricName?: string; Metrics?: unknown } => Object(Properties),
-    );
-    expect(alarms.filter(({ MetricName }) => MetricName === "Throttles")).toHaveLength(2);
-    const ledger = alarms.find(({ Metrics }) => Metrics !== undefined);
-    const text = JSON.stringify(ledger);
+    expect(alarms["DialerThrottles"]?.MetricName).toBe("Throttles");
+    const text = JSON.stringify(alarms["LedgerThrottles"]);
     for (const name of ["ReadThrottleEvents", "WriteThrottleEvents", "ThrottledRequests"])
       expect(text).toContain(name);
   });
 
   it("read no metric that nothing counts", () => {
     const counted = filters.map(({ metric }) => metric);
-    for (const { Properties } of Object.values(template.findResources("AWS::CloudWatch::Alarm"))) {
-      const { Namespace, MetricName } = Object(Properties);
+    for (const { Namespace, MetricName } of Object.values(alarms)) {
       if (String(Namespace).startsWith("OutboundCalls")) expect(counted).toContain(MetricName);
     }
+  });
+
+  it("tell somebody of their end too, all by one topic, whose ARN is an output", () => {
+    const [topic] = Object.keys(template.findResources("AWS::SNS::Topic"));
+    for (const { AlarmActions, OKActions } of Object.values(alarms)) {
+      expect([AlarmActions, OKActions]).toEqual([[{ Ref: topic }], [{ Ref: topic }]]);
+    }
+    template.hasOutput("AlarmTopic", { Value: { Ref: topic } });
+  });
+
+  it("go to a topic that is there already, and to a person", () => {
+    const alarmTopicArn = "arn:aws:sns:us-east-1:111122223333:pager";
+    const alarmEmail = "ada@example.com";
+    const given = Template.fromStack(
+      new OutboundCallsStack(new App(), "Given", { bundles, alarmTopicArn, alarmEmail }),
+    );
+    given.resourceCountIs("AWS::SNS::Topic", 0);
+    for (const { AlarmActions } of Object.values(alarmsOf(given)))
+      expect(AlarmActions).toEqual([alarmTopicArn]);
+    given.hasOutput("AlarmTopic", { Value: alarmTopicArn });
+    given.hasResourceProperties("AWS::SNS::Subscription", {
+      Protocol: "email",
+      Endpoint: alarmEmail,
+      TopicArn: alarmTopicArn,
+    });
+  });
+
+  it("last as long as their cause: by a figure, by messages that stand, or for minutes after an event", () => {
+    const kinds = Object.entries(alarms).map(([name, { EvaluationPeriods, ...alarm }]) => {
+      const isHeld = EvaluationPeriods > (alarm.DatapointsToAlarm ?? EvaluationPeriods);
+      return [name, isHeld ? `${EvaluationPeriods} min after` : alarm.TreatMissingData];
+    });
+    expect(Object.fromEntries(kinds)).toEqual({
+      // Without a sweep its figures are unknown, and their alarms stay as they are.
+      CallsNeedReview: "ignore",
+      OldestDueCall: "ignore",
+      BreakersOpen: "ignore",
+      SweepLate: "breaching",
+      // Raised anew each minute by the sweep.
+      DispatcherSilent: "notBreaching",
+      DialerAlarms: "60 min after",
+      ApiAlarms: "60 min after",
+      DialerErrors: "15 min after",
+      DispatcherErrors: "15 min after",
+      ServerErrors: "15 min after",
+      // Their metrics go on each minute while the condition does. An unused queue has none: it is empty.
+      CallsStuck: "notBreaching",
+      EventsStuck: "notBreaching",
+      OldestMessage: "notBreaching",
+      OldestEvent: "notBreaching",
+      DeadLetters: "notBreaching",
+      EventDeadLetters: "notBreaching",
+      DialerThrottles: "notBreaching",
+      LedgerThrottles: "notBreaching",
+    });
+  });
+
+  it("see messages of a consumer that fails, which are hidden, and that none is finished", () => {
+    const metricsOfAlarm = (name: string) =>
+      alarms[name]?.Metrics?.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []);
+    const both = ["ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible"];
+    for (const name of ["DeadLetters", "EventDeadLetters"])
+      expect(metricsOfAlarm(name)).toEqual(both);
+    for (const [name, minutes, queue] of [
+      ["CallsStuck", 15, "calls"],
+      ["EventsStuck", 30, "events"],
+    ] as const) {
+      expect(metricsOfAlarm(name)).toEqual([...both, "NumberOfMessagesDeleted"]);
+      expect(alarms[name]?.EvaluationPeriods).toBe(minutes);
+      expect(alarms[name]?.Metrics?.[0]?.Expression).toBe(
+        `IF(FILL(${queue}Visible, 0) + FILL(${queue}Hidden, 0) > 0 AND FILL(finished, 0) == 0, 1, 0)`,
+      );
+    }
+  });
+
+  it("tell of a call that has been due for half of the time after which the plan ends it", () => {
+    expect(alarms["OldestDueCall"]?.Threshold).toBe((168 / 2) * 3600);
+    const plan = parseDialPlan({ ...dialPlan, expireAfterHours: 24 }, {});
+    const daily = new OutboundCallsStack(new App(), "Daily", { bundles, plan });
+    expect(alarmsOf(Template.fromStack(daily))["OldestDueCall"]?.Threshold).toBe(12 * 3600);
+  });
+
+  it("are those of docs/deploy-aws.md, and cost what it says", () => {
+    const page = readFileSync("docs/deploy-aws.md", "utf8");
+    const [, table = ""] = /^\| Alarm .*?\n\|[- |]+\n(.*?)\n\n/ms.exec(page) ?? [];
+    const names = table.split("\n").flatMap((row) => {
+      const [, cell = ""] = row.split("|");
+      return [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
+    });
+    expect(names.toSorted()).toEqual(Object.keys(alarms).toSorted());
+    const metrics = Object.values(alarms).flatMap(
+      ({ Metrics }) => Metrics?.filter(({ MetricStat }) => MetricStat) ?? [0],
+    );
+    const dollars = (metrics.length / 10).toFixed(2);
+    expect(page).toContain(`alarms $${dollars} (${metrics.length} metrics)`);
   });
 });
 
 describe("the dashboard of the AWS stack", () => {
-  it("shows what is accepted, dialed, waits by reason, needs review, and the oldest message", () => {
+  it("shows first what an operator asks first, and then what a call meets on its way", () => {
     const [dashboard] = Object.values(template.findResources("AWS::CloudWatch::Dashboard"));
-    const text = JSON.stringify(dashboard?.["Properties"]);
-    for (const shown of [
+    const body = JSON.stringify(dashboard?.["Properties"]);
+    const positions = [
+      '\\"type\\":\\"alarm\\"',
+      "singleValue",
+      "needs_review",
+      "due_calls",
+      "oldest_due_seconds",
+      "open_breakers",
+      "dead letters of events",
       "request.accepted",
+    ].map((shown) => body.indexOf(shown));
+    expect(positions).not.toContain(-1);
+    expect(positions).toEqual(positions.toSorted((one, other) => one - other));
+    for (const shown of [
       "call.placed",
-      '{\\\\\\"OutboundCalls/OutboundCalls-staging\\\\\\",reason}',
-      "call.needs_review",
-      "breaker.opened",
+      "reason} MetricName=",
       "ApproximateAgeOfOldestMessage",
+      "eventsVisible",
       "sweep.completed",
+      "4xx",
+      "5xx",
+      "Duration",
+      "ConcurrentExecutions",
     ])
-      expect(text).toContain(shown);
+      expect(body).toContain(shown);
   });
 });
 

@@ -14,6 +14,7 @@ describe("the settings of a deployment on AWS", () => {
       clientRights: ["read"],
       xray: true,
       alarmEmail: "ada@example.com",
+      alarmTopicArn: "arn:aws:sns:us-east-1:111122223333:pager",
       ledgerTable: "restored-ledger",
       dialerConcurrency: 16,
     };
@@ -37,6 +38,7 @@ describe("the settings of a deployment on AWS", () => {
     [{ dialerConcurrency: 5 }, /dialerConcurrency/],
     [{ dialerConcurrency: "16" }, /must be a number/],
     [{ alarmEmail: "ada" }, /alarmEmail/],
+    [{ alarmTopicArn: "pager" }, /alarmTopicArn/],
     [{ basePath: "phone/" }, /basePath/],
     [{ stage: "$default" }, /letters, digits/],
   ])("refuse %j", (settings, message) => {

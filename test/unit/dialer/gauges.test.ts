@@ -12,14 +12,14 @@ import {
 const startAt = "2026-06-01T10:00Z";
 const minute = 60_000;
 const breaker = {
-  cause: "unreachable",
+  cause: "unreachable" as const,
   code: "time_out",
   openedAt: 0,
   probeAt: 0,
   intervalMs: minute,
   room: 1,
   blamed: [],
-} as const;
+};
 
 describe("the figures that a sweep logs", () => {
   it("are zero in an idle service, once a sweep", async () => {
