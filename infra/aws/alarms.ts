@@ -32,7 +32,7 @@ interface Condition {
   minutes?: number;
   /** Minutes of which one above it is enough: the alarm of an event lasts so long after the last one. */
   within?: number;
-  /** What a minute without data means; "quiet" by default. "unknown" leaves the alarm as it is. */
+  /** Meaning of a minute without data; "quiet" by default. "unknown" leaves the alarm as it is. */
   missing?: "quiet" | "unknown" | "alarm";
   description: string;
 }

@@ -35,7 +35,7 @@ const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> 
 export function allowApiLedger(
   role: iam.Role,
   table: Pick<dynamodb.ITableV2, "tableArn">,
-  { operator = false, clientRights = [] }: Pick<OutboundCallsProps, "operator" | "clientRights">,
+  { operator = true, clientRights = [] }: Pick<OutboundCallsProps, "operator" | "clientRights">,
 ): void {
   if (operator) {
     allowLedger(role, table);

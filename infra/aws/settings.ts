@@ -21,8 +21,8 @@ const deploymentSchema = z.strictObject({
   basePath: z.optional(
     z.string().check(z.regex(/^\/[\w.~-]+(?:\/[\w.~-]+)*$/, "must be a path such as /phone")),
   ),
-  /** True to enable the operator API, which lets the API's function read and write calls. */
-  operator: z._default(z.boolean(), false),
+  /** True if there is an operator API, for which the API's function reads and writes calls. */
+  operator: z._default(z.boolean(), true),
   /** Rights that clients' tokens may have beyond placing calls. Each lets the API's function do what it needs. */
   clientRights: z._default(z.array(z.enum(clientRights)), []),
   /** True to trace the functions' invocations with X-Ray. */
@@ -64,8 +64,10 @@ const settingsSchema = z.record(z.string(), deploymentSchema).check(
 /** Settings of one deployment. */
 export type DeploymentSettings = z.infer<typeof deploymentSchema>;
 
-const settingsFile = "infra/aws/settings.json";
-const firstName = "default";
+/** Path of the settings' file from the project's root. */
+export const settingsFile = "infra/aws/settings.json";
+/** Name in the settings' file of the deployment without a name. */
+export const firstName = "default";
 
 /** A deployment: its stack and its settings. */
 export interface Deployment {
@@ -77,13 +79,11 @@ export interface Deployment {
  * Returns a deployment with the settings that infra/aws/settings.json has for it; without any, the defaults.
  *
  * @param name the deployment beside the first, such as `staging`
+ * @param file path from the project's root, another one in tests
  * @throws an Error that names each wrong setting
  */
-export function readDeployment(name?: string): Deployment {
-  return deploymentOf(
-    name,
-    readFileSync(resolve(import.meta.dirname, "../..", settingsFile), "utf8"),
-  );
+export function readDeployment(name?: string, file = settingsFile): Deployment {
+  return deploymentOf(name, readFileSync(resolve(import.meta.dirname, "../..", file), "utf8"));
 }
 
 /** Returns the deployment of this name from the text of the settings' file. @throws an Error as `readDeployment` */

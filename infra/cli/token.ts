@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.ts";
+import { requireOperatorApi } from "./deploy/aws-deployment.ts";
 import { createEntry, installToken, revokeToken } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
 
@@ -40,6 +41,7 @@ async function run(): Promise<void> {
   );
   const show = () => console.log(`Token, shown only now: ${token}`);
   if (values.install === true) {
+    if (values.operator === true && values.platform === "aws") requireOperatorApi(values.name);
     await installToken(await openSecretStore(tools, values), variable, { entry, show });
     console.log(`${id} is let in.`);
     return;

@@ -4,7 +4,7 @@ import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";
 
 const { templateOf, expectNoObjection } = useStacks();
-const template = templateOf({ stage: "prod", basePath: "/phone" });
+const template = templateOf({ stage: "prod", basePath: "/phone", operator: false });
 const resources = (type: string) => propertiesOf(template, type);
 
 const statementsOf = (stack: Template, role: string): unknown[] =>
@@ -93,9 +93,9 @@ describe("the rights that the AWS stack gives", () => {
     });
   });
 
-  it("lets the API reach calls only where operators are to have it", () => {
-    const policies = propertiesOf(templateOf({ operator: true }), "AWS::IAM::Policy").map(
-      (policy) => JSON.stringify(policy),
+  it("lets the API reach calls for operators, unless the settings turn that off", () => {
+    const policies = propertiesOf(templateOf({}), "AWS::IAM::Policy").map((policy) =>
+      JSON.stringify(policy),
     );
     const api = policies.find((policy) => policy.includes('"Ref":"apirole'));
     expect(api).toMatch(/"dynamodb:UpdateItem".*"dynamodb:Query"/);
@@ -118,7 +118,7 @@ describe("the rights that the AWS stack gives", () => {
           .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement)
           .map((statement) => JSON.stringify(statement));
       const without = statementsOfApi(template);
-      const other = templateOf({ clientRights: [...clientRights] });
+      const other = templateOf({ clientRights: [...clientRights], operator: false });
       const added = statementsOfApi(other).filter((one) => !without.includes(one));
       expect(added).toHaveLength(2);
       for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
@@ -134,7 +134,7 @@ describe("the rights that the AWS stack gives", () => {
           ({ Properties }) => Object(Properties).Environment?.Variables?.CLIENT_RIGHTS ?? [],
         );
       expect([variablesOf(template), variablesOf(other)]).toEqual([[], [clientRights.join()]]);
-      expectNoObjection({ clientRights: [...clientRights] });
+      expectNoObjection({ clientRights: [...clientRights], operator: false });
     },
   );
 

@@ -95,6 +95,7 @@ export function createFakeTools(account: FakeAccount): FakeTools {
         }),
       ),
     print: (line) => void tools.printed.push(line),
+    ask: () => Promise.resolve(undefined),
     askSecret: () => Promise.resolve(undefined),
   };
   return tools;

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import * as z from "../../../shared/lib/zod.ts";
+import { type AlarmRecipient, chooseAlarmRecipient } from "./aws-alarms.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import type { AwsSecretStore } from "./aws-secrets.ts";
@@ -22,6 +23,10 @@ const root = resolve(import.meta.dirname, "../../..");
 export interface DeployOptions {
   /** Name of a deployment beside the first. */
   name?: string | undefined;
+  /** Recipients of alarms on the command line. */
+  alarms?: AlarmRecipient;
+  /** Replaces infra/aws/settings.json, in tests. */
+  settingsFile?: string;
   /** Replaces the pauses between looks at the deployed service, in tests. */
   looks?: Parameters<typeof checkService>[2];
 }
@@ -37,13 +42,14 @@ export interface DeployOptions {
 export async function deployToAws(
   { tools, store }: { tools: Tools; store: AwsSecretStore },
   bundledPlan: unknown,
-  { name, looks }: DeployOptions,
+  { name, alarms: given = {}, settingsFile: file, looks }: DeployOptions,
 ): Promise<void> {
-  const { stackName } = deploymentNamed(name);
+  const { stackName, settings } = deploymentNamed(name, file);
   const plan = planOf(bundledPlan);
   tools.print("Looking for credentials and secrets …");
   const current = (await store.exists()) ? await store.names() : [];
   const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", current });
+  const alarms = await chooseAlarmRecipient(tools, { name, given, current: settings, file });
 
   tools.print(
     `Deploying the stack ${stackName}: minutes the first time, seconds if nothing changed …`,
@@ -65,6 +71,7 @@ export async function deployToAws(
   if (Object.keys(absent).length > 0) await store.set(absent);
   else tools.print("The secrets are there.");
   await checkService(tools, url, looks);
+  tools.print(alarms);
   tools.print(farewell(url));
 }
 

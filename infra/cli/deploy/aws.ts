@@ -1,4 +1,7 @@
-/** `npm run deploy:aws -- [--name NAME] [--dry-run]` and `npm run destroy:aws -- [--name NAME] [--yes]`. */
+/**
+ * `npm run deploy:aws -- [--name NAME] [--alarm-email ADDRESS] [--alarm-topic ARN] [--dry-run]` and
+ * `npm run destroy:aws -- [--name NAME] [--yes]`.
+ */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -11,6 +14,8 @@ async function run(): Promise<void> {
   const { values } = parseArgs({
     options: {
       name: { type: "string" },
+      "alarm-email": { type: "string" },
+      "alarm-topic": { type: "string" },
       "dry-run": { type: "boolean" },
       destroy: { type: "boolean" },
       yes: { type: "boolean" },
@@ -25,7 +30,10 @@ async function run(): Promise<void> {
   return deployToAws(
     { tools: processTools, store: createAwsSecretStore(processTools, values.name) },
     plan,
-    values,
+    {
+      name: values.name,
+      alarms: { alarmEmail: values["alarm-email"], alarmTopicArn: values["alarm-topic"] },
+    },
   );
 }
 

@@ -21,6 +21,8 @@ export interface Tools {
   fetch: typeof fetch;
   /** Prints a line of progress to stdout. */
   print(line: string): void;
+  /** Asks a person for a line; undefined if nobody is there to answer. */
+  ask(question: string): Promise<string | undefined>;
   /** Asks a person for a line that is not shown; undefined if nobody is there to answer. */
   askSecret(question: string): Promise<string | undefined>;
 }
@@ -52,24 +54,37 @@ export const processTools: Tools = {
       });
       child.stdin.end(input ?? "");
     }),
-  async askSecret(question) {
-    if (!process.stdin.isTTY) return undefined;
-    const terminal = createInterface({
-      input: process.stdin,
-      output: process.stderr,
-      terminal: true,
-    });
-    // The answer is not echoed: readline writes what is typed through this method.
-    Reflect.set(terminal, "_writeToOutput", () => undefined);
-    process.stderr.write(`${question}: `);
+  ask: (question) => askAtTerminal(question, { isShown: true }),
+  askSecret: (question) => askAtTerminal(question, { isShown: false }),
+};
+
+async function askAtTerminal(
+  question: string,
+  { isShown }: { isShown: boolean },
+): Promise<string | undefined> {
+  if (!process.stdin.isTTY) return undefined;
+  const terminal = createInterface({
+    input: process.stdin,
+    output: process.stderr,
+    terminal: true,
+  });
+  if (isShown) {
     try {
-      return (await terminal.question("")).trim();
+      return (await terminal.question(`${question}: `)).trim();
     } finally {
       terminal.close();
-      process.stderr.write("\n");
     }
-  },
-};
+  }
+  // The answer is not echoed: readline writes what is typed through this method.
+  Reflect.set(terminal, "_writeToOutput", () => undefined);
+  process.stderr.write(`${question}: `);
+  try {
+    return (await terminal.question("")).trim();
+  } finally {
+    terminal.close();
+    process.stderr.write("\n");
+  }
+}
 
 /** Runs a command that must succeed. @throws DeployError with what the command said */
 export async function mustRun(

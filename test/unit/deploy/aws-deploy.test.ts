@@ -1,6 +1,10 @@
-import { readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AlarmRecipient } from "../../../infra/cli/deploy/aws-alarms.ts";
+import { requireOperatorApi } from "../../../infra/cli/deploy/aws-deployment.ts";
 import { deployToAws, describeDeployment } from "../../../infra/cli/deploy/aws-deploy.ts";
 import { destroyOnAws } from "../../../infra/cli/deploy/aws-destroy.ts";
 import { createAwsSecretStore } from "../../../infra/cli/deploy/aws-secrets.ts";
@@ -31,8 +35,17 @@ let printed: string[];
 let account: { hasCredentials: boolean; isBootstrapped: boolean; isFailing: boolean };
 let answers: { health: number; withoutToken: number };
 let environment: Record<string, string | undefined>;
+/** Answer of a person at the terminal; undefined: nobody is there. */
+let answered: string | undefined;
+let questions: string[];
+let settingsFile: string;
+const settingsIn = () => JSON.parse(readFileSync(settingsFile, "utf8"));
 
 beforeEach(async () => {
+  answered = undefined;
+  questions = [];
+  settingsFile = join(mkdtempSync(join(tmpdir(), "outbound-calls-")), "settings.json");
+  await writeFile(settingsFile, JSON.stringify({ default: { xray: true } }));
   aws = await startSecretsManager();
   ran = [];
   printed = [];
@@ -40,7 +53,10 @@ beforeEach(async () => {
   answers = { health: 200, withoutToken: 401 };
   environment = { WEBHOOK_SECRET: secret };
 });
-afterEach(() => aws.stop());
+afterEach(async () => {
+  aws.stop();
+  await rm(dirname(settingsFile), { recursive: true });
+});
 
 /** Creates what the stack consists of, as far as the command looks at it, unless it is there. */
 async function createStack(args: readonly string[]): Promise<void> {
@@ -87,14 +103,19 @@ function createTools(): Tools {
       return Promise.resolve(new Response(null, { status }));
     },
     print: (line) => void printed.push(line),
+    ask(question) {
+      questions.push(question);
+      return Promise.resolve(answered);
+    },
     askSecret: () => Promise.resolve(undefined),
   };
 }
 
-const deploy = async (name?: string) => {
+const deploy = async (name?: string, alarms: AlarmRecipient = {}) => {
   const tools = createTools();
   const store = createAwsSecretStore(tools, name, aws.client);
-  return deployToAws({ tools, store }, plan, { name, looks: { pauseMs: 1, looks: 2 } });
+  const looks = { pauseMs: 1, looks: 2 };
+  return deployToAws({ tools, store }, plan, { name, alarms, settingsFile, looks });
 };
 const commands = () => ran.map(([command]) => command);
 const tokenIn = (lines: string[]) => /oc_\w+/.exec(lines.join("\n"))?.[0] ?? "";
@@ -121,10 +142,10 @@ describe("npm run deploy:aws", () => {
     const tools = createTools();
     const store = createAwsSecretStore(tools, undefined, aws.client);
     const looks = { pauseMs: 1, looks: 2 };
-    await deployToAws({ tools, store }, { ...plan, results: {} }, { looks });
+    await deployToAws({ tools, store }, { ...plan, results: {} }, { settingsFile, looks });
     expect(publicUrl()).toBe(url);
     await store.set({ PUBLIC_URL: "https://calls.example" });
-    await deployToAws({ tools, store }, { ...plan, results: {} }, { looks });
+    await deployToAws({ tools, store }, { ...plan, results: {} }, { settingsFile, looks });
     expect(publicUrl()).toBe("https://calls.example");
   });
 
@@ -132,7 +153,8 @@ describe("npm run deploy:aws", () => {
     const told = { url: "https://example.com/events" };
     const telling = { ...plan, events: { "*": told, "crm-eu": told } };
     const store = createAwsSecretStore(createTools(), undefined, aws.client);
-    const deployTelling = () => deployToAws({ tools: createTools(), store }, telling, {});
+    const deployTelling = () =>
+      deployToAws({ tools: createTools(), store }, telling, { settingsFile });
     await expect(deployTelling()).rejects.toThrow(/needs EVENTS_SECRET, EVENTS_CRM_EU_SECRET/);
     environment = { ...environment, EVENTS_SECRET: secret, EVENTS_CRM_EU_SECRET: `${secret},x` };
     await expect(deployTelling()).rejects.toThrow(/EVENTS_CRM_EU_SECRET must be whsec_/);
@@ -170,7 +192,7 @@ describe("npm run deploy:aws", () => {
     environment = {};
     const tools = { ...createTools(), askSecret: () => Promise.resolve(typed) };
     const store = createAwsSecretStore(tools, undefined, aws.client);
-    await deployToAws({ tools, store }, plan, {});
+    await deployToAws({ tools, store }, plan, { settingsFile });
     expect(aws.current("arn:OutboundCalls:settings")["WEBHOOK_SECRET"]).toBe(typed);
   });
 
@@ -219,7 +241,9 @@ describe("npm run deploy:aws", () => {
         },
       };
       const store = createAwsSecretStore(killed, undefined, aws.client);
-      await expect(deployToAws({ tools: killed, store }, plan, {})).rejects.toThrow(/killed/);
+      await expect(deployToAws({ tools: killed, store }, plan, { settingsFile })).rejects.toThrow(
+        /killed/,
+      );
       await deploy();
       expect(parseTokens(tokensOf())).toHaveLength(1);
       // A token that is valid was always shown.
@@ -260,6 +284,70 @@ describe("npm run deploy:aws", () => {
     for (const hidden of [secret, hashKey]) expect(said).not.toContain(hidden);
     expect(said.split(token)).toHaveLength(2); // the one line that shows it
     expect(readFileSync("dist/deploy/OutboundCalls.json", "utf8")).not.toMatch(/oc_|whsec/);
+  });
+});
+
+describe("npm run deploy:aws and whom alarms tell", () => {
+  const ada = "ada@example.com";
+  const pager = "arn:aws:sns:us-east-1:111122223333:pager";
+
+  it("says that nobody will be told, last of all, where nobody is named or there to be asked", async () => {
+    await deploy();
+    expect(printed.at(-2)).toMatch(/^NOBODY WILL BE TOLD OF ALARMS.*--alarm-email ADDRESS/s);
+    expect(settingsIn()).toEqual({ default: { xray: true } });
+  });
+
+  it.each([
+    [{ alarmEmail: ada }, /ada@example.com.*link must be clicked/],
+    [{ alarmTopicArn: pager }, /pager, whose policy/],
+    [{ alarmEmail: ada, alarmTopicArn: pager }, /pager[^]*ada@/],
+  ])("keeps whom it was given in the settings: %j", async (given, said) => {
+    await deploy(undefined, given);
+    expect(settingsIn()).toEqual({ default: { xray: true, ...given } });
+    expect(printed.at(-2)).toMatch(said);
+    await deploy(); // a later deployment keeps it, and asks nobody
+    expect(settingsIn()).toEqual({ default: { xray: true, ...given } });
+    expect(printed.at(-2)).toMatch(said);
+    expect(questions).toEqual([]);
+  });
+
+  it.each([
+    [ada, { alarmEmail: ada }],
+    [pager, { alarmTopicArn: pager }],
+  ])("asks a person at a terminal, who answers %s", async (answer, kept) => {
+    answered = answer;
+    await deploy("staging");
+    expect(questions).toHaveLength(1);
+    expect(settingsIn()).toEqual({ default: { xray: true }, staging: kept });
+  });
+
+  it("says in plain words what it means that a person names nobody", async () => {
+    answered = "";
+    await deploy();
+    expect(questions).toHaveLength(1);
+    expect(printed.at(-2)).toMatch(/^NOBODY WILL BE TOLD/);
+  });
+
+  it.each([
+    ["ada", /neither an e-mail address nor the ARN/],
+    ["ada@", /alarmEmail/],
+    ["arn:aws:sqs:us-east-1:111122223333:queue", /alarmTopicArn/],
+  ])("refuses %s before anything is created", async (answer, message) => {
+    answered = answer;
+    await expect(deploy()).rejects.toThrow(message);
+    expect(settingsIn()).toEqual({ default: { xray: true } });
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("an operator's token on AWS", () => {
+  it("is let in by default, and refused where the settings turn the operator API off", async () => {
+    expect(() => requireOperatorApi(undefined)).not.toThrow();
+    expect(() => requireOperatorApi("staging", settingsFile)).not.toThrow();
+    await writeFile(settingsFile, JSON.stringify({ default: { operator: false } }));
+    expect(() => requireOperatorApi(undefined, settingsFile)).toThrow(
+      /"operator": false.*lets nobody in/,
+    );
   });
 });
 

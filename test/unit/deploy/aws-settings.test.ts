@@ -10,7 +10,7 @@ describe("the settings of a deployment on AWS", () => {
     const full = {
       stage: "prod",
       basePath: "/phone",
-      operator: true,
+      operator: false,
       clientRights: ["read"],
       xray: true,
       alarmEmail: "ada@example.com",
@@ -23,7 +23,7 @@ describe("the settings of a deployment on AWS", () => {
     expect(parsed(full, "staging").stackName).toBe("OutboundCalls-staging");
     const json = JSON.stringify({ default: full });
     expect(deploymentOf("staging", json).settings).toEqual({
-      operator: false,
+      operator: true,
       clientRights: [],
       xray: false,
     });
