@@ -14,6 +14,8 @@ const hourMs = 3_600_000;
 const refreshMs = 10_000;
 /** Age of the last sweep from which a warning is shown. A sweep begins every minute, and waiting calls depend on it. */
 const sweepMsMax = 5 * 60_000;
+/** Share of the ledger's maximum size from which on a warning is shown. */
+const warnedShare = 0.7;
 /** States of the chart. WAITING is left out, as a call may enter it many times. */
 const charted = statesWhere(({ counted, index }) => counted && index !== "backlog");
 
@@ -44,7 +46,34 @@ export function Overview() {
   );
 }
 
-function Warnings({ counts: { suspended_since, last_sweep_at } }: { counts: Counts }) {
+function Warnings({ counts }: { counts: Counts }) {
+  return (
+    <>
+      <Halted counts={counts} />
+      <Filling size={counts.ledger_size} />
+    </>
+  );
+}
+
+/** Warning of a ledger that is nearly full. */
+function Filling({ size }: { size: Counts["ledger_size"] }) {
+  if (size === null || size.bytes < size.bytes_max * warnedShare) return null;
+  const { bytes, bytes_max, full_at } = size;
+  return (
+    <p class="problem" role="alert">
+      The ledger has {Math.floor((bytes / bytes_max) * 100)} % of the size that it may have
+      {full_at === null ? null : (
+        <>
+          {" "}
+          and is full at <Time at={full_at} /> if it grows as today
+        </>
+      )}
+      : lower <code>retentionDays</code>, or archive ended calls.
+    </p>
+  );
+}
+
+function Halted({ counts: { suspended_since, last_sweep_at } }: { counts: Counts }) {
   if (suspended_since !== null) {
     return (
       <p class="problem" role="alert">

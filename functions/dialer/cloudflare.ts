@@ -1,5 +1,6 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { createD1Size } from "../../shared/cloudflare/d1-size.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { workerLog as log } from "../../shared/lib/log.ts";
@@ -38,6 +39,7 @@ function wire(env: WorkerEnv): Handlers {
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),
+    ledgerSize: createD1Size(env.LEDGER),
     documents: createD1Documents(env.LEDGER, { now, freshVersion: randomVersion }),
     epochStore: createR2EpochStore(env.ENVELOPES),
     deadLetters: createR2DeadLetters(env.ENVELOPES),

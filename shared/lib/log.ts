@@ -24,6 +24,10 @@ export interface LogFields {
   needs_review?: number;
   due_calls?: number;
   oldest_due_seconds?: number;
+  /** Share of a limit that is used. */
+  percent?: number;
+  /** Time at which a store is full at its present growth, ISO 8601. */
+  full_at?: string;
   /** Circuit breakers that are open or half-open. */
   open_breakers?: number;
   /** True for a repeated request under an Idempotency-Key. */

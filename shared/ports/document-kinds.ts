@@ -196,6 +196,15 @@ const kinds = {
     receivers: z.optional(z.array(z.string())),
     /** Time of the last look at the events of former receivers. */
     orphanedAt: z.optional(time),
+    /** Sizes of the ledger within the last day, and its maximum; absent where it may grow without end. */
+    size: z.optional(
+      z.object({
+        bytesMax: z.number(),
+        samples: z.array(z.object({ at: time, bytes: z.number() })),
+      }),
+    ),
+    /** Time of the last alarm about its size. */
+    sizeRaisedAt: z.optional(time),
   }),
   /** Key: `ledger`. The last restore of the ledger to an earlier state. See recover-restore.ts. */
   restore: z.looseObject({

@@ -3,6 +3,7 @@ import { countsKeyOf } from "../../../shared/policy/state-counts.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
+import { forecastSize } from "../../../shared/policy/ledger-size.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { state, time, toIsoTime } from "../http/fields.ts";
@@ -28,6 +29,19 @@ const countsSchema = z.strictObject({
     .check(z.describe("Calls that stand in a state now, counted up to `current_max`")),
   current_max: z.int(),
   last_sweep_at: lastSweepAt,
+  ledger_size: z
+    .nullable(
+      z.strictObject({
+        bytes: z.int(),
+        bytes_max: z.int(),
+        full_at: z
+          .nullable(time)
+          .check(
+            z.describe("When it is full at the growth of the last day; null: not foreseeable"),
+          ),
+      }),
+    )
+    .check(z.describe("Null where the ledger may grow without end, or before the first sweep")),
   suspended_since: z
     .nullable(time)
     .check(z.describe("Since when nothing is dialed, as the ledger was restored; null otherwise")),
@@ -73,6 +87,7 @@ async function countsOf(hours: number, now: number, documents: Documents) {
   return {
     counts,
     last_sweep_at: findLastSweepAt(read),
+    ledger_size: findSize(read),
     suspended_since: toIsoTime(suspendedSince),
   };
 }
@@ -81,6 +96,15 @@ async function countsOf(hours: number, now: number, documents: Documents) {
 export function findLastSweepAt(read: DocumentsRead): string | null {
   const { fullRoundAt = 0 } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
   return fullRoundAt === 0 ? null : toIsoTime(fullRoundAt);
+}
+
+/** Returns the size of the ledger as the sweeps have seen it; null where they see none. */
+function findSize(read: DocumentsRead): Counts["ledger_size"] {
+  const history = read.get(sweepKey.kind, sweepKey.key)?.value.size;
+  const forecast = history && forecastSize(history);
+  if (history === undefined || forecast === undefined) return null;
+  const { bytes, fullAt = null } = forecast;
+  return { bytes, bytes_max: history.bytesMax, full_at: toIsoTime(fullAt) };
 }
 
 /** Counts the calls in each state that is not final, up to 500 each. */

@@ -16,6 +16,8 @@ export interface DialerDeps {
   /** Queue of callbacks, polls for results, and events to be delivered. */
   eventsQueue: CallQueue<EventMessage>;
   ledger: CallLedger;
+  /** Reads the ledger's size. Absent where it may grow without end. */
+  ledgerSize?: () => Promise<{ bytes: number; bytesMax: number }>;
   documents: Documents;
   deadLetters: DeadLetters;
   /** Keeps the epoch of the ledger outside of it: a ledger restored from a backup is behind. */

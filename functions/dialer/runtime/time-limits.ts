@@ -1,5 +1,5 @@
 import { outboxLedger, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
-import { withTimeLimits } from "../../../shared/lib/retry.ts";
+import { withTimeLimit, withTimeLimits } from "../../../shared/lib/retry.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
 
 const ledgerSecondsMax = 5;
@@ -33,10 +33,12 @@ export function withPortLimits(
   const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
   const documents = withTimeLimits(deps.documents, ledgerSecondsFor, timed);
   const eventsQueue = withTimeLimits(deps.eventsQueue, queueSecondsMax);
+  const { ledgerSize } = deps;
   const outbox = { plan: settings.plan, documents, eventsQueue, clock, random, log, deliver };
   return {
     ...deps,
     ledger: outboxLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), outbox),
+    ...(ledgerSize && { ledgerSize: () => withTimeLimit(ledgerSize(), ledgerSecondsMax) }),
     documents,
     queue: withTimeLimits(deps.queue, queueSecondsMax),
     eventsQueue,

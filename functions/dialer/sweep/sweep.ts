@@ -14,6 +14,7 @@ import { planSweep } from "./sweep-time.ts";
 import { sweepLiveCalls } from "./sweep-live-calls.ts";
 import { visitBacklogs } from "./visit-backlogs.ts";
 import { watchDispatcher } from "./watch-dispatcher.ts";
+import { watchSize } from "./watch-size.ts";
 
 /**
  * Runs one scheduled sweep, beside the call queue. A lease allows one sweep at a time, and each continues where the
@@ -76,6 +77,7 @@ async function runPhases(
   // Waiting rows are the dispatcher's. A sweep checks that one runs, and ends expired calls.
   await run(() => watchDispatcher(deps), undefined);
   await run(() => logGauges(deps), undefined);
+  const size = await run(() => watchSize(last, deps), {});
   const visited = await run(() => visitBacklogs(last, time.calls, deps), {});
 
   await run(() => sweepLiveCalls(deps), undefined);
@@ -95,6 +97,7 @@ async function runPhases(
       requestsAfter: trackedTo,
       fullRoundAt: isFull ? roundBeganAt : fullRoundAt,
       ...known,
+      ...size,
     },
   };
 }

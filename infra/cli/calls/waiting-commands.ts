@@ -94,6 +94,7 @@ export const waitingCommands: Record<string, Command> = {
     }));
     show(current, ["state", "now"], { values, terminal });
     terminal.print(sweepLine(answer));
+    if (answer.ledger_size !== null) terminal.print(sizeLine(answer.ledger_size));
     if (answer.suspended_since !== null) {
       terminal.print(
         `The ledger was restored: NOTHING IS DIALED since ${answer.suspended_since}. See: npm run calls -- restored`,
@@ -169,4 +170,12 @@ function upTo(count: number, most: number): number | string {
 
 function sweepLine({ last_sweep_at }: { last_sweep_at: string | null }): string {
   return `Last full sweep: ${last_sweep_at ?? "none yet"}.`;
+}
+
+function sizeLine({ bytes, bytes_max, full_at }: NonNullable<Counts["ledger_size"]>): string {
+  const percent = Math.floor((bytes / bytes_max) * 100);
+  const gigabytes = (count: number) => (count / 1e9).toFixed(count < 1e9 ? 3 : 1);
+  const end =
+    full_at === null ? "no end in sight" : `full on ${full_at.slice(0, 10)} at today's growth`;
+  return `Ledger: ${gigabytes(bytes)} of ${gigabytes(bytes_max)} GB (${percent} %); ${end}.`;
 }

@@ -215,6 +215,41 @@ describe("npm run calls", () => {
     expect(json).toMatchObject({ counts: [{ state: "EXPIRED", count: 1 }] });
   });
 
+  it("shows the ledger's size, and when it is full", async () => {
+    const bench = createBench();
+    expect((await bench.calls("stats")).out).not.toContain("GB");
+    const since = Date.UTC(2026, 10, 21, 9);
+    const day = 86_400_000;
+    const samples = [
+      { at: since, bytes: 6_950_000_000 },
+      { at: since + day, bytes: 7_050_000_000 },
+    ];
+    const value = {
+      epoch: 1,
+      leaseUntil: 0,
+      fullRoundAt: 0,
+      roundBeganAt: 0,
+      watchAfter: null,
+      backlogsAfter: null,
+      visitedAt: 0,
+      requestsAfter: null,
+      size: { bytesMax: 10_000_000_000, samples },
+    };
+    const key = { kind: "sweep", key: "sweep" } as const;
+    const next = { ...key, version: randomVersion(), value, expiresAt: null };
+    await bench.documents.write([{ next, seen: null }]);
+    const { out } = await bench.calls("stats");
+    expect(out).toContain("Ledger: 7.0 of 10.0 GB (70 %); full on 2026-12-21 at today's growth.");
+    const json: object = JSON.parse((await bench.calls("stats --json")).out);
+    expect(json).toMatchObject({
+      ledger_size: {
+        bytes: 7_050_000_000,
+        bytes_max: 10_000_000_000,
+        full_at: "2026-12-21T21:00:00.000Z",
+      },
+    });
+  });
+
   it("imports the do-not-call list from a file", async () => {
     const bench = createBench();
     const directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
