@@ -1,17 +1,30 @@
 import type { Ran, Tools } from "../../infra/cli/deploy/tools.ts";
 import * as z from "../../shared/lib/zod.ts";
 
+interface FakeQueue {
+  retentionSeconds: number;
+  isPaused: boolean;
+  /** Names of Workers, or `http_pull`. */
+  consumers: string[];
+}
+
+interface FakeRule {
+  prefix: string;
+  days: string;
+}
+
 /** An account on Cloudflare, as wrangler 4.155.0 shows and changes it. */
 export interface FakeAccount {
   loggedIn: boolean;
   hasR2: boolean;
   isPaid: boolean;
+  mayListQueues: boolean;
   failsMigration: boolean;
   ledgerIsUsed: boolean;
-  queues: Map<string, string>;
+  queues: Map<string, FakeQueue>;
   databases: Set<string>;
   /** Lifecycle rules by bucket, whose name is followed by its jurisdiction, if any. */
-  buckets: Map<string, Set<string>>;
+  buckets: Map<string, Map<string, FakeRule>>;
   migrated: Set<string>;
   /** Secrets by Worker. A Worker that is here is there. */
   secrets: Map<string, Map<string, string>>;
@@ -23,6 +36,7 @@ export const createFakeAccount = (): FakeAccount => ({
   loggedIn: true,
   hasR2: true,
   isPaid: true,
+  mayListQueues: true,
   failsMigration: false,
   ledgerIsUsed: false,
   queues: new Map(),
@@ -38,7 +52,7 @@ export class Killed extends Error {}
 
 const readers = [
   "whoami",
-  "queues info",
+  "auth token",
   "d1 list",
   "d1 execute",
   "r2 bucket lifecycle list",
@@ -64,7 +78,7 @@ export interface FakeTools extends Tools {
 
 /**
  * Creates surroundings whose wrangler keeps an account in memory. Its wording is that of the handlers in
- * wrangler-dist/cli.js: queuesInfoCommand, d1ListCommand, r2BucketLifecycleListCommand, secretListCommand,
+ * wrangler-dist/cli.js: authTokenCommand, d1ListCommand, r2BucketLifecycleListCommand, secretListCommand,
  * secretBulkCommand, d1MigrationsApplyCommand, whoami and throwFetchError; the codes 10006, 10042 and 10007 are those
  * that it compares with, or that its issues quote.
  */
@@ -86,14 +100,14 @@ export function createFakeTools(account: FakeAccount): FakeTools {
       const answer = answerOf(account, args, input);
       return isLast ? Promise.reject(new Killed()) : Promise.resolve(answer);
     },
-    fetch: (url) =>
-      Promise.resolve(
-        new Response(null, {
-          status: new Request(url).url.endsWith("/healthz")
-            ? tools.answers.health
-            : tools.answers.withoutToken,
-        }),
-      ),
+    fetch(asked, init) {
+      const { url, headers } = new Request(asked, init);
+      const isApi = url.startsWith("https://api.cloudflare.com/");
+      if (isApi) return Promise.resolve(apiAnswer(account, new URL(url), headers));
+      const { health, withoutToken } = tools.answers;
+      const status = url.endsWith("/healthz") ? health : withoutToken;
+      return Promise.resolve(new Response(null, { status }));
+    },
     print: (line) => void tools.printed.push(line),
     ask: () => Promise.resolve(undefined),
     askSecret: () => Promise.resolve(undefined),
@@ -104,6 +118,33 @@ export function createFakeTools(account: FakeAccount): FakeTools {
 const isReading = (words: string) =>
   readers.some((reader) => words.startsWith(reader)) || words.includes("--dry-run");
 
+const apiToken = "token-of-wrangler";
+
+/** Answers `GET /accounts/ID/queues?name=…`, whose fields are those of Cloudflare's API. */
+function apiAnswer(account: FakeAccount, { pathname, searchParams }: URL, headers: Headers) {
+  const answer = (status: number, result: unknown, errors: unknown[] = []) =>
+    Response.json({ success: status === 200, errors, result }, { status });
+  if (headers.get("authorization") !== `Bearer ${apiToken}` || !account.mayListQueues)
+    return answer(403, null, [{ code: 10000, message: "Authentication error" }]);
+  if (pathname !== "/client/v4/accounts/a1/queues") return answer(404, null);
+  const name = searchParams.get("name") ?? "";
+  const found = [...account.queues].filter(([one]) => one.startsWith(name));
+  return answer(
+    200,
+    found.map(([queue_name, { retentionSeconds, isPaused, consumers }]) => ({
+      queue_name,
+      settings: {
+        delivery_delay: 0,
+        delivery_paused: isPaused,
+        message_retention_period: retentionSeconds,
+      },
+      consumers: consumers.map((script) =>
+        script === "http_pull" ? { type: script } : { type: "worker", script },
+      ),
+    })),
+  );
+}
+
 function answerOf(account: FakeAccount, args: readonly string[], input = ""): Ran {
   const words = args.join(" ");
   const option = (name: string) => args[args.indexOf(name) + 1] ?? "";
@@ -112,6 +153,7 @@ function answerOf(account: FakeAccount, args: readonly string[], input = ""): Ra
       ? ok(JSON.stringify({ loggedIn: true, accounts: [{ id: "a1", name: "Ada" }] }, null, 2))
       : { ...failed(""), stdout: '{\n  "loggedIn": false\n}' };
   }
+  if (words === "auth token --json") return ok(JSON.stringify({ type: "oauth", token: apiToken }));
   const [kind = "", verb = ""] = args;
   if (kind === "queues")
     return queuesAnswer(account, args, option("--message-retention-period-secs"));
@@ -130,20 +172,27 @@ function answerOf(account: FakeAccount, args: readonly string[], input = ""): Ra
 }
 
 function queuesAnswer(account: FakeAccount, args: readonly string[], retention: string): Ran {
-  const [, verb, name = "", third = ""] = args;
+  const [, verb, name = "", third = "", worker = ""] = args;
   if (verb === "create") {
     if (!account.isPaid) return failed("The specified queue settings are invalid.");
     if (account.queues.has(name)) return refusedBy("/queues", "Queue name already taken", 11009);
-    account.queues.set(name, retention);
+    account.queues.set(name, {
+      retentionSeconds: Number(retention),
+      isPaused: false,
+      consumers: [],
+    });
     return ok(`🌀 Creating queue '${name}'\n✅ Created queue '${name}'`);
   }
   const queue = verb === "consumer" ? third : name;
-  if (!account.queues.has(queue)) {
+  const current = account.queues.get(queue);
+  if (current === undefined) {
     return failed(
       `Queue "${queue}" does not exist. To create it, run: wrangler queues create ${queue}`,
     );
   }
+  if (verb === "update") current.retentionSeconds = Number(retention);
   if (verb === "delete") account.queues.delete(queue);
+  if (verb === "consumer") current.consumers = current.consumers.filter((one) => one !== worker);
   return ok(`Queue Name: ${queue}`);
 }
 
@@ -175,11 +224,12 @@ function r2Answer(account: FakeAccount, args: readonly string[], jurisdiction: s
   if (!account.hasR2) {
     return refusedBy("/r2/buckets", "Please enable R2 through the Cloudflare Dashboard.", 10042);
   }
-  const [, , verb, third = "", fourth = "", rule = ""] = args;
+  const [, , verb, third = "", fourth = "", rule = "", prefix = ""] = args;
+  const option = (name: string) => args[args.indexOf(name) + 1] ?? "";
   const key = (name: string) => [name, jurisdiction].join(" ").trim();
   if (verb === "create") {
     if (account.buckets.has(key(third))) return refusedBy("/r2/buckets", "already exists", 10004);
-    account.buckets.set(key(third), new Set());
+    account.buckets.set(key(third), new Map());
     return ok(`✅ Created bucket '${third}' with default storage class of Standard.`);
   }
   const rules = account.buckets.get(key(fourth));
@@ -188,10 +238,18 @@ function r2Answer(account: FakeAccount, args: readonly string[], jurisdiction: s
   }
   if (third === "add") {
     if (rules.has(rule)) return failed("a lifecycle rule of this name is there already");
-    rules.add(rule);
+    rules.set(rule, { prefix, days: option("--expire-days") });
     return ok(`✨ Added lifecycle rule '${rule}' to bucket '${fourth}'.`);
   }
-  const listed = [...rules].map((one) => `name:     ${one}\nenabled:  Yes\nprefix:   messages/`);
+  if (third === "remove") {
+    rules.delete(option("--name"));
+    return ok(`Lifecycle rule '${option("--name")}' removed from bucket '${fourth}'.`);
+  }
+  const listed = [...rules].map(
+    ([name, one]) =>
+      `name:     ${name}\nenabled:  Yes\nprefix:   ${one.prefix || "(all prefixes)"}\n` +
+      `action:   Expire objects after ${one.days} days`,
+  );
   return ok(
     rules.size === 0
       ? `There are no lifecycle rules for bucket '${fourth}'.`
@@ -221,5 +279,11 @@ function deployAnswer(account: FakeAccount, args: readonly string[], config: str
   if (args.includes("--dry-run")) return ok("--dry-run: exiting now.");
   account.deployed.push(config);
   const isApi = !/dialer/.test(config);
+  const base = /dist\/deploy\/([^/]+)\//.exec(config)?.[1] ?? "outbound-calls";
+  for (const [name, queue] of account.queues) {
+    const isOfApi = name.endsWith("-dead");
+    const isOwn = [base, `${base}-dead`, `${base}-events`, `${base}-events-dead`].includes(name);
+    if (isOwn && isOfApi === isApi) queue.consumers = [`${base}-${isApi ? "api" : "dialer"}`];
+  }
   return ok(isApi ? "Deployed\n  https://outbound-calls-api.ada.workers.dev\n" : "Deployed\n");
 }

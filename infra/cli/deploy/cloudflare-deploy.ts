@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { checkService } from "./check-service.ts";
+import { mends, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-compare.ts";
 import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudflare-resources.ts";
 import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
 import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
@@ -16,6 +17,8 @@ export interface DeployOptions {
   location?: string | undefined;
   /** Place of the data by law, such as `eu`, where it is created. */
   jurisdiction?: string | undefined;
+  /** True to take over resources that are found without the Workers that use them. */
+  adopt?: boolean | undefined;
 }
 
 type Names = Record<FunctionName, string[]>;
@@ -36,13 +39,16 @@ const ofApi = <Value>(entries: [name: string, value: Value][]) =>
 export async function deployToCloudflare(
   tools: Tools,
   bundledPlan: unknown,
-  { name, location, jurisdiction }: DeployOptions,
+  { name, location, jurisdiction, adopt = false }: DeployOptions,
 ): Promise<void> {
   const asked = targetOf(name, jurisdiction);
   const plan = planOf(bundledPlan);
-  await checkLogin(tools);
-  const current = await lookForResources(tools, asked);
+  const account = await checkLogin(tools);
+  const current = await lookForResources(tools, asked, account);
   const names = await secretNamesOf(tools, asked);
+  const hasWorkers = names.api.length > 0 || names.dialer.length > 0;
+  requireOwn(asked, current, { hasWorkers, adopts: adopt });
+  requireNoOthers(asked, current);
   const providerSecrets = await askForSecrets(tools, plan, {
     platform: "cloudflare",
     current: names.dialer.filter((one) => readersOf(one).every((by) => names[by].includes(one))),
@@ -55,6 +61,10 @@ export async function deployToCloudflare(
   for (const args of absent) {
     await wrangler(tools, args);
     tools.print(`Created: wrangler ${args.join(" ")}`);
+  }
+  for (const args of mends(target, current)) {
+    await wrangler(tools, args);
+    tools.print(`Mended: wrangler ${args.join(" ")}`);
   }
   await wrangler(tools, migration(target));
   tools.print("The ledger's tables are up to date.");
@@ -80,6 +90,7 @@ export async function deployToCloudflare(
     api: publicUrlFor(plan, names.api, url),
   });
   await checkService(tools, url);
+  tellPaused(tools, current);
   tools.print(farewell(url));
 }
 
@@ -92,7 +103,7 @@ export async function describeDeployment(
   const target = targetOf(name, jurisdiction);
   const secrets = providerSecretsOf(planOf(bundledPlan), "cloudflare");
   await writeConfigs(target);
-  const nothing = { queues: [], hasDatabase: false, rules: undefined, jurisdiction };
+  const nothing = { queues: new Map(), hasDatabase: false, rules: undefined, jurisdiction };
   tools.print("Would create, each only if it is not there:");
   for (const args of creations(target, nothing, location)) {
     tools.print(`  wrangler ${args.join(" ")}`);

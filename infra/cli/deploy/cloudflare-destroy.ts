@@ -34,7 +34,7 @@ export async function destroyOnCloudflare(
       `Keeps D1 ${database} and R2 ${bucket}, which hold calls. To delete them as well, once nobody needs them:`,
       `  npx wrangler d1 delete ${database}`,
       `  npx wrangler r2 bucket delete ${bucket}   (when it is empty)`,
-      "A later deployment over this database needs the same HASH_KEY again.",
+      "A later deployment over this database needs -- --adopt, and the same HASH_KEY again.",
     ].join("\n"),
   );
   if (yes !== true) throw new DeployError("Nothing was deleted. Run it with -- --yes.");

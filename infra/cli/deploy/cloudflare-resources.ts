@@ -1,42 +1,56 @@
 import * as z from "../../../shared/lib/zod.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
+import { openApi, readQueue, type StandingQueue } from "./cloudflare-queues.ts";
 import { queuesOf, type Target } from "./cloudflare-target.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** The longest time that a queue may keep a message: 14 days, with Workers Paid. */
-const retentionSeconds = "1209600";
-const lifecycleRules = [
+export const retentionSeconds = 1_209_600;
+/** Age at which objects are deleted: longer than both queues together keep a message. */
+export const expireDays = "30";
+export const lifecycleRules = [
   { name: "expire-messages", prefix: "messages/" },
   { name: "expire-dead-letters", prefix: "dead-letters/" },
 ];
 const jurisdictions = ["eu", "fedramp"];
 
+/** A lifecycle rule of a bucket, as wrangler prints it. */
+export interface LifecycleRule {
+  name: string;
+  isEnabled: boolean;
+  /** Beginning of the names of its objects; empty: of all objects. */
+  prefix: string;
+  action: string;
+}
+
 /** Parts of a deployment that are there already. */
 export interface Standing {
-  queues: string[];
+  queues: Map<string, StandingQueue>;
   hasDatabase: boolean;
-  /** Names of the bucket's lifecycle rules; undefined: there is no bucket. */
-  rules: string[] | undefined;
+  /** Lifecycle rules of the bucket; undefined: there is no bucket. */
+  rules: LifecycleRule[] | undefined;
   /** Place of the bucket by law: of an earlier run, or as asked for. */
   jurisdiction: string | undefined;
 }
 
 /**
  * Looks for a deployment's queues, database and bucket, and changes nothing. Each is asked for by its name, as
- * wrangler lists only the first page of an account's queues and buckets.
+ * only the first page of an account's queues and buckets is listed.
  *
+ * @param account id of the account
  * @throws DeployError if R2 or the queues cannot be used
  */
-export async function lookForResources(tools: Tools, target: Target): Promise<Standing> {
+export async function lookForResources(
+  tools: Tools,
+  target: Target,
+  account: string,
+): Promise<Standing> {
   const bucket = await lookForBucket(tools, target);
-  const queues: string[] = [];
-  for (const queue of queuesOf(target)) {
-    const info = await wranglerUnless(/Queue ".*" does not exist/, tools, [
-      "queues",
-      "info",
-      queue,
-    ]);
-    if (info !== undefined) queues.push(queue);
+  const api = await openApi(tools, account);
+  const queues: Standing["queues"] = new Map();
+  for (const name of queuesOf(target)) {
+    const queue = await readQueue(tools, api, name);
+    if (queue !== undefined) queues.set(name, queue);
   }
   const listed = await wrangler(tools, ["d1", "list", "--json"]);
   const databases = parseJson(z.array(z.object({ name: z.string() })), listed);
@@ -51,9 +65,7 @@ async function lookForBucket(tools: Tools, { bucket, jurisdiction }: Target) {
   const rulesIn = async (place: string | undefined, isAbsent: RegExp) => {
     const args = ["r2", "bucket", "lifecycle", "list", bucket, ...placeOf(place)];
     const listed = await wranglerUnless(isAbsent, tools, args);
-    return listed === undefined
-      ? undefined
-      : [...listed.matchAll(/^name:\s+(\S+)/gm)].map(([, name = ""]) => name);
+    return listed === undefined ? undefined : rulesOf(listed);
   };
   const rules = await rulesIn(jurisdiction, absent);
   if (rules !== undefined || jurisdiction !== undefined) return { rules, jurisdiction };
@@ -64,7 +76,24 @@ async function lookForBucket(tools: Tools, { bucket, jurisdiction }: Target) {
   return { rules, jurisdiction };
 }
 
-const placeOf = (jurisdiction: string | undefined) =>
+/** Reads the rules that wrangler printed: a block of lines each, `name:     expire-messages` the first. */
+function rulesOf(listed: string): LifecycleRule[] {
+  return listed
+    .split(/^(?=name:)/m)
+    .slice(1)
+    .map((block) => {
+      const field = (label: string) =>
+        new RegExp(`^${label}:\\s+(.*?)\\s*$`, "m").exec(block)?.[1] ?? "";
+      return {
+        name: field("name"),
+        isEnabled: field("enabled") === "Yes",
+        prefix: field("prefix").replace("(all prefixes)", ""),
+        action: field("action"),
+      };
+    });
+}
+
+export const placeOf = (jurisdiction: string | undefined) =>
   jurisdiction === undefined ? [] : ["--jurisdiction", jurisdiction];
 
 /** Returns the commands that create what is absent. Repeated after an interruption they create the rest. */
@@ -76,12 +105,14 @@ export function creations(
   // A jurisdiction decides the place alone: R2 refuses both, and D1 ignores the location.
   const near = jurisdiction === undefined && location !== undefined ? ["--location", location] : [];
   const place = [...placeOf(jurisdiction), ...near];
-  const absentQueues = queuesOf(target).filter((name) => !queues.includes(name));
-  const absentRules = lifecycleRules.filter(({ name }) => !rules?.includes(name));
+  const absentQueues = queuesOf(target).filter((name) => !queues.has(name));
+  const absentRules = lifecycleRules.filter(
+    ({ name }) => rules?.some((rule) => rule.name === name) !== true,
+  );
   return [
     ...absentQueues.map((name) =>
       ["queues", "create", name].concat(
-        ["--message-retention-period-secs", retentionSeconds],
+        ["--message-retention-period-secs", String(retentionSeconds)],
         placeOf(jurisdiction),
       ),
     ),
@@ -89,7 +120,7 @@ export function creations(
     ...(rules === undefined ? [["r2", "bucket", "create", target.bucket, ...place]] : []),
     ...absentRules.map(({ name, prefix }) =>
       ["r2", "bucket", "lifecycle", "add", target.bucket, name, prefix].concat(
-        ["--expire-days", "30"],
+        ["--expire-days", expireDays],
         placeOf(jurisdiction),
       ),
     ),

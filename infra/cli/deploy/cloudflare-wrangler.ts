@@ -72,8 +72,12 @@ const whoamiSchema = z.object({
   accounts: z._default(z.array(z.object({ id: z.string(), name: z.string() })), []),
 });
 
-/** Checks that wrangler may act for one account. @throws DeployError if it is not logged in, or has several accounts */
-export async function checkLogin(tools: Tools): Promise<void> {
+/**
+ * Checks that wrangler may act for one account, and returns its id.
+ *
+ * @throws DeployError if it is not logged in, or has several accounts
+ */
+export async function checkLogin(tools: Tools): Promise<string> {
   const { stdout } = await tools.run("wrangler", ["whoami", "--json"]);
   const { loggedIn = false, accounts = [] } = parseJson(whoamiSchema, stdout) ?? {};
   if (!loggedIn) {
@@ -87,7 +91,10 @@ export async function checkLogin(tools: Tools): Promise<void> {
     );
   }
   const account = accounts.find(({ id }) => id === chosen) ?? accounts[0];
-  tools.print(`Logged in; account ${account?.name ?? chosen ?? "as the API token says"}.`);
+  const id = chosen ?? account?.id;
+  if (!id) throw new DeployError("The API token names no account: set CLOUDFLARE_ACCOUNT_ID.");
+  tools.print(`Logged in; account ${account?.name ?? id}.`);
+  return id;
 }
 
 /** Parses JSON that wrangler printed; undefined if it is not as the schema says. */

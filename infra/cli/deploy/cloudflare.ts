@@ -1,5 +1,6 @@
 /**
- * `npm run deploy:cloudflare -- [--name NAME] [--location PLACE] [--jurisdiction PLACE] [--dry-run]` and
+ * `npm run deploy:cloudflare -- [--name NAME] [--location PLACE] [--jurisdiction PLACE] [--adopt] [--dry-run]`
+ * and
  * `npm run destroy:cloudflare -- [--name NAME] [--yes]`.
  */
 import { readFile } from "node:fs/promises";
@@ -16,6 +17,7 @@ async function run(): Promise<void> {
       name: { type: "string" },
       location: { type: "string" },
       jurisdiction: { type: "string" },
+      adopt: { type: "boolean" },
       "dry-run": { type: "boolean" },
       destroy: { type: "boolean" },
       yes: { type: "boolean" },

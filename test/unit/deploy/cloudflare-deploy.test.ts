@@ -34,14 +34,14 @@ const tokenIn = (printed: string[]) => /oc_\w+/.exec(printed.join("\n"))?.[0] ??
 
 /** Asserts that the account holds one whole service, and that its first token lets somebody in. */
 function expectWhole(token: string) {
-  expect([...account.queues]).toEqual([
-    ["outbound-calls", "1209600"],
-    ["outbound-calls-dead", "1209600"],
-    ["outbound-calls-events", "1209600"],
-    ["outbound-calls-events-dead", "1209600"],
+  expect([...account.queues].map(([name, one]) => [name, one.retentionSeconds])).toEqual([
+    ["outbound-calls", 1_209_600],
+    ["outbound-calls-dead", 1_209_600],
+    ["outbound-calls-events", 1_209_600],
+    ["outbound-calls-events-dead", 1_209_600],
   ]);
   expect([...account.databases]).toEqual(["outbound-calls"]);
-  expect([...account.buckets].map(([name, rules]) => [name, [...rules]])).toEqual([
+  expect([...account.buckets].map(([name, rules]) => [name, [...rules.keys()]])).toEqual([
     ["outbound-calls", ["expire-messages", "expire-dead-letters"]],
   ]);
   expect([...account.migrated]).toEqual(["functions/dialer/wrangler.toml"]);
