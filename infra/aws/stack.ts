@@ -13,7 +13,7 @@ import { createStorage } from "./storage.ts";
 export class OutboundCallsStack extends Stack {
   constructor(scope: Construct, id: string, props: OutboundCallsProps) {
     super(scope, id);
-    const storage = createStorage(this, id, props.ledgerTable);
+    const storage = createStorage(this, id, props);
     const functions = createFunctions(this, props, storage);
     const httpApi = createHttpApi(this, props, functions);
     const logged = countLoggedEvents(this, functions);

@@ -10,18 +10,33 @@ import {
 } from "aws-cdk-lib";
 import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
 import { dialerTimeoutSeconds } from "./limits.ts";
+import type { Indexes, OutboundCallsProps } from "./props.ts";
 import { secretTags } from "./secret-tags.ts";
 
 /** Six times the function's timeout, as Lambda's documentation asks of a queue that it polls. */
 const visibilityTimeout = Duration.seconds(6 * dialerTimeoutSeconds);
 const retentionPeriod = Duration.days(14);
 
+type LedgerProps = Pick<OutboundCallsProps, "ledgerTable" | "ledgerIndexes" | "withoutLedger">;
+
 /** The queues, the table, the bucket and the secrets. */
-export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
+export function createStorage(
+  stack: Stack,
+  id: string,
+  { ledgerTable, ledgerIndexes = dynamoTable.indexes, withoutLedger = false }: LedgerProps = {},
+) {
   const queues = createQueues(stack, id);
-  const table = createTable(stack, ledgerTable);
+  const ownTable = withoutLedger ? undefined : createTable(stack, ledgerIndexes);
+  const restored =
+    ledgerTable === undefined
+      ? undefined
+      : dynamodb.TableV2.fromTableName(stack, "RestoredLedger", ledgerTable);
+  const table = restored ?? ownTable;
+  if (table === undefined) throw new Error("a stack without its own table needs ledgerTable");
   const bucket = createBucket(stack);
-  return { ...queues, table, bucket, ...createSecrets(stack) };
+  const secrets = createSecrets(stack);
+  if (ownTable !== undefined) Tags.of(secrets.settings).add(secretTags.table, ownTable.tableName);
+  return { ...queues, table, bucket, ...secrets };
 }
 export type Storage = ReturnType<typeof createStorage>;
 
@@ -48,11 +63,11 @@ function createQueues(stack: Stack, id: string) {
   return { queue, deadQueue, eventsQueue, deadEventsQueue };
 }
 
-/** Creates the ledger's table, and returns it or the restored one that replaces it. */
-function createTable(stack: Stack, ledgerTable: string | undefined) {
-  const { hashKey, rangeKey, ttl, indexes } = dynamoTable;
+/** Creates the ledger's table. It stays in the stack beside a restored one, so that the setting may be taken back. */
+function createTable(stack: Stack, indexes: Indexes): dynamodb.TableV2 {
+  const { hashKey, rangeKey, ttl } = dynamoTable;
   const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
-  const ownTable = new dynamodb.TableV2(stack, "Ledger", {
+  return new dynamodb.TableV2(stack, "Ledger", {
     partitionKey: key(hashKey),
     sortKey: key(rangeKey),
     globalSecondaryIndexes: Object.entries(indexes).map(([indexName, index]) => ({
@@ -67,10 +82,6 @@ function createTable(stack: Stack, ledgerTable: string | undefined) {
     removalPolicy: RemovalPolicy.RETAIN,
     deletionProtection: true,
   });
-  // The own table stays in the stack, so that without the setting the service is back where it was.
-  return ledgerTable === undefined
-    ? ownTable
-    : dynamodb.TableV2.fromTableName(stack, "RestoredLedger", ledgerTable);
 }
 
 function createBucket(stack: Stack) {

@@ -1,5 +1,6 @@
 import { Match, type Template } from "aws-cdk-lib/assertions";
 import { describe, expect, it } from "vitest";
+import { secretTags } from "../../infra/aws/secret-tags.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";
 import { createSpecificationCheck } from "../support/service-specification.ts";
 
@@ -119,6 +120,34 @@ describe("the AWS stack", () => {
     expect(policies).toContain(`:table/${ledgerTable}/index/`);
     expect(policies).not.toMatch(/"Fn::GetAtt":\["Ledger/);
     other.hasOutput("LedgerTable", { Value: ledgerTable });
+  });
+
+  it("lets its own table go while a restored one is taken in, and then differs by that table alone", () => {
+    const settings = { ledgerTable: "restored-ledger" };
+    const { Resources: before } = templateOf({ ...settings, withoutLedger: true }).toJSON();
+    const { Resources: after } = templateOf(settings).toJSON();
+    const added = Object.keys(after).filter((id) => !(id in before));
+    expect(added.map((id) => after[id].Type)).toEqual(["AWS::DynamoDB::GlobalTable"]);
+    const changed = Object.keys(before).filter(
+      (id) => JSON.stringify(before[id]) !== JSON.stringify(after[id]),
+    );
+    // The tag by which the deploy command finds the stack's own table.
+    expect(changed.map((id) => after[id].Type)).toEqual(["AWS::SecretsManager::Secret"]);
+    expect(() => templateOf({ withoutLedger: true })).toThrow(/needs ledgerTable/);
+  });
+
+  it("has the indexes of a step between two versions where it is given them", () => {
+    const ledgerIndexes = { due: { hashKey: "due", rangeKey: "dueKey" } };
+    const [table] = propertiesOf(templateOf({ ledgerIndexes }), "AWS::DynamoDB::GlobalTable");
+    expect(table?.["GlobalSecondaryIndexes"]).toMatchObject([{ IndexName: "due" }]);
+  });
+
+  it("tags the secret of its settings with its own table's name, by which commands find it", () => {
+    const tags = resources("AWS::SecretsManager::Secret").map(({ Tags }) => JSON.stringify(Tags));
+    const [id] = Object.keys(template.findResources("AWS::DynamoDB::GlobalTable"));
+    expect(tags.filter((one) => one.includes(`"${secretTags.table}"`))).toEqual([
+      expect.stringContaining(`{"Key":"${secretTags.table}","Value":{"Ref":"${id}"}}`),
+    ]);
   });
 
   it("keeps the ledger: point-in-time recovery, ttl, no deletion, the adapter's keys and indexes", () => {

@@ -12,41 +12,60 @@ const credentialsHelp =
   "AWS_ACCESS_KEY_ID family, then run this again.";
 const regionHelp = "There is no region: set AWS_REGION, then run this again.";
 
-/** Resolves to what `send` does. @throws DeployError where the credentials or the region are missing or refused */
-export async function orCredentialsError<Value>(send: () => Promise<Value>): Promise<Value> {
+/** Returns the settings by which a client of the SDK works in the region that cdk deploys to. */
+export function regionOf({ environment }: Pick<Tools, "environment">): { region?: string } {
+  const region = environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"];
+  return region === undefined ? {} : { region };
+}
+
+/** Resolves to what a request to AWS does. @throws DeployError with what AWS said, and what to do where that is known */
+export async function orSentence<Value>(send: () => Promise<Value>): Promise<Value> {
   try {
     return await send();
   } catch (error) {
     const said = error instanceof Error ? `${error.name}: ${error.message}` : "";
     if (withoutCredentials.test(said)) throw new DeployError(credentialsHelp);
     if (withoutRegion.test(said)) throw new DeployError(regionHelp);
+    if (said.startsWith("AccessDenied"))
+      throw new DeployError(`The credentials lack a right. ${said}`);
+    // Errors of the SDK say whose fault they are; others are ours, and keep their trace.
+    if (error instanceof Error && "$fault" in error) throw new DeployError(`AWS refused: ${said}`);
     throw error;
   }
 }
 
 /** Arguments by which every command of cdk means the same deployment and prints what is read here. */
-const common = (name: string | undefined) => [
+const common = (name: string | undefined, context: Context = {}) => [
   "--no-color",
   "--no-notices",
-  ...(name === undefined ? [] : ["--context", `name=${name}`]),
+  ...Object.entries({ ...(name === undefined ? {} : { name }), ...context }).flatMap(
+    ([key, value]) => ["--context", `${key}=${value}`],
+  ),
 ];
 
-/** Deploys the stack, and bootstraps the account and region first where that was never done. @throws DeployError */
+/** Deviations of one deployment from the template: see app.ts. */
+export type Context = Partial<Record<"ledgerIndexes" | "withoutLedger", string>>;
+
+/**
+ * Deploys the stack, and bootstraps the account and region first where that was never done.
+ *
+ * @param options.outputsFile file for the outputs of the stack
+ * @throws DeployError
+ */
 export async function cdkDeploy(
   tools: Tools,
   name: string | undefined,
-  outputsFile: string,
+  { outputsFile, context }: { outputsFile?: string; context?: Context },
 ): Promise<void> {
   const deploy = () =>
     tools.run("cdk", [
       "deploy",
-      ...common(name),
+      ...common(name, context),
       "--require-approval",
       "never",
       "--progress",
       "events",
-      "--outputs-file",
-      outputsFile,
+      ...(outputsFile === undefined ? [] : ["--outputs-file", outputsFile]),
     ]);
   let ran = await deploy();
   if (ran.code !== 0 && withoutBootstrap.test(saidBy(ran))) {
@@ -60,6 +79,21 @@ export async function cdkDeploy(
 /** Makes the template, checked by cdk-nag, without an account. @throws DeployError */
 export async function cdkSynth(tools: Tools, name: string | undefined): Promise<void> {
   must("synth", await tools.run("cdk", ["synth", ...common(name), "--quiet"]));
+}
+
+/**
+ * Has the stack take in resources that stand outside of it.
+ *
+ * @param mapping identifiers of the resources by their names in the template
+ * @throws DeployError
+ */
+export async function cdkImport(
+  tools: Tools,
+  name: string | undefined,
+  mapping: Record<string, Record<string, string>>,
+): Promise<void> {
+  const inline = ["--resource-mapping-inline", JSON.stringify(mapping)];
+  must("import", await tools.run("cdk", ["import", ...common(name), ...inline]));
 }
 
 /** Destroys the stack. @throws DeployError */

@@ -1,9 +1,12 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import * as z from "../../../shared/lib/zod.ts";
 import { type AlarmRecipient, chooseAlarmRecipient } from "./aws-alarms.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
+import { indexSteps } from "./aws-indexes.ts";
+import { changeIndexes, mendTable, readIndexes, type TableDeps } from "./aws-table.ts";
 import type { AwsSecretStore } from "./aws-secrets.ts";
 import { checkService } from "./check-service.ts";
 import {
@@ -29,6 +32,8 @@ export interface DeployOptions {
   settingsFile?: string;
   /** Replaces the pauses between looks at the deployed service, in tests. */
   looks?: Parameters<typeof checkService>[2];
+  /** Replaces the pauses between looks at a changing table, in tests. */
+  pauseMs?: number;
 }
 
 /**
@@ -40,9 +45,9 @@ export interface DeployOptions {
  * @throws DeployError with what to do
  */
 export async function deployToAws(
-  { tools, store }: { tools: Tools; store: AwsSecretStore },
+  { tools, store, dynamo }: { tools: Tools; store: AwsSecretStore; dynamo: DynamoDBClient },
   bundledPlan: unknown,
-  { name, alarms: given = {}, settingsFile: file, looks }: DeployOptions,
+  { name, alarms: given = {}, settingsFile: file, looks, pauseMs }: DeployOptions,
 ): Promise<void> {
   const { stackName, settings } = deploymentNamed(name, file);
   const plan = planOf(bundledPlan);
@@ -57,7 +62,13 @@ export async function deployToAws(
   const outputsFile = `dist/deploy/${stackName}.json`;
   await mkdir(dirname(resolve(root, outputsFile)), { recursive: true });
   await rm(resolve(root, outputsFile), { force: true }); // an earlier deployment's would be read for this one's
-  await cdkDeploy(tools, name, outputsFile);
+  const tables = { dynamo, print: tools.print, ...(pauseMs !== undefined && { pauseMs }) };
+  await deployStack(tools, tables, {
+    name,
+    outputsFile,
+    ownTable: await store.ownTable(),
+    ledgerTable: settings.ledgerTable,
+  });
   const url = await readUrl(outputsFile, stackName);
   tools.print(`Deployed ${stackName}.`);
 
@@ -73,6 +84,38 @@ export async function deployToAws(
   await checkService(tools, url, looks);
   tools.print(alarms);
   tools.print(farewell(url));
+}
+
+/** Names of a deployment, of its tables, and of the file for its outputs. */
+interface Stack {
+  name: string | undefined;
+  outputsFile: string;
+  /** The stack's own table; undefined before the first deployment. */
+  ownTable: string | undefined;
+  /** A restored table that is used instead. */
+  ledgerTable: string | undefined;
+}
+
+/**
+ * Deploys the stack, with its table as it should be. Indexes change one at a time: those of the own table by deployments
+ * between, those of a restored one, which stands outside the stack, by DynamoDB itself.
+ */
+async function deployStack(
+  tools: Tools,
+  tables: TableDeps,
+  { name, outputsFile, ownTable, ledgerTable }: Stack,
+): Promise<void> {
+  const table = ledgerTable ?? ownTable;
+  if (table !== undefined) await mendTable(table, tables);
+  if (ledgerTable !== undefined) await changeIndexes(ledgerTable, "add", tables);
+  else if (ownTable !== undefined) {
+    for (const step of indexSteps(await readIndexes(ownTable, tables))) {
+      tools.print(`One index at a time: the table has ${Object.keys(step).join(", ")} …`);
+      await cdkDeploy(tools, name, { context: { ledgerIndexes: JSON.stringify(step) } });
+    }
+  }
+  await cdkDeploy(tools, name, { outputsFile });
+  if (ledgerTable !== undefined) await changeIndexes(ledgerTable, "remove", tables);
 }
 
 /** Prints what the command would do, without an account and without network access. */

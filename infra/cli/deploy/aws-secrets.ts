@@ -9,7 +9,7 @@ import {
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
 import { type SecretKind, secretTags } from "../../aws/secret-tags.ts";
-import { orCredentialsError } from "./aws-cdk.ts";
+import { orSentence, regionOf } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import { readersOf, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
@@ -20,18 +20,14 @@ const triesMax = 5;
 
 type Values = Record<string, unknown>;
 
-/** Returns a client of Secrets Manager in the region that cdk deploys to. */
-function createSecretsClient({ environment }: Pick<Tools, "environment">) {
-  const region = environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"];
-  return new SecretsManagerClient(region === undefined ? {} : { region });
-}
-
 /** Secrets of a stack in Secrets Manager, which also tells whether they are there yet. */
 export interface AwsSecretStore extends SecretStore {
   /** Returns a secret's value, as JSON if it is no string. */
   read(name: string): Promise<string | undefined>;
   /** Resolves to false before the first deployment. @throws DeployError without valid credentials */
   exists(): Promise<boolean>;
+  /** Returns the name of the stack's own table; undefined before the first deployment, or if the stack has none. */
+  ownTable(): Promise<string | undefined>;
 }
 
 /**
@@ -42,10 +38,10 @@ export interface AwsSecretStore extends SecretStore {
 export function createAwsSecretStore(
   tools: Pick<Tools, "environment" | "print">,
   name?: string,
-  client: SecretsManagerClient = createSecretsClient(tools),
+  client: SecretsManagerClient = new SecretsManagerClient(regionOf(tools)),
 ): AwsSecretStore {
   const { stackName } = deploymentNamed(name);
-  const find = (kind: SecretKind) => findSecret(client, stackName, kind);
+  const find = async (kind: SecretKind) => (await findSecret(client, stackName, kind))?.arn;
   async function idOf(kind: SecretKind): Promise<string> {
     const id = await find(kind);
     if (id === undefined) {
@@ -62,6 +58,7 @@ export function createAwsSecretStore(
   }
   return {
     exists: async () => (await find("providers")) !== undefined,
+    ownTable: async () => (await findSecret(client, stackName, "settings"))?.table,
     async names() {
       const values = Object.entries(await everything());
       return values.filter(([one, value]) => isSet(one, value)).map(([one]) => one);
@@ -119,8 +116,8 @@ async function findSecret(
   client: SecretsManagerClient,
   stackName: string,
   kind: SecretKind,
-): Promise<string | undefined> {
-  const found: { arn: string; at: number }[] = [];
+): Promise<{ arn: string; table: string | undefined } | undefined> {
+  const found: { arn: string; table: string | undefined; at: number }[] = [];
   let NextToken: string | undefined;
   do {
     const command = new ListSecretsCommand({
@@ -130,23 +127,24 @@ async function findSecret(
       ],
       ...(NextToken === undefined ? {} : { NextToken }),
     });
-    const page = await orCredentialsError(() => client.send(command));
+    const page = await orSentence(() => client.send(command));
     for (const { ARN, Tags = [], CreatedDate } of page.SecretList ?? []) {
       const tag = (key: string) => Tags.find(({ Key }) => Key === key)?.Value;
       // A filter also finds values that only begin like the stack's name.
       if (tag(secretTags.stack) !== stackName || tag(secretTags.kind) !== kind) continue;
-      if (ARN !== undefined) found.push({ arn: ARN, at: CreatedDate?.getTime() ?? 0 });
+      if (ARN === undefined) continue;
+      found.push({ arn: ARN, table: tag(secretTags.table), at: CreatedDate?.getTime() ?? 0 });
     }
     NextToken = page.NextToken;
   } while (NextToken !== undefined);
-  return found.toSorted((one, other) => other.at - one.at)[0]?.arn;
+  return found.toSorted((one, other) => other.at - one.at)[0];
 }
 
 async function readValues(
   client: SecretsManagerClient,
   SecretId: string,
 ): Promise<{ values: Values; version: string | undefined }> {
-  const { SecretString = "{}", VersionId } = await orCredentialsError(() =>
+  const { SecretString = "{}", VersionId } = await orSentence(() =>
     client.send(new GetSecretValueCommand({ SecretId })),
   );
   let values: unknown;
@@ -175,14 +173,13 @@ async function merge(
   for (let tries = 1; tries <= triesMax; tries += 1) {
     const { values, version } = await readValues(client, SecretId);
     const token = randomUUID(); // the SDK may repeat the write, which then makes no second version
-    const { VersionId = token } = await client.send(
-      new PutSecretValueCommand({
-        SecretId,
-        ClientRequestToken: token,
-        SecretString: JSON.stringify(change(values)),
-        VersionStages: [nextStage],
-      }),
-    );
+    const command = new PutSecretValueCommand({
+      SecretId,
+      ClientRequestToken: token,
+      SecretString: JSON.stringify(change(values)),
+      VersionStages: [nextStage],
+    });
+    const { VersionId = token } = await orSentence(() => client.send(command));
     try {
       await client.send(
         new UpdateSecretVersionStageCommand({
@@ -196,7 +193,7 @@ async function merge(
     } catch (error) {
       const isMoved =
         error instanceof InvalidParameterException || error instanceof InvalidRequestException;
-      if (!isMoved) throw error;
+      if (!isMoved) return orSentence(() => Promise.reject(error));
       // The SDK may have repeated a request that had moved the label already.
       if ((await readValues(client, SecretId)).version === VersionId) return;
     }

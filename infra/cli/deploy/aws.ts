@@ -1,13 +1,15 @@
 /**
- * `npm run deploy:aws -- [--name NAME] [--alarm-email ADDRESS] [--alarm-topic ARN] [--dry-run]` and
- * `npm run destroy:aws -- [--name NAME] [--yes]`.
+ * `npm run deploy:aws -- [--name NAME] [--alarm-email ADDRESS] [--alarm-topic ARN] [--import-ledger] [--dry-run]`
+ * and `npm run destroy:aws -- [--name NAME] [--yes]`.
  */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { deployToAws, describeDeployment } from "./aws-deploy.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
+import { regionOf } from "./aws-cdk.ts";
 import { destroyOnAws } from "./aws-destroy.ts";
+import { importLedger } from "./aws-import.ts";
 import { DeployError, processTools } from "./tools.ts";
 
 async function run(): Promise<void> {
@@ -17,6 +19,7 @@ async function run(): Promise<void> {
       "alarm-email": { type: "string" },
       "alarm-topic": { type: "string" },
       "dry-run": { type: "boolean" },
+      "import-ledger": { type: "boolean" },
       destroy: { type: "boolean" },
       yes: { type: "boolean" },
     },
@@ -26,9 +29,14 @@ async function run(): Promise<void> {
   const plan: unknown = JSON.parse(await readFile(path, "utf8"));
   if (values["dry-run"] === true) return describeDeployment(processTools, plan, values);
   deploymentNamed(values.name);
+  const { DynamoDBClient } = await import("@aws-sdk/client-dynamodb");
+  const dynamo = new DynamoDBClient(regionOf(processTools));
+  if (values["import-ledger"] === true) {
+    return importLedger(processTools, { dynamo, print: processTools.print }, values);
+  }
   const { createAwsSecretStore } = await import("./aws-secrets.ts");
   return deployToAws(
-    { tools: processTools, store: createAwsSecretStore(processTools, values.name) },
+    { tools: processTools, store: createAwsSecretStore(processTools, values.name), dynamo },
     plan,
     {
       name: values.name,

@@ -2,13 +2,14 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AlarmRecipient } from "../../../infra/cli/deploy/aws-alarms.ts";
 import { requireOperatorApi } from "../../../infra/cli/deploy/aws-deployment.ts";
 import { deployToAws, describeDeployment } from "../../../infra/cli/deploy/aws-deploy.ts";
 import { destroyOnAws } from "../../../infra/cli/deploy/aws-destroy.ts";
 import { createAwsSecretStore } from "../../../infra/cli/deploy/aws-secrets.ts";
-import type { Ran, Tools } from "../../../infra/cli/deploy/tools.ts";
+import { DeployError, type Ran, type Tools } from "../../../infra/cli/deploy/tools.ts";
 import plan from "../../../infra/dial-plan.json" with { type: "json" };
 import { secretTags } from "../../../infra/aws/secret-tags.ts";
 import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
@@ -28,6 +29,9 @@ const words = {
   failed:
     "\n ❌  OutboundCalls failed: ToolkitError: The stack named OutboundCalls failed creation",
 };
+
+/** A client that nobody answers: these stacks have no table that could be looked at. */
+const dynamo = new DynamoDBClient({ region: "us-east-1", endpoint: "http://127.0.0.1:9" });
 
 let aws: FakeSecretsManager;
 let ran: string[][];
@@ -115,7 +119,7 @@ const deploy = async (name?: string, alarms: AlarmRecipient = {}) => {
   const tools = createTools();
   const store = createAwsSecretStore(tools, name, aws.client);
   const looks = { pauseMs: 1, looks: 2 };
-  return deployToAws({ tools, store }, plan, { name, alarms, settingsFile, looks });
+  return deployToAws({ tools, store, dynamo }, plan, { name, alarms, settingsFile, looks });
 };
 const commands = () => ran.map(([command]) => command);
 const tokenIn = (lines: string[]) => /oc_\w+/.exec(lines.join("\n"))?.[0] ?? "";
@@ -142,10 +146,10 @@ describe("npm run deploy:aws", () => {
     const tools = createTools();
     const store = createAwsSecretStore(tools, undefined, aws.client);
     const looks = { pauseMs: 1, looks: 2 };
-    await deployToAws({ tools, store }, { ...plan, results: {} }, { settingsFile, looks });
+    await deployToAws({ tools, store, dynamo }, { ...plan, results: {} }, { settingsFile, looks });
     expect(publicUrl()).toBe(url);
     await store.set({ PUBLIC_URL: "https://calls.example" });
-    await deployToAws({ tools, store }, { ...plan, results: {} }, { settingsFile, looks });
+    await deployToAws({ tools, store, dynamo }, { ...plan, results: {} }, { settingsFile, looks });
     expect(publicUrl()).toBe("https://calls.example");
   });
 
@@ -154,7 +158,7 @@ describe("npm run deploy:aws", () => {
     const telling = { ...plan, events: { "*": told, "crm-eu": told } };
     const store = createAwsSecretStore(createTools(), undefined, aws.client);
     const deployTelling = () =>
-      deployToAws({ tools: createTools(), store }, telling, { settingsFile });
+      deployToAws({ tools: createTools(), store, dynamo }, telling, { settingsFile });
     await expect(deployTelling()).rejects.toThrow(/needs EVENTS_SECRET, EVENTS_CRM_EU_SECRET/);
     environment = { ...environment, EVENTS_SECRET: secret, EVENTS_CRM_EU_SECRET: `${secret},x` };
     await expect(deployTelling()).rejects.toThrow(/EVENTS_CRM_EU_SECRET must be whsec_/);
@@ -192,7 +196,7 @@ describe("npm run deploy:aws", () => {
     environment = {};
     const tools = { ...createTools(), askSecret: () => Promise.resolve(typed) };
     const store = createAwsSecretStore(tools, undefined, aws.client);
-    await deployToAws({ tools, store }, plan, { settingsFile });
+    await deployToAws({ tools, store, dynamo }, plan, { settingsFile });
     expect(aws.current("arn:OutboundCalls:settings")["WEBHOOK_SECRET"]).toBe(typed);
   });
 
@@ -202,6 +206,14 @@ describe("npm run deploy:aws", () => {
     aws.refusal = "ExpiredTokenException";
     await expect(deploy()).rejects.toThrow(/no valid AWS credentials/);
     expect(commands()).toEqual(["deploy"]);
+  });
+
+  it("says in a sentence what AWS refuses, without a trace", async () => {
+    aws.refusal = "AccessDeniedException";
+    await expect(deploy()).rejects.toThrow(/^The credentials lack a right. AccessDeniedException/);
+    aws.refusal = "ThrottlingException";
+    await expect(deploy()).rejects.toThrow(/^AWS refused: ThrottlingException: refused/);
+    await expect(deploy()).rejects.toBeInstanceOf(DeployError);
   });
 
   it("bootstraps an account and region where cdk was never used, and only there", async () => {
@@ -241,9 +253,9 @@ describe("npm run deploy:aws", () => {
         },
       };
       const store = createAwsSecretStore(killed, undefined, aws.client);
-      await expect(deployToAws({ tools: killed, store }, plan, { settingsFile })).rejects.toThrow(
-        /killed/,
-      );
+      await expect(
+        deployToAws({ tools: killed, store, dynamo }, plan, { settingsFile }),
+      ).rejects.toThrow(/killed/);
       await deploy();
       expect(parseTokens(tokensOf())).toHaveLength(1);
       // A token that is valid was always shown.
