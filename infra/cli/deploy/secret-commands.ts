@@ -73,17 +73,27 @@ function check(name: string, parse: () => unknown): void {
   }
 }
 
-/** Creates a token and its entry. @throws DeployError if a field of it is wrong */
+/**
+ * Creates a token and its entry. An id has small letters, digits and hyphens alone: `crm.1` and `crm-1` would have one
+ * secret's name, and one would be revoked in the other's place.
+ *
+ * @throws DeployError if a field of it is wrong
+ */
 export function createEntry(
   fields: Omit<TokenEntry, "sha256">,
   variable: TokenVariable,
 ): { token: string; entry: TokenEntry } {
   const { token, sha256 } = createToken();
   const { id, ...others } = fields;
+  if (!isTokenId(id)) throw new DeployError(tokenIdRule);
   const entry = { id, sha256, ...others };
   checkEntries(variable, JSON.stringify([entry]));
   return { token, entry };
 }
+
+const isTokenId = (id: string) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(id);
+const tokenIdRule =
+  "The id of a token is small letters, digits and single hyphens between them, such as crm-1.";
 
 /** Name of the secret that holds one entry, on a platform that never shows a secret again. */
 const secretOf = (variable: TokenVariable, id: string) =>
@@ -127,6 +137,7 @@ export async function revokeToken(
 ): Promise<void> {
   const names = await namesOf(store);
   if (store.read === undefined) {
+    if (!isTokenId(id)) throw new DeployError(tokenIdRule);
     const name = secretOf(variable, id);
     if (!names.includes(name)) throw new DeployError(`There is no ${name}.`);
     await store.remove?.([name]);

@@ -81,6 +81,16 @@ describe.each([
     expect(idOf(token)).toBe("crm");
   });
 
+  it.each(["crm.1", "CRM-1", "crm_1", "crm--1", "-crm", ""])(
+    "are not made with the id %j, which another one may share a secret's name with",
+    async (id) => {
+      const token = await install("crm-1");
+      expect(() => createEntry({ id }, "API_TOKENS")).toThrow(/small letters, digits/);
+      await expect(revokeToken(kind.store, "API_TOKENS", id)).rejects.toThrow();
+      expect(idOf(token)).toBe("crm-1");
+    },
+  );
+
   it("are not revoked where there is none of the id", async () => {
     await install("crm");
     await expect(revokeToken(kind.store, "API_TOKENS", "shop")).rejects.toThrow(/no/);
