@@ -9,6 +9,16 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import * as z from "../../shared/lib/zod.ts";
+import { printHelp } from "./help.ts";
+
+printHelp(`npm run audit -- [OPTIONS]
+
+Asks the registry for known vulnerabilities of all packages. Exit code: 0 none that must not stay; 1 one is high or
+critical; 2 the registry does not answer.
+
+  --if-reachable      0 instead of 2
+  --exceptions FILE   accepted advisories (infra/cli/audit-exceptions.json)
+  --registry URL      another registry`);
 
 const { values } = parseArgs({
   options: {

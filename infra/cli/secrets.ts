@@ -7,12 +7,16 @@ import { parseArgs } from "node:util";
 import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.ts";
 import { createWebhookSecret, setSecret } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
+import { printHelp } from "./help.ts";
 
 const usage = `npm run secrets -- set NAME [--platform cloudflare|aws] [--name NAME] [--replace]   the value on stdin
 npm run secrets -- list [--platform cloudflare|aws] [--name NAME]
-npm run secrets -- webhook`;
+npm run secrets -- webhook
+
+set: the value comes on stdin, or is asked for. list: the names of those that are set. webhook: makes a webhook's secret.`;
 
 async function run(): Promise<void> {
+  printHelp(usage);
   const { values, positionals } = parseArgs({
     options: { ...deploymentOptions, replace: { type: "boolean", default: false } },
     allowPositionals: true,

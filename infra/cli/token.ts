@@ -7,13 +7,18 @@ import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.t
 import { requireOperatorApi } from "./deploy/aws-deployment.ts";
 import { createEntry, installToken, revokeToken } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
+import { printHelp } from "./help.ts";
 
 const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel] [--not-after DATE]
 npm run token -- --id NAME --operator [--not-after DATE]
 npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
-npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]`;
+npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]
+
+Makes a token: prints it once, and its entry, which holds only its hash. --install adds it to a deployment, --revoke takes
+it away. NAME of a token is small letters, digits and hyphens; --name NAME is a deployment beside the first.`;
 
 async function run(): Promise<void> {
+  printHelp(usage);
   const { values } = parseArgs({
     options: {
       ...deploymentOptions,

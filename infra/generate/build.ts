@@ -5,6 +5,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { printHelp } from "../cli/help.ts";
 import type { ServedFile } from "../../functions/api/http/context.ts";
 import { consoleFiles } from "./console.ts";
 import { readersPage, readersPolicy } from "./docs-page.ts";
@@ -36,4 +37,9 @@ async function write(name: string, text: string): Promise<void> {
   await rename(draft, path);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await build();
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  printHelp(`npm run build
+
+Writes the OpenAPI documents, /docs and the operator's page into functions/api/generated. Other commands do it by themselves.`);
+  await build();
+}

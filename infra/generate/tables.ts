@@ -11,6 +11,7 @@ import metadata from "libphonenumber-js/max/metadata";
 import { type CountryCode, Metadata } from "libphonenumber-js/min";
 import minMetadata from "libphonenumber-js/min/metadata";
 import permitAt from "moment-timezone";
+import { printHelp } from "../cli/help.ts";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 
 /** Whole years, UTC. After the last one nobody is dialed, so it must be moved on once a year. */
@@ -179,6 +180,10 @@ async function zonesOfPrefixes(): Promise<Record<string, string>> {
 }
 
 if (import.meta.main) {
+  printHelp(`npm run tables
+
+Writes the tables of calling codes, time zones and numbers' zones in shared/telephony anew, from the packages that
+package.json names.`);
   for (const [name, text] of Object.entries(await makeTables())) {
     await writeFile(join(directory, name), text);
   }

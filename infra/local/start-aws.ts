@@ -14,6 +14,14 @@ import { mendIndexes } from "./mend-indexes.ts";
 import { startInvokeEndpoint } from "./invoke-endpoint.ts";
 import { startFunction } from "./lambda-runtime.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
+import { printHelp } from "../cli/help.ts";
+
+printHelp(`npm run start:aws
+
+Runs the AWS shape on this machine: the Lambda bundles behind a local API Gateway, with SQS, S3 and DynamoDB servers. Needs
+no account; nobody is phoned, unless the variables name another dial plan. Ends at Ctrl-C. docs/quickstart.md
+
+Environment: PORT (3000), STATE_DIR, VISIBILITY_SECONDS (20), and that of npm start.`);
 
 const queueName = "outbound-calls";
 const deadQueueName = "outbound-calls-dead";

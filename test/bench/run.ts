@@ -9,6 +9,7 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { printHelp } from "../../infra/cli/help.ts";
 import { markdownOf, type Section, targetsTable } from "./report.ts";
 
 const here = import.meta.dirname;
@@ -68,6 +69,13 @@ function prepare(folder: string): void {
   if (!existsSync(join(folder, "node_modules"))) run("npm", ["ci", "--ignore-scripts"], folder);
   run("tsc", ["-p", folder], here);
 }
+
+printHelp(`npm run bench -- [PART …]
+
+Measures what a call costs, beside alternatives, and writes test/bench/results.md. Without a part: all of them.
+Parts:
+  ${parts.join("\n  ")}
+  engines       apart from the others: the race, which takes half an hour`);
 
 const chosen = process.argv.slice(2);
 if (chosen[0] === "engines") {

@@ -10,6 +10,11 @@ import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { startBrowser } from "../support/browser.ts";
 import { startConsoleServer } from "../support/console-server.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
+import { printHelp } from "../../infra/cli/help.ts";
+
+printHelp(`npm run screenshots
+
+Makes the pictures of README.md and docs anew, from the operator's page over a day of calls in memory.`);
 
 const folder = resolve(import.meta.dirname, "../../docs/pictures");
 /** A Monday, twenty past two in the afternoon in New York. */

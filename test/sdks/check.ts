@@ -9,6 +9,11 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { routeFields, startPair } from "../support/stand-ins.ts";
+import { printHelp } from "../../infra/cli/help.ts";
+
+printHelp(`npm run sdks
+
+Checks the request of each adapter against the types of its provider's SDK. Installs the packages of test/sdks.`);
 
 const here = import.meta.dirname;
 const callbackUrl = "https://calls.example.com/callbacks/a/call_1/v1/0123456789abcdefghijkl";

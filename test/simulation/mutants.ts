@@ -15,6 +15,16 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { mutants } from "./mutant-list.ts";
 import { type Mutant, searchIn } from "./mutant.ts";
+import { printHelp } from "../../infra/cli/help.ts";
+
+printHelp(`npm run mutants -- [OPTIONS]
+
+Breaks one critical line at a time in a copy of the project. Tests and simulations must notice; survivors end it with 1.
+Takes hours.
+
+  --only TEXT    mutants whose names match this regular expression
+  --seeds N      simulations of each mutant (150)
+  --quick        unit tests alone`);
 
 const root = resolve(import.meta.dirname, "../..");
 const { values } = parseArgs({

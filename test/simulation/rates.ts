@@ -3,6 +3,7 @@
  * slow ledger. The command `npm run rates` measures every case and exits with 1 if a figure misses its bound.
  */
 import { argv } from "node:process";
+import { printHelp } from "../../infra/cli/help.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { toCallId } from "../../shared/calls/ids.ts";
 import { aRequestId } from "../support/calls.ts";
@@ -129,6 +130,10 @@ export function missesOf(rates: Rates): string[] {
 }
 
 if (argv[1] === import.meta.filename) {
+  printHelp(`npm run rates
+
+Measures in simulated time how well accounts keep their pace, at several paces and speeds of the ledger. Ends with 1 if a
+figure misses its bound. Takes minutes.`);
   let missed = 0;
   for (const callsPerSecond of [0.1, 1, 20, 100]) {
     for (const ledgerMs of [5, 100, 700]) {

@@ -13,6 +13,19 @@ import { longSchedules, quickSchedules } from "./schedules.ts";
 import { restoredScenarios } from "./restores.ts";
 import { runSeeds, textOf } from "./seeds.ts";
 import { simulateTrouble } from "./trouble.ts";
+import { printHelp } from "../../infra/cli/help.ts";
+
+printHelp(`npm run simulate -- [OPTIONS]
+
+Simulates weeks of failures in minutes, and ends with 1 at the first broken promise. docs/guarantees.md
+
+  --seeds N      simulations, each from its seed (500)
+  --from N       first seed (1)
+  --schedules    also directed schedules, and every order of steps of two dialers and a sweep
+  --trouble N    simulations of accounts in trouble beside others (0)
+  --restores N   simulations of a ledger that is restored from a backup (0)
+  --unshrunk     reports a failing scenario as found
+  --mutant       runs the quick schedules first, and only these`);
 
 const { values } = parseArgs({
   options: {

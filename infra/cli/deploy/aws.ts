@@ -10,9 +10,23 @@ import { deploymentNamed } from "./aws-deployment.ts";
 import { regionOf } from "./aws-cdk.ts";
 import { destroyOnAws } from "./aws-destroy.ts";
 import { importLedger } from "./aws-import.ts";
+import { printHelp } from "../help.ts";
 import { DeployError, processTools } from "./tools.ts";
 
+const usage = `npm run deploy:aws -- [OPTIONS]       deploys the service to AWS, or brings it up to date
+npm run destroy:aws -- [OPTIONS]      prints what would go and what stays; --yes destroys the stack
+
+  --name NAME              a deployment beside the first, such as staging
+  --alarm-email ADDRESS    who is told of alarms, from now on
+  --alarm-topic ARN        an SNS topic that is told of alarms, from now on
+  --import-ledger          makes a restored table (ledgerTable) the stack's own
+  --dry-run                builds, checks and prints what it would do; needs no account
+  --yes                    of destroy:aws: does it
+
+Environment: AWS credentials and AWS_REGION; secrets that the dial plan needs, or they are asked for. docs/deploy-aws.md`;
+
 async function run(): Promise<void> {
+  printHelp(usage);
   const { values } = parseArgs({
     options: {
       name: { type: "string" },

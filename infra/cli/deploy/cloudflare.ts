@@ -9,9 +9,24 @@ import { parseArgs } from "node:util";
 import { deployToCloudflare, describeDeployment } from "./cloudflare-deploy.ts";
 import { destroyOnCloudflare } from "./cloudflare-destroy.ts";
 import { quietWrangler } from "./cloudflare-wrangler.ts";
+import { printHelp } from "../help.ts";
 import { DeployError, processTools } from "./tools.ts";
 
+const usage = `npm run deploy:cloudflare -- [OPTIONS]    deploys the service to Cloudflare, or brings it up to date
+npm run destroy:cloudflare -- [OPTIONS]   prints what would go and what stays; --yes deletes it
+
+  --name NAME            a deployment beside the first, such as staging
+  --location PLACE       hint of the place of D1 and R2, such as weur, at creation
+  --jurisdiction PLACE   place of the data by law, eu or fedramp, at creation
+  --adopt                takes over queues, a database or a bucket that are found without their Workers
+  --dry-run              builds, checks and prints what it would do; needs no account
+  --yes                  of destroy:cloudflare: does it
+
+Environment: CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, unless wrangler is logged in; secrets that the dial plan needs,
+or they are asked for. docs/deploy-cloudflare.md`;
+
 async function run(): Promise<void> {
+  printHelp(usage);
   const { values } = parseArgs({
     options: {
       name: { type: "string" },
