@@ -4,6 +4,7 @@ import {
   aws_secretsmanager as secretsmanager,
   aws_sqs as sqs,
   Duration,
+  Fn,
   RemovalPolicy,
   type Stack,
   Tags,
@@ -16,6 +17,11 @@ import { secretTags } from "./secret-tags.ts";
 /** Six times the function's timeout, as Lambda's documentation asks of a queue that it polls. */
 const visibilityTimeout = Duration.seconds(6 * dialerTimeoutSeconds);
 const retentionPeriod = Duration.days(14);
+/**
+ * Whatever holds calls, and the key of their hashes, outlives the stack. What a first deployment made before it failed is
+ * empty, and goes: it would stand in the next one's way.
+ */
+const kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE;
 
 type LedgerProps = Pick<OutboundCallsProps, "ledgerTable" | "ledgerIndexes" | "withoutLedger">;
 
@@ -47,17 +53,21 @@ function createQueues(stack: Stack, id: string) {
       retentionPeriod,
       encryption: sqs.QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
+      removalPolicy: kept,
       ...props,
     });
+  // A part of the stack's id: queues that an earlier stack of this name has left keep their names.
+  const stackId = Fn.select(0, Fn.split("-", Fn.select(2, Fn.split("/", stack.stackId))));
+  const queueName = (end: string) => `${id}-${stackId}-${end}`;
   const deadLettersTo = (queue: sqs.Queue) => ({
     deadLetterQueue: { queue, maxReceiveCount: 100 },
   });
   // The dialer tells its queues apart by the ends of their names.
-  const deadQueue = createQueue("DeadCalls", { queueName: `${id}-dead` });
+  const deadQueue = createQueue("DeadCalls", { queueName: queueName("dead") });
   const queue = createQueue("Calls", deadLettersTo(deadQueue));
-  const deadEventsQueue = createQueue("DeadEvents", { queueName: `${id}-events-dead` });
+  const deadEventsQueue = createQueue("DeadEvents", { queueName: queueName("events-dead") });
   const eventsQueue = createQueue("Events", {
-    queueName: `${id}-events`,
+    queueName: queueName("events"),
     ...deadLettersTo(deadEventsQueue),
   });
   return { queue, deadQueue, eventsQueue, deadEventsQueue };
@@ -79,7 +89,7 @@ function createTable(stack: Stack, indexes: Indexes): dynamodb.TableV2 {
     billing: dynamodb.Billing.onDemand(),
     timeToLiveAttribute: ttl,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-    removalPolicy: RemovalPolicy.RETAIN,
+    removalPolicy: kept,
     deletionProtection: true,
   });
 }
@@ -94,7 +104,7 @@ function createBucket(stack: Stack) {
       prefix,
       expiration: Duration.days(30),
     })),
-    removalPolicy: RemovalPolicy.RETAIN,
+    removalPolicy: kept,
   });
 }
 
@@ -112,7 +122,7 @@ function createSecrets(stack: Stack) {
       excludeCharacters: "ghijklmnopqrstuvwxyz",
       requireEachIncludedType: false,
     },
-    removalPolicy: RemovalPolicy.RETAIN,
+    removalPolicy: kept,
   });
 
   const providerSecrets = new secretsmanager.Secret(stack, "ProviderSecrets", {

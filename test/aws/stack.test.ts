@@ -4,7 +4,7 @@ import { secretTags } from "../../infra/aws/secret-tags.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";
 import { createSpecificationCheck } from "../support/service-specification.ts";
 
-const { templateOf, expectNoObjection } = useStacks();
+const { stackOf, templateOf, expectNoObjection } = useStacks();
 const template = templateOf({ stage: "prod", basePath: "/phone" });
 const resources = (type: string) => propertiesOf(template, type);
 
@@ -61,10 +61,40 @@ describe("the AWS stack", () => {
     });
     // The dialer tells its queues apart by the ends of their names.
     const names = queues.flatMap(({ QueueName }) => (QueueName === undefined ? [] : [QueueName]));
-    expect(names).toEqual([
-      "OutboundCalls-dead",
-      "OutboundCalls-events-dead",
-      "OutboundCalls-events",
+    const ofStack = JSON.stringify({
+      "Fn::Select": [2, { "Fn::Split": ["/", { Ref: "AWS::StackId" }] }],
+    });
+    for (const [index, end] of ["-dead", "-events-dead", "-events"].entries()) {
+      const [begin, id, last]: unknown[] = Object(names[index])["Fn::Join"][1];
+      expect([begin, last]).toEqual(["OutboundCalls-", end]);
+      expect(JSON.stringify(id)).toContain(ofStack); // those of a former stack keep their names
+    }
+  });
+
+  it("is protected against its end, and leaves behind whatever holds calls, but after a failed creation", () => {
+    expect(stackOf({}).terminationProtection).toBe(true);
+    const keptTypes = [
+      "SQS::Queue",
+      "DynamoDB::GlobalTable",
+      "S3::Bucket",
+      "SecretsManager::Secret",
+    ];
+    const policies = keptTypes.flatMap((type) =>
+      Object.entries(template.findResources(`AWS::${type}`)).map(
+        ([id, { DeletionPolicy, UpdateReplacePolicy }]) => [
+          id.replace(/[0-9A-F]{8}$/, ""),
+          DeletionPolicy,
+          UpdateReplacePolicy,
+        ],
+      ),
+    );
+    const kept = ["RetainExceptOnCreate", "Retain"];
+    expect(policies).toEqual([
+      ...["DeadCalls", "Calls", "DeadEvents", "Events"].map((id) => [id, ...kept]),
+      ["Ledger", ...kept],
+      ["Messages", ...kept],
+      ["Settings", ...kept],
+      ["ProviderSecrets", "Delete", "Delete"], // a person has them
     ]);
   });
 
@@ -152,7 +182,7 @@ describe("the AWS stack", () => {
 
   it("keeps the ledger: point-in-time recovery, ttl, no deletion, the adapter's keys and indexes", () => {
     template.hasResource("AWS::DynamoDB::GlobalTable", {
-      DeletionPolicy: "Retain",
+      DeletionPolicy: "RetainExceptOnCreate",
       Properties: {
         BillingMode: "PAY_PER_REQUEST",
         TimeToLiveSpecification: { AttributeName: "ttl", Enabled: true },
@@ -260,7 +290,7 @@ describe("the AWS stack", () => {
   it("has HASH_KEY made once, 64 hex digits that no template holds, and keeps it with the table", () => {
     // Secrets Manager generates anew whenever this object changes, and every hash of a number would be lost.
     template.hasResource("AWS::SecretsManager::Secret", {
-      DeletionPolicy: "Retain",
+      DeletionPolicy: "RetainExceptOnCreate",
       UpdateReplacePolicy: "Retain",
       Properties: {
         GenerateSecretString: {

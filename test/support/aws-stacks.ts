@@ -35,7 +35,7 @@ export function useStacks() {
       pluginReports: [{ pluginName: "AwsSolutions", conclusion: "success", violations: [] }],
     });
   }
-  return { templateOf, expectNoObjection };
+  return { stackOf, templateOf, expectNoObjection };
 }
 
 /** Returns the properties of all resources of a type. */

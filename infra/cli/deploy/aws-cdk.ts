@@ -7,6 +7,10 @@ const withoutRegion = /Region is missing/;
 /** Words of cdk where its own bucket and roles are missing (aws-cdk, lib/index.js: "Has the environment been bootstrapped?"). */
 const withoutBootstrap = /Has the environment been bootstrapped\?|Is account \S+ bootstrapped\?/;
 
+/** Words of CloudFormation about a stack that is protected against its end. */
+const protectedStack =
+  /Stack \[([\w-]+)\] cannot be deleted while TerminationProtection is enabled/;
+
 const credentialsHelp =
   "There are no valid AWS credentials. Sign in (aws sso login, or aws configure), set AWS_PROFILE or the " +
   "AWS_ACCESS_KEY_ID family, then run this again.";
@@ -107,6 +111,13 @@ function must(command: string, ran: Ran): void {
   if (ran.code === 0) return;
   const said = saidBy(ran);
   if (withoutCredentials.test(said)) throw new DeployError(credentialsHelp);
+  const [, stack] = protectedStack.exec(said) ?? [];
+  if (stack !== undefined) {
+    throw new DeployError(
+      `Nothing was destroyed: ${stack} is protected. Take the protection off, then run this again:\n` +
+        `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`,
+    );
+  }
   const end = said.trim().split("\n").slice(-15).join("\n");
   throw new DeployError(
     `cdk ${command} failed:\n${end}\nCloudFormation keeps what stood before. Mend the cause and run this again.`,

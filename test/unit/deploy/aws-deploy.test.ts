@@ -26,6 +26,8 @@ const words = {
     "Unable to resolve AWS account to use. It must be either configured when you define your CDK Stack, or through the environment",
   bootstrap:
     "\n ❌  OutboundCalls failed: OutboundCalls: SSM parameter /cdk-bootstrap/hnb659fds/version not found in aws://111122223333/us-east-1. Has the environment been bootstrapped? Please run 'cdk bootstrap' (see https://docs.aws.amazon.com/cdk/latest/guide/bootstrapping.html)",
+  isProtected:
+    "ValidationError: Stack [OutboundCalls] cannot be deleted while TerminationProtection is enabled",
   failed:
     "\n ❌  OutboundCalls failed: ToolkitError: The stack named OutboundCalls failed creation",
 };
@@ -36,7 +38,7 @@ const dynamo = new DynamoDBClient({ region: "us-east-1", endpoint: "http://127.0
 let aws: FakeSecretsManager;
 let ran: string[][];
 let printed: string[];
-let account: { hasCredentials: boolean; isBootstrapped: boolean; isFailing: boolean };
+let account: Record<"hasCredentials" | "isBootstrapped" | "isFailing" | "isProtected", boolean>;
 let answers: { health: number; withoutToken: number };
 let environment: Record<string, string | undefined>;
 /** Answer of a person at the terminal; undefined: nobody is there. */
@@ -53,7 +55,7 @@ beforeEach(async () => {
   aws = await startSecretsManager();
   ran = [];
   printed = [];
-  account = { hasCredentials: true, isBootstrapped: true, isFailing: false };
+  account = { hasCredentials: true, isBootstrapped: true, isFailing: false, isProtected: false };
   answers = { health: 200, withoutToken: 401 };
   environment = { WEBHOOK_SECRET: secret };
 });
@@ -86,6 +88,7 @@ async function runCdk(args: readonly string[]): Promise<Ran> {
   if (command === "synth") return { code: 0, stdout: "", stderr: "" };
   if (!account.hasCredentials) return failed(words.credentials);
   if (command === "bootstrap") account.isBootstrapped = true;
+  if (command === "destroy" && account.isProtected) return failed(words.isProtected);
   if (command !== "deploy") return { code: 0, stdout: "", stderr: "" };
   if (!account.isBootstrapped) return failed(words.bootstrap);
   if (account.isFailing) return failed(words.failed);
@@ -392,5 +395,9 @@ describe("npm run destroy:aws", () => {
     expect(ran).toEqual([]);
     await destroyOnAws(createTools(), { name: "staging", yes: true });
     expect(ran).toEqual([expect.arrayContaining(["destroy", "--force", "name=staging"])]);
+    account.isProtected = true;
+    await expect(destroyOnAws(createTools(), { yes: true })).rejects.toThrow(
+      /Nothing was destroyed[^]*--no-enable-termination-protection --stack-name OutboundCalls$/,
+    );
   });
 });
