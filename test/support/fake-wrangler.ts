@@ -90,7 +90,7 @@ export function createFakeTools(account: FakeAccount): FakeTools {
     answers: { health: 200, withoutToken: 401 },
     killedAt: undefined,
     changes: () => tools.ran.map(({ words }) => words).filter((words) => !isReading(words)),
-    run(command, args, input) {
+    run(command, args, { input } = {}) {
       const words = args.join(" ");
       tools.ran.push({ words, input });
       if (command !== "wrangler") throw new Error(`no command ${command}`);

@@ -14,6 +14,11 @@ const protectedStack =
 const credentialsHelp =
   "There are no valid AWS credentials. Sign in (aws sso login, or aws configure), set AWS_PROFILE or the " +
   "AWS_ACCESS_KEY_ID family, then run this again.";
+const bootstrapQuestion =
+  "cdk has not been used in this account and region. Shall cdk bootstrap create its bucket and its roles, one of which " +
+  "may create anything? yes or no";
+const bootstrapHelp =
+  "cdk has not been used in this account and region: have somebody who may run npx cdk bootstrap, then run this again.";
 const regionHelp = "There is no region: set AWS_REGION, then run this again.";
 
 /** Returns the settings by which a client of the SDK works in the region that cdk deploys to. */
@@ -38,6 +43,10 @@ export async function orSentence<Value>(send: () => Promise<Value>): Promise<Val
   }
 }
 
+/** Runs a command of cdk whose progress a person watches. */
+const runShown = (tools: Tools, args: readonly string[]) =>
+  tools.run("cdk", args, { isShown: true });
+
 /** Arguments by which every command of cdk means the same deployment and prints what is read here. */
 const common = (name: string | undefined, context: Context = {}) => [
   "--no-color",
@@ -51,7 +60,7 @@ const common = (name: string | undefined, context: Context = {}) => [
 export type Context = Partial<Record<"ledgerIndexes" | "withoutLedger", string>>;
 
 /**
- * Deploys the stack, and bootstraps the account and region first where that was never done.
+ * Deploys the stack. Where the account and region were never bootstrapped, a person is asked, and it is done first.
  *
  * @param options.outputsFile file for the outputs of the stack
  * @throws DeployError
@@ -62,7 +71,7 @@ export async function cdkDeploy(
   { outputsFile, context }: { outputsFile?: string; context?: Context },
 ): Promise<void> {
   const deploy = () =>
-    tools.run("cdk", [
+    runShown(tools, [
       "deploy",
       ...common(name, context),
       "--require-approval",
@@ -73,8 +82,9 @@ export async function cdkDeploy(
     ]);
   let ran = await deploy();
   if (ran.code !== 0 && withoutBootstrap.test(saidBy(ran))) {
-    tools.print("cdk has not been used in this account and region: cdk bootstrap …");
-    must("bootstrap", await tools.run("cdk", ["bootstrap", ...common(name)]));
+    const answer = await tools.ask(bootstrapQuestion);
+    if (!/^y(es)?$/i.test(answer ?? "")) throw new DeployError(bootstrapHelp);
+    must("bootstrap", await runShown(tools, ["bootstrap", ...common(name)]));
     ran = await deploy();
   }
   must("deploy", ran);
@@ -97,12 +107,12 @@ export async function cdkImport(
   mapping: Record<string, Record<string, string>>,
 ): Promise<void> {
   const inline = ["--resource-mapping-inline", JSON.stringify(mapping)];
-  must("import", await tools.run("cdk", ["import", ...common(name), ...inline]));
+  must("import", await runShown(tools, ["import", ...common(name), ...inline]));
 }
 
 /** Destroys the stack. @throws DeployError */
 export async function cdkDestroy(tools: Tools, name: string | undefined): Promise<void> {
-  must("destroy", await tools.run("cdk", ["destroy", ...common(name), "--force"]));
+  must("destroy", await runShown(tools, ["destroy", ...common(name), "--force"]));
 }
 
 const saidBy = ({ stdout, stderr }: Ran): string => `${stdout}\n${stderr}`;

@@ -129,7 +129,9 @@ export async function describeDeployment(
   await cdkSynth(tools, name);
   tools.print(`The template of ${stackName} is made and checked, in dist/cdk.out.`);
   tools.print(`Its settings, of infra/aws/settings.json: ${JSON.stringify(settings)}`);
-  tools.print("Would run, only where the account and region lack it: cdk bootstrap");
+  tools.print(
+    "Would run, only where the account and region lack it and once you agree: cdk bootstrap",
+  );
   tools.print(`Would run: cdk deploy, which creates or updates ${stackName}, HASH_KEY with it`);
   tools.print("Would set, each only if it is not there:");
   for (const one of secrets) tools.print(`  ${described(one)}`);

@@ -9,15 +9,21 @@ export interface Ran {
   stderr: string;
 }
 
+/** Options of a command of the platform. */
+export interface RunOptions {
+  /** Text for its stdin, such as a secret, which no argument and no file holds. */
+  input?: string | undefined;
+  /** True to print its output as it comes: it takes minutes, or hours. */
+  isShown?: boolean;
+}
+
 /** The surroundings of a deploy command, replaced in tests. */
 export interface Tools {
   environment: Record<string, string | undefined>;
   /**
    * Runs a command of this project's packages, such as `wrangler`, from the project's root, and resolves to its output.
-   *
-   * @param input text for its stdin, such as a secret, which no argument and no file holds
    */
-  run(command: string, args: readonly string[], input?: string): Promise<Ran>;
+  run(command: string, args: readonly string[], options?: RunOptions): Promise<Ran>;
   fetch: typeof fetch;
   /** Prints a line of progress to stdout. */
   print(line: string): void;
@@ -31,22 +37,30 @@ export interface Tools {
 export class DeployError extends Error {}
 
 const root = resolve(import.meta.dirname, "../../..");
-/** Time limit of one command: a deployment of the stack takes minutes. */
+/** Time limit of one command, and of one that is shown: CloudFormation may make an index of a large table for hours. */
 const commandMsMax = 30 * 60_000;
+const shownMsMax = 12 * 60 * 60_000;
 
 /** The surroundings of a command that a person runs. */
 export const processTools: Tools = {
   environment: process.env,
   fetch,
   print: (line) => console.log(line),
-  run: (command, args, input) =>
+  run: (command, args, { input, isShown = false } = {}) =>
     new Promise((done, failed) => {
       const child = spawn(command, args, { cwd: root, stdio: ["pipe", "pipe", "pipe"] });
-      const timer = setTimeout(() => child.kill("SIGKILL"), commandMsMax);
+      const msMax = isShown ? shownMsMax : commandMsMax;
+      const timer = setTimeout(() => child.kill("SIGKILL"), msMax);
       let stdout = "";
       let stderr = "";
-      child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-      child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+      child.stdout.on("data", (chunk: Buffer) => {
+        stdout += chunk.toString();
+        if (isShown) process.stdout.write(chunk);
+      });
+      child.stderr.on("data", (chunk: Buffer) => {
+        stderr += chunk.toString();
+        if (isShown) process.stderr.write(chunk);
+      });
       child.once("error", failed);
       child.once("close", (code) => {
         clearTimeout(timer);
@@ -92,7 +106,7 @@ export async function mustRun(
   command: string,
   { args, input }: { args: readonly string[]; input?: string | undefined },
 ): Promise<string> {
-  const { code, stdout, stderr } = await tools.run(command, args, input);
+  const { code, stdout, stderr } = await tools.run(command, args, { input });
   if (code === 0) return stdout;
   const said = `${stdout}\n${stderr}`.trim().split("\n").slice(-15).join("\n");
   throw new DeployError(`${command} ${args.join(" ")} failed:\n${said}`);

@@ -99,8 +99,12 @@ async function runCdk(args: readonly string[]): Promise<Ran> {
 function createTools(): Tools {
   return {
     environment,
-    run(command, args, input) {
-      expect([command, input]).toEqual(["cdk", undefined]);
+    run(command, args, { input, isShown } = {}) {
+      expect([command, input, isShown]).toEqual([
+        "cdk",
+        undefined,
+        args[0] === "synth" ? undefined : true,
+      ]);
       ran.push([...args]);
       return runCdk(args);
     },
@@ -219,8 +223,16 @@ describe("npm run deploy:aws", () => {
     await expect(deploy()).rejects.toBeInstanceOf(DeployError);
   });
 
-  it("bootstraps an account and region where cdk was never used, and only there", async () => {
+  it("bootstraps an account and region where cdk was never used, once a person agrees", async () => {
     account.isBootstrapped = false;
+    for (const answer of [undefined, "no", ""]) {
+      answered = answer;
+      const keeps = { alarmEmail: "ada@example.com" }; // nothing else is asked
+      await expect(deploy(undefined, keeps)).rejects.toThrow(/may run npx cdk bootstrap/);
+    }
+    expect(commands()).toEqual(["deploy", "deploy", "deploy"]);
+    ran = [];
+    answered = "yes";
     await deploy();
     expect(commands()).toEqual(["deploy", "bootstrap", "deploy"]);
     await deploy();
