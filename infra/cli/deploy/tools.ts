@@ -10,7 +10,7 @@ export interface Ran {
 }
 
 /** Options of a command of the platform. */
-export interface RunOptions {
+interface RunOptions {
   /** Text for its stdin, such as a secret, which no argument and no file holds. */
   input?: string | undefined;
   /** True to print its output as it comes: it takes minutes, or hours. */
