@@ -72,8 +72,8 @@ export const waitingMutants: readonly Mutant[] = [
     ],
     [
       "a stored dead letter of a later version is tried once by a process",
-      'const waitMs = handled === "unreadable" ? Infinity : retryMs;',
-      "const waitMs = retryMs;",
+      'if (handled === "unreadable") memory.lettersWaitUntil.set(name, Infinity);',
+      "",
     ],
     [
       "a row that stands is not written over by a dead letter",

@@ -71,8 +71,13 @@ function keepRead({ documents, clock }: PlatformDeps): () => Promise<Read> {
     latest = { at: clock.now(), read };
     return read;
   };
-  return async () => {
-    if (latest === undefined || clock.now() - latest.at >= keptMs) return readNow();
-    return withTimeLimit(latest.read, sharedSecondsMax).catch(readNow);
+  const read = (): Promise<Read> => {
+    const kept = latest;
+    if (kept === undefined || clock.now() - kept.at >= keptMs) return readNow();
+    // The first one that has waited in vain reads anew, and the others wait for that.
+    return withTimeLimit(kept.read, sharedSecondsMax).catch(() =>
+      latest === kept ? readNow() : read(),
+    );
   };
+  return read;
 }

@@ -71,12 +71,13 @@ function forgetGone(letters: readonly StoredLetter[], { memory }: DialerDeps): v
 
 async function handleStored(name: string, deps: DialerDeps): Promise<void> {
   const { deadLetters, memory, clock } = deps;
+  // Also where it cannot be fetched: the next sweep goes on with the others.
+  memory.lettersWaitUntil.set(name, clock.now() + retryMs);
   const letter = await deadLetters.read(name);
   if (letter === undefined) return; // an operator has put it back meanwhile
   const delivered = { id: name, attempt: 1, open: async () => letter.body };
   const handle = queueOf(name) === "events" ? handleDeadEvent : handleDeadLetter;
   const handled = await handle(delivered, deps);
   if (handled === "done") return deadLetters.remove(name);
-  const waitMs = handled === "unreadable" ? Infinity : retryMs;
-  memory.lettersWaitUntil.set(name, clock.now() + waitMs);
+  if (handled === "unreadable") memory.lettersWaitUntil.set(name, Infinity);
 }

@@ -294,6 +294,22 @@ describe("a stored dead letter", () => {
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });
 
+  it("that cannot be fetched keeps no others waiting", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    keep(bench, { "calls-one": "lost", "calls-two": message(call) });
+    const { read } = bench.deps.deadLetters;
+    const deadLetters = {
+      ...bench.deps.deadLetters,
+      read: (name: string) => (name === "calls-one" ? boom() : read(name)),
+    };
+    const random = { ...bench.deps.random, fraction: () => 0 };
+    await sweepLetters(bench, { deadLetters, random });
+    await sweepLetters(bench, { deadLetters, random });
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+    expect([...bench.kept.keys()]).toEqual(["calls-one"]);
+  });
+
   it("stays where the sweep's time is over", async () => {
     const bench = createDialerBench();
     keep(bench, { "calls-one": message(aCallNow(bench)) });
