@@ -196,6 +196,8 @@ const kinds = {
     receivers: z.optional(z.array(z.string())),
     /** Time of the last look at the events of former receivers. */
     orphanedAt: z.optional(time),
+    /** Backlogs without a route that an alarm has named. */
+    routesGone: z.optional(z.array(z.string())),
     /** Sizes of the ledger within the last day, and its maximum; absent where it may grow without end. */
     size: z.optional(
       z.object({

@@ -13,6 +13,7 @@ import { releaseLease, type SweepDocument, takeLease } from "./sweep-lease.ts";
 import { planSweep } from "./sweep-time.ts";
 import { sweepLiveCalls } from "./sweep-live-calls.ts";
 import { visitBacklogs } from "./visit-backlogs.ts";
+import { warnGoneRoutes } from "./warn-gone-routes.ts";
 import { watchDispatcher } from "./watch-dispatcher.ts";
 import { watchSize } from "./watch-size.ts";
 
@@ -78,6 +79,7 @@ async function runPhases(
   await run(() => watchDispatcher(deps), undefined);
   await run(() => logGauges(deps), undefined);
   const size = await run(() => watchSize(last, deps), {});
+  const gone = await run(() => warnGoneRoutes(last, deps), {});
   const visited = await run(() => visitBacklogs(last, time.calls, deps), {});
 
   await run(() => sweepLiveCalls(deps), undefined);
@@ -98,6 +100,7 @@ async function runPhases(
       fullRoundAt: isFull ? roundBeganAt : fullRoundAt,
       ...known,
       ...size,
+      ...gone,
     },
   };
 }

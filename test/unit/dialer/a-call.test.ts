@@ -149,6 +149,40 @@ describe("a call whose agent has no route", () => {
     ]);
   });
 
+  it("raises an alarm within a minute of the deployment that loses its route, once until the hour", async () => {
+    const bench = createDialerBench({ plan: { agents: { ...agents, agent_new } } });
+    await bench.sweep(); // the hourly visit
+    const dueAt = bench.now() + 8 * 3_600_000;
+    await putIn(bench, "WAITING", aCallNow(bench, { agent_id: "agent_new" }), { dueAt });
+    await putIn(bench, "WAITING", aCallNow(bench), { dueAt });
+    bench.changePlan({ agents });
+    const alarms = () => bench.eventsOf("route.gone");
+    for (let minute = 0; minute < 30; minute++) {
+      bench.advance(60_000);
+      await bench.sweep();
+      expect(alarms()).toMatchObject([{ level: "alarm", agent_id: "agent_new", client: "crm" }]);
+    }
+    // Put back, and lost again: it is new.
+    bench.changePlan({ agents: { ...agents, agent_new } });
+    await bench.sweep();
+    bench.changePlan({ agents });
+    await bench.sweep();
+    expect(alarms()).toHaveLength(2);
+  });
+
+  it("raises none for an agent without waiting calls", async () => {
+    const bench = createDialerBench({ plan: { agents: { ...agents, agent_new } } });
+    await bench.sweep();
+    const call = callTo("agent_new", { acceptedAt: bench.now() });
+    await sendEach(bench, call);
+    await bench.run(30);
+    expect(bench.dialed).toHaveLength(1);
+    bench.changePlan({ agents });
+    bench.advance(60_000);
+    await bench.sweep();
+    expect(bench.eventsOf("route.gone")).toEqual([]);
+  });
+
   it("is looked at every hour, with an alarm, and ends EXPIRED when its time is over", async () => {
     const bench = createDialerBench({ plan: { agents, expireAfterHours: 5 } });
     const call = callTo("agent_new", { acceptedAt: bench.now() });
@@ -157,7 +191,7 @@ describe("a call whose agent has no route", () => {
     expect(await stateOf(bench, call)).toBe("WAITING");
     const alarms = bench.eventsOf("route.gone").length;
     expect(alarms).toBeGreaterThanOrEqual(4);
-    expect(alarms).toBeLessThanOrEqual(6);
+    expect(alarms).toBeLessThanOrEqual(7); // the first minute's two, and one an hour
     await bench.simulate(1.2 * 3600);
     expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", request: call.request });
     expect(bench.dialed).toEqual([]);

@@ -1,0 +1,37 @@
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+
+/** Backlogs without a route that an alarm has named. */
+export type KnownGone = Pick<ValueOf<"sweep">, "routesGone">;
+
+/** Backlogs that one sweep looks at, and that it remembers. The hourly visit of all backlogs finds others. */
+const backlogsMax = 500;
+
+/**
+ * Raises an alarm for each backlog whose agent the plan has lost while calls of it wait, once: within a minute of the
+ * deployment. The hourly visit of all backlogs repeats it.
+ *
+ * @returns the backlogs that the next sweep is to know
+ * @throws if the ledger or the documents cannot be read
+ */
+export async function warnGoneRoutes(
+  { routesGone: known = [] }: KnownGone,
+  { documents, ledger, settings, log }: DialerDeps,
+): Promise<KnownGone> {
+  const listed = await documents.list("backlog", { limit: backlogsMax });
+  const gone = listed.filter(({ value }) => findRoute(value.agentId, settings.plan) === undefined);
+  const old = gone.filter(({ key }) => known.includes(key)).map(({ key }) => key);
+  const fresh = gone.filter(({ key }) => !known.includes(key));
+  const backlogs = fresh.map(({ key }) => ({ key }));
+  const rows =
+    fresh.length === 0
+      ? []
+      : await ledger.due({ backlogs, until: Number.MAX_SAFE_INTEGER, each: 1 });
+  const waiting = fresh.filter((_, index) => rows[index]?.length === 1);
+  for (const { value } of waiting) {
+    log("alarm", "route.gone", { agent_id: value.agentId, client: value.client });
+  }
+  const routesGone = [...old, ...waiting.map(({ key }) => key)];
+  return routesGone.length === 0 && known.length === 0 ? {} : { routesGone };
+}
