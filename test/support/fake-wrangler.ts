@@ -1,3 +1,4 @@
+import { waitingQuery } from "../../infra/cli/deploy/stranded-calls.ts";
 import type { Ran, Tools } from "../../infra/cli/deploy/tools.ts";
 import * as z from "../../shared/lib/zod.ts";
 
@@ -21,6 +22,8 @@ export interface FakeAccount {
   mayListQueues: boolean;
   failsMigration: boolean;
   ledgerIsUsed: boolean;
+  /** Backlogs of the ledger that have waiting calls. */
+  waiting: { client: string; agentId: string }[];
   queues: Map<string, FakeQueue>;
   databases: Set<string>;
   /** Lifecycle rules by bucket, whose name is followed by its jurisdiction, if any. */
@@ -39,6 +42,7 @@ export const createFakeAccount = (): FakeAccount => ({
   mayListQueues: true,
   failsMigration: false,
   ledgerIsUsed: false,
+  waiting: [],
   queues: new Map(),
   databases: new Set(),
   buckets: new Map(),
@@ -205,6 +209,11 @@ function d1Answer(account: FakeAccount, args: readonly string[]): Ran {
     if (account.databases.has(name)) return failed("A database with that name already exists");
     account.databases.add(name);
     return ok(`✅ Successfully created DB '${name}'`);
+  }
+  if (verb === "execute" && args.includes(waitingQuery)) {
+    return account.migrated.size === 0
+      ? failed("no such table: documents: SQLITE_ERROR")
+      : ok(JSON.stringify([{ results: account.waiting, success: true }]));
   }
   if (verb === "execute") {
     return ok(

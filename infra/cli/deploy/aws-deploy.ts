@@ -18,6 +18,7 @@ import {
   publicUrlFor,
 } from "./deploy-steps.ts";
 import { providerSecretsOf } from "./secret-names.ts";
+import { confirmStranded, waitingOnAws } from "./stranded-calls.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -26,6 +27,8 @@ const root = resolve(import.meta.dirname, "../../..");
 export interface DeployOptions {
   /** Name of a deployment beside the first. */
   name?: string | undefined;
+  /** True to leave waiting calls of agents that the plan has lost. */
+  strand?: boolean | undefined;
   /** Recipients of alarms on the command line. */
   alarms?: AlarmRecipient;
   /** Replaces infra/aws/settings.json, in tests. */
@@ -47,7 +50,7 @@ export interface DeployOptions {
 export async function deployToAws(
   { tools, store, dynamo }: { tools: Tools; store: AwsSecretStore; dynamo: DynamoDBClient },
   bundledPlan: unknown,
-  { name, alarms: given = {}, settingsFile: file, looks, pauseMs }: DeployOptions,
+  { name, alarms: given = {}, strand = false, settingsFile: file, looks, pauseMs }: DeployOptions,
 ): Promise<void> {
   const { stackName, settings } = deploymentNamed(name, file);
   const plan = planOf(bundledPlan);
@@ -55,6 +58,14 @@ export async function deployToAws(
   const current = (await store.exists()) ? await store.names() : [];
   const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", current });
   const alarms = await chooseAlarmRecipient(tools, { name, given, current: settings, file });
+
+  const ownTable = await store.ownTable();
+  const table = settings.ledgerTable ?? ownTable;
+  // A plan in the secret DIAL_PLAN goes before that of the file.
+  if (table !== undefined && !current.includes("DIAL_PLAN")) {
+    const waiting = await waitingOnAws(dynamo, table);
+    await confirmStranded(tools, plan, { waiting, strands: strand });
+  }
 
   tools.print(
     `Deploying the stack ${stackName}: minutes the first time, seconds if nothing changed …`,
@@ -66,7 +77,7 @@ export async function deployToAws(
   await deployStack(tools, tables, {
     name,
     outputsFile,
-    ownTable: await store.ownTable(),
+    ownTable,
     ledgerTable: settings.ledgerTable,
   });
   const url = await readUrl(outputsFile, stackName);

@@ -1,5 +1,5 @@
 /**
- * `npm run deploy:aws -- [--name NAME] [--alarm-email ADDRESS] [--alarm-topic ARN] [--import-ledger] [--dry-run]`
+ * `npm run deploy:aws -- [--name NAME] [--alarm-email ADDRESS] [--alarm-topic ARN] [--import-ledger] [--strand] [--dry-run]`
  * and `npm run destroy:aws -- [--name NAME] [--yes]`.
  */
 import { readFile } from "node:fs/promises";
@@ -20,6 +20,7 @@ npm run destroy:aws -- [OPTIONS]      prints what would go and what stays; --yes
   --alarm-email ADDRESS    who is told of alarms, from now on
   --alarm-topic ARN        an SNS topic that is told of alarms, from now on
   --import-ledger          makes a restored table (ledgerTable) the stack's own
+  --strand                 leaves waiting calls of agents that the dial plan has lost, unasked
   --dry-run                builds, checks and prints what it would do; needs no account
   --yes                    of destroy:aws: does it
 
@@ -32,6 +33,7 @@ async function run(): Promise<void> {
       name: { type: "string" },
       "alarm-email": { type: "string" },
       "alarm-topic": { type: "string" },
+      strand: { type: "boolean" },
       "dry-run": { type: "boolean" },
       "import-ledger": { type: "boolean" },
       destroy: { type: "boolean" },
@@ -54,6 +56,7 @@ async function run(): Promise<void> {
     plan,
     {
       name: values.name,
+      strand: values.strand,
       alarms: { alarmEmail: values["alarm-email"], alarmTopicArn: values["alarm-topic"] },
     },
   );

@@ -6,6 +6,7 @@ import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
 import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
 import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
 import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./deploy-steps.ts";
+import { confirmStranded, waitingOnCloudflare } from "./stranded-calls.ts";
 import { type FunctionName, providerSecretsOf, readersOf, tokenVariables } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -19,6 +20,8 @@ export interface DeployOptions {
   jurisdiction?: string | undefined;
   /** True to take over resources that are found without the Workers that use them. */
   adopt?: boolean | undefined;
+  /** True to leave waiting calls of agents that the plan has lost. */
+  strand?: boolean | undefined;
 }
 
 type Names = Record<FunctionName, string[]>;
@@ -39,7 +42,7 @@ const ofApi = <Value>(entries: [name: string, value: Value][]) =>
 export async function deployToCloudflare(
   tools: Tools,
   bundledPlan: unknown,
-  { name, location, jurisdiction, adopt = false }: DeployOptions,
+  { name, location, jurisdiction, adopt = false, strand: strands = false }: DeployOptions,
 ): Promise<void> {
   const asked = targetOf(name, jurisdiction);
   const plan = planOf(bundledPlan);
@@ -49,6 +52,11 @@ export async function deployToCloudflare(
   const hasWorkers = names.api.length > 0 || names.dialer.length > 0;
   requireOwn(asked, current, { hasWorkers, adopts: adopt });
   requireNoOthers(asked, current);
+  // A plan in the secret DIAL_PLAN, which is never shown, goes before that of the file.
+  if (current.hasDatabase && !names.dialer.includes("DIAL_PLAN")) {
+    const waiting = await waitingOnCloudflare(tools, asked);
+    await confirmStranded(tools, plan, { waiting, strands });
+  }
   const providerSecrets = await askForSecrets(tools, plan, {
     platform: "cloudflare",
     current: names.dialer.filter((one) => readersOf(one).every((by) => names[by].includes(one))),

@@ -1,5 +1,5 @@
 /**
- * `npm run deploy:cloudflare -- [--name NAME] [--location PLACE] [--jurisdiction PLACE] [--adopt] [--dry-run]`
+ * `npm run deploy:cloudflare -- [--name NAME] [--location PLACE] [--jurisdiction PLACE] [--adopt] [--strand] [--dry-run]`
  * and
  * `npm run destroy:cloudflare -- [--name NAME] [--yes]`.
  */
@@ -19,6 +19,7 @@ npm run destroy:cloudflare -- [OPTIONS]   prints what would go and what stays; -
   --location PLACE       hint of the place of D1 and R2, such as weur, at creation
   --jurisdiction PLACE   place of the data by law, eu or fedramp, at creation
   --adopt                takes over queues, a database or a bucket that are found without their Workers
+  --strand               leaves waiting calls of agents that the dial plan has lost, unasked
   --dry-run              builds, checks and prints what it would do; needs no account
   --yes                  of destroy:cloudflare: does it
 
@@ -33,6 +34,7 @@ async function run(): Promise<void> {
       location: { type: "string" },
       jurisdiction: { type: "string" },
       adopt: { type: "boolean" },
+      strand: { type: "boolean" },
       "dry-run": { type: "boolean" },
       destroy: { type: "boolean" },
       yes: { type: "boolean" },

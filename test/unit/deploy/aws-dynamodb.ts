@@ -17,6 +17,8 @@ export interface FakeTable {
   hasRecovery: boolean;
   isProtected: boolean;
   indexes: Map<string, FakeIndex>;
+  /** Items, as far as they are asked for. */
+  items?: Record<string, { S?: string }>[];
 }
 
 /** DynamoDB on this machine, as far as the deploy command asks about tables and changes them. */
@@ -40,6 +42,8 @@ const schemaOf = (keys: readonly string[]) =>
 
 const askedSchema = z.object({
   TableName: z.string(),
+  ExpressionAttributeNames: z.optional(z.record(z.string(), z.string())),
+  ExpressionAttributeValues: z.optional(z.record(z.string(), z.object({ S: z.string() }))),
   TimeToLiveSpecification: z.optional(
     z.object({ Enabled: z.boolean(), AttributeName: z.string() }),
   ),
@@ -109,6 +113,11 @@ export async function startDynamoDB(): Promise<FakeDynamoDB> {
 }
 
 function answerOf(table: FakeTable, action: string, asked: Asked): object {
+  if (action === "Query") {
+    const name = asked.ExpressionAttributeNames?.["#hash"] ?? "";
+    const hash = asked.ExpressionAttributeValues?.[":hash"]?.S;
+    return { Items: table.items?.filter((item) => item[name]?.S === hash) ?? [] };
+  }
   if (action === "DescribeTable") return { Table: describe(table) };
   if (action === "DescribeTimeToLive") {
     return {

@@ -1,0 +1,85 @@
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { createDynamoDocuments } from "../../../shared/aws/dynamodb-documents.ts";
+import { createDynamoLedger } from "../../../shared/aws/dynamodb-ledger.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { randomVersion } from "../../../shared/lib/random.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { orSentence } from "./aws-cdk.ts";
+import type { Target } from "./cloudflare-target.ts";
+import { parseJson, wranglerUnless } from "./cloudflare-wrangler.ts";
+import { DeployError, type Tools } from "./tools.ts";
+
+/** The client and the agent of calls that wait. */
+interface WaitingBacklog {
+  client: string;
+  agentId: string;
+}
+
+/** Maximum backlogs that are looked at. */
+const backlogsMax = 5_000;
+
+/** Query of the backlogs of a D1 ledger that have waiting calls. */
+export const waitingQuery =
+  "SELECT value->>'client' AS client, value->>'agentId' AS agentId FROM documents WHERE kind = 'backlog' " +
+  `AND EXISTS (SELECT 1 FROM calls WHERE backlog = documents.key) LIMIT ${backlogsMax}`;
+
+const answerSchema = z.array(
+  z.object({ results: z.array(z.object({ client: z.string(), agentId: z.string() })) }),
+);
+
+/** Reads which backlogs of a D1 ledger have waiting calls; none where there are no tables yet. */
+export async function waitingOnCloudflare(
+  tools: Tools,
+  { database }: Target,
+): Promise<WaitingBacklog[]> {
+  const words = ["d1", "execute", database, "--remote", "--json", "--command", waitingQuery];
+  const said = await wranglerUnless(/no such table/, tools, words);
+  if (said === undefined) return [];
+  const answer = parseJson(answerSchema, said);
+  if (answer === undefined) throw new DeployError(`wrangler d1 execute said:\n${said}`);
+  return answer.flatMap(({ results }) => results);
+}
+
+/** Reads which backlogs of a ledger in DynamoDB have waiting calls. */
+export async function waitingOnAws(
+  dynamo: DynamoDBClient,
+  table: string,
+): Promise<WaitingBacklog[]> {
+  return orSentence(async () => {
+    const sources = { now: Date.now, freshVersion: randomVersion };
+    const documents = createDynamoDocuments(dynamo, table, sources);
+    const listed = await documents.list("backlog", { limit: backlogsMax });
+    const ledger = createDynamoLedger(dynamo, table, { retentionMs: 0 });
+    const backlogs = listed.map(({ key }) => ({ key }));
+    const query = { backlogs, until: Number.MAX_SAFE_INTEGER, each: 1 };
+    const rows = await ledger.due(query);
+    return listed.filter((_, index) => rows[index]?.length === 1).map(({ value }) => value);
+  });
+}
+
+/**
+ * Tells of agents that the plan has no route for while calls of them wait, before they are stranded: a person must agree.
+ *
+ * @param options.strands true if the command was told to leave them
+ * @throws DeployError if nobody agrees
+ */
+export async function confirmStranded(
+  { print, ask }: Pick<Tools, "print" | "ask">,
+  plan: DialPlan,
+  { waiting, strands }: { waiting: readonly WaitingBacklog[]; strands: boolean },
+): Promise<void> {
+  const lost = waiting.filter(({ agentId }) => findRoute(agentId, plan) === undefined);
+  if (lost.length === 0) return;
+  const named = lost.map(({ client, agentId }) => `  ${agentId}, of the client ${client}`);
+  print(
+    `infra/dial-plan.json has no route for agents whose calls wait. These would be dialed no more, and expire:\n${named.join("\n")}`,
+  );
+  if (strands) return;
+  const answer = await ask("Deploy nevertheless? yes or no");
+  if (/^y(es)?$/i.test(answer ?? "")) return;
+  throw new DeployError(
+    "Nothing was deployed. Give these agents a route, cancel their calls (npm run calls -- cancel --agent NAME), or run " +
+      "this again with -- --strand.",
+  );
+}
