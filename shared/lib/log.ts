@@ -57,19 +57,15 @@ export type LogLevel = "info" | "warning" | "alarm";
 /** Writes one wide event, such as `call.dialed`. */
 export type Log = (level: LogLevel, event: string, fields: LogFields) => void;
 
-/** Writes one line of JSON per event to the console, which the platform collects. */
-export const consoleLog: Log = (...event) => console.log(lineOf(...event));
-
-/** Like `consoleLog`, but logs alarms as errors, which Cloudflare groups into issues and sends notifications of. */
-export const workerLog: Log = (level, ...event) => {
-  const line = lineOf(level, ...event);
+/**
+ * Writes one line of JSON per event to the console. Alarms are errors, which Cloudflare groups into issues and sends
+ * notifications of.
+ */
+export const workerLog: Log = (level, event, fields) => {
+  const line = JSON.stringify({ time: new Date().toISOString(), level, event, ...fields });
   if (level === "alarm") console.error(line);
   else console.log(line);
 };
-
-function lineOf(level: LogLevel, event: string, fields: LogFields): string {
-  return JSON.stringify({ time: new Date().toISOString(), level, event, ...fields });
-}
 
 /** Returns the loggable part of an error: its class and where it was thrown. */
 export function errorForLog(error: unknown): string {

@@ -54,7 +54,7 @@ export const blandRoutes = defineRoute(
       ),
   { callsPerSecond: 1, secrets: ["API_KEY"] },
 );
-export type BlandRoute = z.infer<typeof blandRoutes.routeSchema>;
+type BlandRoute = z.infer<typeof blandRoutes.routeSchema>;
 
 export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetch, now }) => {
   const apiOf = ({ provider, baseUrl = "https://api.bland.ai" }: BlandRoute) => ({

@@ -60,7 +60,7 @@ export const elevenlabsRoutes = defineRoute(
         : undefined,
   },
 );
-export type ElevenLabsRoute = z.infer<typeof elevenlabsRoutes.routeSchema>;
+type ElevenLabsRoute = z.infer<typeof elevenlabsRoutes.routeSchema>;
 
 export const elevenlabs = /* @__PURE__ */ defineProvider(
   elevenlabsRoutes,

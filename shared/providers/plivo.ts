@@ -53,7 +53,7 @@ export const plivoRoutes = defineRoute(
         : undefined,
   },
 );
-export type PlivoRoute = z.infer<typeof plivoRoutes.routeSchema>;
+type PlivoRoute = z.infer<typeof plivoRoutes.routeSchema>;
 
 export const plivo = /* @__PURE__ */ defineProvider(plivoRoutes, ({ secret, fetch, now }) => {
   const apiOf = ({ provider, baseUrl = "https://api.plivo.com" }: PlivoRoute) => {

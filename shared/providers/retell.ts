@@ -47,7 +47,7 @@ export const retellRoutes = defineRoute(
     }),
   { callsPerSecond: 1, secrets: ["API_KEY"] },
 );
-export type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
+type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 
 /** Maximum of the request's duration limit (retell-sdk, AgentOverride). */
 const callMinutesMax = 120;

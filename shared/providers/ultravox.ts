@@ -72,7 +72,7 @@ export const ultravoxRoutes = defineRoute(
     secrets: ({ sipUser }) => (sipUser === undefined ? ["API_KEY"] : ["API_KEY", "SIP_PASSWORD"]),
   },
 );
-export type UltravoxRoute = z.infer<typeof ultravoxRoutes.routeSchema>;
+type UltravoxRoute = z.infer<typeof ultravoxRoutes.routeSchema>;
 
 export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret, fetch, now }) => {
   const apiOf = ({ provider, baseUrl = "https://api.ultravox.ai" }: UltravoxRoute) => ({

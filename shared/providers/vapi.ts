@@ -54,7 +54,7 @@ export const vapiRoutes = defineRoute(
     }),
   { callsPerSecond: 1, secrets: ["API_KEY"] },
 );
-export type VapiRoute = z.infer<typeof vapiRoutes.routeSchema>;
+type VapiRoute = z.infer<typeof vapiRoutes.routeSchema>;
 
 export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch, now }) => {
   const apiOf = ({ provider, baseUrl = "https://api.vapi.ai" }: VapiRoute) => ({

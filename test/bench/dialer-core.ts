@@ -17,7 +17,7 @@ import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { consoleLog as log } from "../../shared/lib/log.ts";
+import { workerLog as log } from "../../shared/lib/log.ts";
 import type { Delivered } from "../../shared/ports/queue.ts";
 import { createMemoryQueue } from "../support/memory-queue.ts";
 import { type CallsMessage, messageCallsMax } from "../../shared/ports/call-messages.ts";

@@ -346,6 +346,11 @@ const ofClients = mutantsOf(unit("client-cancellations", "split"), [
     "(order.indexes === null || hasIndex(order.indexes, indexOf(id)))",
     "true",
   ],
+  [
+    "a row carries how many calls its request has",
+    "batchCalls: call.batchCalls,",
+    "batchCalls: 1,",
+  ],
 ]);
 
 /** Each rule of the core that somebody could be phoned twice, at night or never without, and what breaks it. */
