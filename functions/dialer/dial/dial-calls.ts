@@ -79,7 +79,7 @@ export async function dialCalls(
     dialAll(plan, deps, deadline),
     writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),
     review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
-    lookUpCalls(plan.lookUps, deps, deadline),
+    plan.lookUps.length > 0 ? lookUpCalls(plan.lookUps, deps, deadline) : undefined,
   ]);
   for (const { dial, result } of results) if (result.kind === "retry") retry.add(dial.call.id);
   // A row stays unchanged if it found no slot, or an open breaker. The dispatcher sees that it still waits.
