@@ -93,7 +93,7 @@ const ratio = api.median / clients.median;
 const withoutTables: Plugin = {
   name: "without-tables",
   setup({ onLoad }) {
-    const filter = /shared\/(schedule\/time-zones|numbering\/[\w-]+)\.json$/;
+    const filter = /shared\/telephony\/[\w-]+\.json$/;
     onLoad({ filter }, () => ({ contents: "{}", loader: "json" }));
   },
 };
