@@ -33,7 +33,7 @@ export interface AccountNotes {
   /**
    * Returns everything that the next dispatcher gets.
    *
-   * @param paced accounts with a pace, whose dispatched rows must not be dispatched again for later permits
+   * @param paced accounts with a pace, of whose dispatched rows the next dispatcher must not plan the permits again
    */
   toDocument(inFlight: InFlight, paced: ReadonlySet<string>): Notes;
 }
