@@ -263,8 +263,8 @@ const noNumbers = /^no numbers on outbound trunk\b/i;
 
 /**
  * Twirp's codes by which a request is refused before it acts, each with its HTTP status (twitchtv/twirp, errors.go).
- * An unknown trunk is `not_found`. A code under another status does not come from LiveKit, nor does one of a refusing
- * SIP status, which sip.go answers with 400 to 404.
+ * An unknown trunk is `not_found`. A code under another status does not come from LiveKit. A refusing SIP status
+ * likewise counts only under 400 to 404, which sip.go gives it.
  */
 const refusals = /* @__PURE__ */ createTable<
   "not_placed" | "account_refused" | "rejected" | "route_refused"

@@ -202,7 +202,8 @@ async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): P
 
 /**
  * Counts an unanswered request for its account: ten in a row, of two backlogs at least, open the account's breaker.
- * Only requests sent after the run's first failure count, as in a burst failures are known before successes.
+ * Only requests sent after the run's first failure was known count, as a burst's quick failures come in before its
+ * successes.
  */
 async function countForAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
   const { documents, clock } = deps;
