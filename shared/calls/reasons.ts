@@ -30,7 +30,7 @@ export const reasons = {
   outcome_unknown: "It could not be found out whether the call was placed: a person decides.",
   pace: "The account's callsPerSecond leave no permit yet.",
   paused: "An operator has paused the agent or the account.",
-  permit_void: "The request could not leave at the time of its account's permit.",
+  permit_void: "The request could not leave at the time of its permit.",
   placed: "The provider took the call.",
   placed_before: "The call in whose stead this one was to be made has been placed after all.",
   resent: "The request was sent once more, to a provider that drops what it has seen.",
