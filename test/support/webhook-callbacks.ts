@@ -13,7 +13,7 @@ const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString("bas
 /** The secret that the service and its webhook share. */
 export const sharedSecret = secretOf(7);
 /** The secret of somebody who has seen an address. */
-const otherSecret = secretOf(8);
+export const otherSecret = secretOf(8);
 
 /**
  * Returns a received call whose signature the library of Standard Webhooks verifies; undefined if it does not, and
