@@ -57,6 +57,7 @@ export default defineConfig({
                 "outbound-calls": { maxBatchTimeout: 0 },
                 "outbound-calls-events": { maxBatchTimeout: 0 },
               },
+              ratelimits: { TEST_LIMIT: { namespace_id: "1", simple: { limit: 3, period: 60 } } },
               bindings: {
                 ...apiEnvironment,
                 TEST_MIGRATIONS: await readD1Migrations(`${root}/infra/d1`),

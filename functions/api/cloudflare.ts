@@ -13,6 +13,7 @@ import {
   toStrings,
   type WorkerEnv,
 } from "../../shared/cloudflare/environment.ts";
+import { createTokenLimit } from "../../shared/cloudflare/token-limit.ts";
 import { createApp } from "./app.ts";
 import { keepDeadLetters } from "./keep-dead-letters.ts";
 import { bundledParts } from "./parts.ts";
@@ -20,6 +21,8 @@ import { bundledParts } from "./parts.ts";
 export interface ApiWorkerEnv extends WorkerEnv {
   /** The files that the API serves. */
   ASSETS: Fetcher;
+  /** Limit of requests for each client's token; absent unless wrangler.toml has it. */
+  TOKEN_LIMIT?: RateLimit;
 }
 
 let app: ReturnType<typeof createApp> | undefined;
@@ -38,6 +41,7 @@ function wire(env: ApiWorkerEnv) {
     settings: readApiSettings(environment, dialPlan, log),
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway
+    tokenLimit: createTokenLimit(env.TOKEN_LIMIT),
     operatorOf: readOperators(environment, log),
     async readServed(name) {
       const { ok, body } = await env.ASSETS.fetch(`https://assets.invalid/${name}`);

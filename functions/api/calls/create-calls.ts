@@ -7,6 +7,7 @@ import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import { readCaller, identify } from "../http/base-app.ts";
 import type { ApiEnv, PlatformDeps } from "../http/context.ts";
+import { refuseAboveLimit } from "../http/limit-token.ts";
 import { enqueue } from "../http/port-limits.ts";
 import { toErrors, answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { readBody } from "../http/read-json.ts";
@@ -34,6 +35,13 @@ export async function createCalls(
   // The token: 401.
   const caller = readCaller(c, (token) => findPlacingCaller(token, deps));
   if (caller instanceof Response) return caller;
+
+  // The limit of the token, where there is one: 503.
+  const { tokenLimit, log } = deps;
+  if (tokenLimit !== undefined) {
+    const refused = await refuseAboveLimit(c, caller.tokenId, { tokenLimit, log });
+    if (refused !== undefined) return refused;
+  }
 
   // The body and its schema: 422.
   const read = await readBody(c, { bytesMax });

@@ -55,6 +55,8 @@ export interface ApiDeps {
   agentsOf(client: string, now: number): string[];
   /** Rights beyond `call` that the deployment permits to clients' tokens. Absent: none. */
   clientRights?: readonly ClientRight[] | undefined;
+  /** Counts the requests of a client's token. Resolves to false above its limit. Absent: there is none. */
+  tokenLimit?: ((tokenId: string) => Promise<boolean>) | undefined;
   /** Resolves an operator's token. Undefined disables the operator API. */
   operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
   /**

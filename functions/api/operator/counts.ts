@@ -36,12 +36,10 @@ const countsSchema = z.strictObject({
         bytes_max: z.int(),
         full_at: z
           .nullable(time)
-          .check(
-            z.describe("When it is full at the growth of the last day; null: not foreseeable"),
-          ),
+          .check(z.describe("When it is full, if it grows as in the last day")),
       }),
     )
-    .check(z.describe("Null where the ledger may grow without end, or before the first sweep")),
+    .check(z.describe("null: it may grow without end")),
   suspended_since: z
     .nullable(time)
     .check(z.describe("Since when nothing is dialed, as the ledger was restored; null otherwise")),

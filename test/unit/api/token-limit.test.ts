@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import { createApp } from "../../../functions/api/app.ts";
+import { createTestApi } from "../../support/api.ts";
+import { tokens } from "../../support/environment.ts";
+
+/** Creates an API whose tokens may send two requests each. */
+function createLimited(limit?: (tokenId: string) => Promise<boolean>) {
+  const counts = new Map<string, number>();
+  const { deps, queue, events } = createTestApi();
+  const tokenLimit =
+    limit ??
+    (async (tokenId: string) => {
+      const count = (counts.get(tokenId) ?? 0) + 1;
+      counts.set(tokenId, count);
+      return count <= 2;
+    });
+  const app = createApp({ ...deps, tokenLimit });
+  const post = (token: string, path = "/v1/calls") =>
+    app.request(path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" }),
+    });
+  return { app, post, queue, events, counts };
+}
+
+it("answers 503 above a token's limit, accepts nothing, and lets other tokens in", async () => {
+  const { post, queue, events } = createLimited();
+  const statuses = [];
+  for (let n = 0; n < 3; n++) statuses.push((await post(tokens.crm)).status);
+  expect(statuses).toEqual([201, 201, 503]);
+  const refused = await post(tokens.crm);
+  expect(refused.headers.get("retry-after")).toBe("10");
+  expect(refused.headers.get("content-type")).toBe("application/problem+json");
+  expect(await refused.json()).toMatchObject({
+    status: 503,
+    detail: expect.stringMatching(/Nothing was accepted/),
+  });
+  expect(queue.take()).toHaveLength(2);
+  expect(events).toContainEqual(expect.objectContaining({ event: "token.limited" }));
+});
+
+it("counts no request without a valid token, and looks at no body above the limit", async () => {
+  const { app, post, counts } = createLimited(async () => false);
+  expect((await post("oc_unknown")).status).toBe(401);
+  expect(counts.size).toBe(0);
+  const broken = await app.request("/v1/calls", {
+    method: "POST",
+    headers: { authorization: `Bearer ${tokens.crm}` },
+    body: "{",
+  });
+  expect(broken.status).toBe(503);
+});
+
+it("lets requests in where the limit cannot be asked", async () => {
+  const { post } = createLimited(() => Promise.reject(new Error("no answer")));
+  expect((await post(tokens.crm)).status).toBe(201);
+});
