@@ -12,7 +12,7 @@ import {
   findAccountType,
 } from "../../shared/dial-plan/dial-plan.ts";
 import { callbackAddress, readPublicUrl } from "../../shared/settings/callback-url.ts";
-import { readHashKey } from "../../shared/settings/settings.ts";
+import { readHashKeys } from "../../shared/settings/settings.ts";
 import { isE164 } from "../../shared/telephony/phone-number.ts";
 import { maskedNumber } from "../stand-ins/describe-exchange.ts";
 import { Failure } from "./calls/failures.ts";
@@ -94,7 +94,7 @@ async function printCallbackAddress(
   try {
     const publicUrl = readPublicUrl(environment);
     if (publicUrl === undefined) throw new Error("PUBLIC_URL is not set");
-    print(callbackAddress(publicUrl, { account, hashKey: readHashKey(environment) }));
+    print(callbackAddress(publicUrl, { account, hashKey: readHashKeys(environment).current }));
     return 0;
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : "wrong settings", { cause: error });
@@ -141,7 +141,8 @@ function readCallbackSettings({ environment, print }: Surroundings) {
     return undefined;
   }
   try {
-    return { publicUrl: readPublicUrl(environment) ?? "", hashKey: readHashKey(environment) };
+    const { current: hashKey } = readHashKeys(environment);
+    return { publicUrl: readPublicUrl(environment) ?? "", hashKey };
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : "wrong settings", { cause: error });
   }

@@ -10,13 +10,22 @@ import {
 const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "counts", "pace"]);
 export const numberPrefix = "n_";
 
-/** Returns the partition of a listed kind. */
-export function partitionOf(kind: Kind): string {
-  return `doc#${kind}`;
+const hexDigits = [..."0123456789abcdef"];
+
+/** Returns the partitions of a kind in the order of its keys; undefined if it is not listed. */
+export function partitionsOf(kind: Kind): string[] | undefined {
+  if (kind === "do-not-call") return hexDigits.map((digit) => partitionOf(kind, digit));
+  return listedKinds.has(kind) ? [partitionOf(kind, "")] : undefined;
+}
+
+/** The do-not-call list is long, and is looked at for every call: its hashes are in 16 partitions by their first digit. */
+export function partitionOf(kind: Kind, key: string): string {
+  if (listedKinds.has(kind)) return `doc#${kind}`;
+  return `doc#${kind}#${kind === "do-not-call" ? key.slice(0, 1) : key}`;
 }
 
 export function keyOf({ kind, key }: DocumentKey): ItemKey {
-  return { pk: listedKinds.has(kind) ? partitionOf(kind) : `${partitionOf(kind)}#${key}`, sk: key };
+  return { pk: partitionOf(kind, key), sk: key };
 }
 
 /** Returns the key as one string. */

@@ -15,17 +15,13 @@ import {
   numberPrefix,
   toNumbers,
   partitionOf,
+  partitionsOf,
   toStoredText,
   ttlOf,
 } from "./dynamodb-document-items.ts";
 import { createDynamoPermits } from "./dynamodb-permits.ts";
 import type { Documents } from "../ports/documents.ts";
-import {
-  type DocumentKey,
-  listedKinds,
-  toDocumentsRead,
-  toDocument,
-} from "../ports/document-kinds.ts";
+import { type DocumentKey, toDocumentsRead, toDocument } from "../ports/document-kinds.ts";
 
 /** Maximum tries of an addition while other writers replace the same expired document. */
 const additionsMax = 3;
@@ -77,15 +73,23 @@ export function createDynamoDocuments(
       throw new Error(`counters could not be added in ${additionsMax} tries`);
     },
     async list(kind, { after, limit, descending = false }) {
-      if (!listedKinds.has(kind)) throw new Error(`documents of kind ${kind} are not listed`);
+      const partitions = partitionsOf(kind);
+      if (partitions === undefined) throw new Error(`documents of kind ${kind} are not listed`);
+      const from = partitionOf(kind, after ?? (descending ? "f" : "0"));
+      const ordered = descending
+        ? partitions.filter((one) => one <= from).toReversed()
+        : partitions.filter((one) => one >= from);
       const found: Item[] = [];
       let last = after;
-      for (let isEnd = false; !isEnd && found.length < limit;) {
-        const range = { ...(descending ? { before: last } : { after: last }), descending, limit };
-        const page = await items.query({ hash: partitionOf(kind), ...range });
-        found.push(...page.filter((item) => !isExpired(item, now())));
-        last = textIn(page.at(-1) ?? {}, "sk");
-        isEnd = page.length < limit;
+      for (const hash of ordered) {
+        for (let isEnd = false; !isEnd && found.length < limit;) {
+          const range = { ...(descending ? { before: last } : { after: last }), descending, limit };
+          const page = await items.query({ hash, ...range });
+          found.push(...page.filter((item) => !isExpired(item, now())));
+          last = textIn(page.at(-1) ?? {}, "sk");
+          isEnd = page.length < limit;
+        }
+        last = undefined;
       }
       return found.slice(0, limit).map((item) => toDocument(kind, toStoredText(kind, item)));
     },

@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import type { Call, Route } from "../calls/call-request.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasIndex } from "../calls/index-set.ts";
@@ -107,59 +106,10 @@ export function isPaused(
 }
 
 /**
- * Names two entries of the do-not-call list that stand for no number. `any` exists if there is a list, `own` if it
- * was made under this HASH_KEY. Under another key every hash differs, and no listed number would be recognised.
- */
-export function listMarks(hashKey: string): { any: string; own: string } {
-  if (lastMarks?.hashKey !== hashKey) {
-    const digest = createHmac("sha256", hashKey).update("do-not-call").digest("hex");
-    lastMarks = { hashKey, marks: { any: "list", own: `list ${digest}` } };
-  }
-  return lastMarks.marks;
-}
-
-/** The last result, cached because every decision needs it and a process has one key. */
-let lastMarks: { hashKey: string; marks: { any: string; own: string } } | undefined;
-
-export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
-  return { kind: "do-not-call", key: numberHash };
-}
-
-/** Names the documents that show if these hashed numbers are on the do-not-call list. */
-export function doNotCallKeysOf(numberHashes: readonly string[], hashKey: string) {
-  const { any, own } = listMarks(hashKey);
-  return [...numberHashes, any, own].map(doNotCallKeyOf);
-}
-
-/**
- * True if a hashed number must never be called.
- *
- * @param documents the documents named by `doNotCallKeysOf`
- * @throws if the list was made under another HASH_KEY
- */
-export function isOnDoNotCallList(
-  numberHash: string,
-  documents: DocumentsRead,
-  hashKey: string,
-): boolean {
-  if (isOfOtherKey(documents, hashKey)) {
-    throw new Error("the do-not-call list was made under another HASH_KEY");
-  }
-  return documents.get("do-not-call", numberHash) !== undefined;
-}
-
-/** True if the do-not-call list was made under another HASH_KEY. Then nobody is dialed. */
-export function isOfOtherKey(documents: DocumentsRead, hashKey: string): boolean {
-  const { any, own } = listMarks(hashKey);
-  const has = (key: string) => documents.get("do-not-call", key) !== undefined;
-  return has(any) && !has(own);
-}
-
-/**
- * A ledger restored from a backup has WAITING rows of calls that were dialed since the backup. To notice a restore,
- * sweeps count epochs, first in the ledger and then in the object store. If the ledger's epoch is behind the object
- * store's, the ledger was restored: nothing is dialed until an operator has named the backup's time, and every row
- * that may have been dialed since is looked up or reviewed.
+ * A ledger that is restored from a backup has WAITING rows of calls that were dialed since. Sweeps therefore
+ * count an epoch, in the ledger and then in the object store beside it. A ledger whose epoch is behind the
+ * object store's has gone back: nothing is dialed until an operator has named the time of the backup, and every
+ * row that may have been dialed since is looked up or waits for review.
  */
 
 /**

@@ -4,10 +4,12 @@ import { mayBeCalled, expiryOf, accountOf, findRoute } from "../dial-plan/dial-p
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { findCancellation, isOnDoNotCallList, isPaused } from "./controls.ts";
+import { findCancellation, isPaused } from "./controls.ts";
+import { isOnDoNotCallList } from "./do-not-call.ts";
 import { contextProblem } from "../providers/routes.ts";
 import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
+import type { HashKeys } from "../telephony/hash-keys.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 
 /**
@@ -19,16 +21,16 @@ const overCapMs = 180_000;
 export interface DecisionInputs {
   plan: DialPlan;
   schedule: Schedule;
-  hashKey: string;
-  /** The call's breakers, pauses, cancellations, do-not-call entries and paces. */
+  hashKeys: HashKeys;
+  /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
   documents: DocumentsRead;
   now: number;
   /** Number of calls that go before this one, by account. */
   ahead: ReadonlyMap<string, number>;
   /** Maximum fresh calls of an account that one delivery dials. The account's `concurrency` may be smaller. */
   requestsAtOnce: number;
-  /** Returns the hash of a number; undefined if its do-not-call entry was not read and counts as absent. */
-  hashOf(number: string): string | undefined;
+  /** Returns the hashes of a number; undefined where its do-not-call entry was not read, and counts as absent. */
+  hashesOf(number: string): readonly string[] | undefined;
 }
 
 /** The fields of a waiting row on which its decision depends. */
@@ -94,15 +96,15 @@ export function decideByClock(
 
 /** Returns the final state of a call that must end now, regardless of pauses, breakers and paces. */
 export function decideEnd(call: Call, at: number, known: DecisionInputs): Decided | undefined {
-  const { plan, documents, hashKey, hashOf } = known;
+  const { plan, documents, hashKeys } = known;
   const cancelled = findCancellation(call, documents);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   if (at >= expiryOf(call, plan)) return { state: "EXPIRED", reason: "expired" };
   if (!mayBeCalled(call.request, plan)) {
     return { state: "REJECTED", reason: "destination_denied" };
   }
-  const numberHash = hashOf(call.request.phone_number);
-  if (numberHash !== undefined && isOnDoNotCallList(numberHash, documents, hashKey)) {
+  const hashes = known.hashesOf(call.request.phone_number);
+  if (hashes !== undefined && isOnDoNotCallList(hashes, documents, hashKeys)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
   const route = findRoute(call.request.agent_id, plan);

@@ -129,8 +129,15 @@ const kinds = {
     at: time,
     by: z.string(),
   }),
-  /** Key: the number's hash. */
-  "do-not-call": z.looseObject({ at: time }),
+  /** Key: the number's hash. `key`: name of the HASH_KEY it is under; the former one's where that is not known. */
+  "do-not-call": z.looseObject({ at: time, key: z.string() }),
+  /** Key: `list`. See do-not-call.ts. */
+  "do-not-call-list": z.looseObject({
+    /** Names of the keys under which entries may stand. */
+    keys: z.array(z.string()),
+    /** The key that was current at the last rotation, and since when. Null: there was none. */
+    current: z.nullable(z.looseObject({ key: z.string(), since: time })),
+  }),
   /** Key: see controls.ts. Orders to end calls of an agent or a request. */
   cancellation: z.looseObject({
     of: z.union([z.object({ agent: z.string() }), z.object({ request: z.string() })]),
@@ -234,8 +241,8 @@ export type Kind = keyof typeof kinds;
 export type ValueOf<K extends Kind> = z.infer<(typeof kinds)[K]>;
 
 /**
- * Kinds that can be listed. DynamoDB keeps each in one partition, which takes a thousand writes a second, so they
- * must be written rarely.
+ * Kinds that are listed and written rarely: DynamoDB keeps each in one partition, which takes a thousand writes a second.
+ * Entries of the do-not-call list are listed too, from 16 partitions.
  */
 export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "backlog",

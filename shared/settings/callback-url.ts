@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Route } from "../calls/call-request.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 import { hmacUnder } from "../lib/hmac.ts";
+import { type HashKeys, listKeys } from "../telephony/hash-keys.ts";
 
 /** Subject of a callback URL: one placed call of an account, or the whole account. */
 export interface CallbackSubject {
@@ -36,15 +37,20 @@ export function callbackAddressAlong(
   return callbackAddress(publicUrl, { account: route.provider, call, hashKey });
 }
 
-/** Creates a check of a callback URL's last part, `code`, in constant time. */
+/**
+ * Creates the check whether `code` is the last part of a subject's address, under one of the keys. It takes as long for
+ * any wrong code.
+ */
 export function callbackCheck(
-  hashKey: string,
+  hashKeys: HashKeys,
 ): (address: { subject: CallbackSubject; code: string }) => boolean {
-  const codeOf = codesUnder(hashKey);
+  const codes = listKeys(hashKeys).map(codesUnder);
   return ({ subject, code }) => {
     const given = Buffer.from(code);
-    const right = Buffer.from(codeOf(subject));
-    return given.length === right.length && timingSafeEqual(given, right);
+    return codes.some((codeOf) => {
+      const right = Buffer.from(codeOf(subject));
+      return given.length === right.length && timingSafeEqual(given, right);
+    });
   };
 }
 

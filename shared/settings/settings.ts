@@ -5,6 +5,7 @@ import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { readPublicUrl } from "./callback-url.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "../lib/log.ts";
+import { type HashKeys, parseHashKeys } from "../telephony/hash-keys.ts";
 import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
 import {
   agentsOfClient,
@@ -24,8 +25,8 @@ export type Settings<Value> = { value: Value } | { problem: string };
 export interface ApiSettings {
   plan: DialPlan;
   schedule: Schedule;
-  hashKey: string;
-  /** URL under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
+  hashKeys: HashKeys;
+  /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
   publicUrl?: string | undefined;
   /**
    * Returns the key that verifies a webhook account's callbacks; undefined if they need not be signed.
@@ -48,10 +49,10 @@ export function readApiSettings(environment: Environment, bundledPlan: unknown, 
 
 function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): ApiSettings {
   const plan = parseDialPlan(bundledPlan, environment);
-  const hashKey = readHashKey(environment);
+  const hashKeys = readHashKeys(environment);
   const publicUrl = readPublicUrl(environment);
   const callbackKeyOf = createCallbackKeys(plan, environment);
-  return { plan, schedule: createSchedule(plan, log), hashKey, publicUrl, callbackKeyOf };
+  return { plan, schedule: createSchedule(plan, log), hashKeys, publicUrl, callbackKeyOf };
 }
 
 /**
@@ -134,9 +135,8 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
   }
 }
 
-/** Returns the key for the hashes of numbers, the fingerprints of requests and the addresses of callbacks. */
-export function readHashKey({ HASH_KEY }: Environment): string {
+/** Returns the keys for the hashes of numbers, the fingerprints of requests and the addresses of callbacks. */
+export function readHashKeys({ HASH_KEY }: Environment): HashKeys {
   if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
-  if (!/^[0-9a-f]{64}$/i.test(HASH_KEY)) throw new Error("HASH_KEY must be 32 bytes in hex");
-  return HASH_KEY;
+  return parseHashKeys(HASH_KEY);
 }

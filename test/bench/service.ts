@@ -188,7 +188,7 @@ export function createService(
     settings: {
       plan,
       schedule: createSchedule(plan, log),
-      hashKey: apiEnvironment.HASH_KEY,
+      hashKeys: { current: apiEnvironment.HASH_KEY },
       providerOf: () => ({ dial: () => provider.dial() }),
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
       ...connected,

@@ -171,7 +171,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     settings: {
       plan,
       schedule: createSchedule(plan, log),
-      hashKey: "5f".repeat(32),
+      hashKeys: { current: "5f".repeat(32) },
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
       providerOf: ({ type }) => ({
         async dial({ call }) {

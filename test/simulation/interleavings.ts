@@ -120,7 +120,7 @@ async function play(
   const version = () => `v#${++versions};`;
   const kept = createMemoryDocuments(world.now, version);
   const settings = capped ? cappedSettings : uncappedSettings;
-  const { numberHash } = hashNumber(number, settings.hashKey);
+  const { numberHash } = hashNumber(number, settings.hashKeys.current);
   const capKey = { kind: "cap", key: numberHash } as const;
   if (capped) {
     const entries = [{ call: "of this morning", claim: "", at: startAt - 3_600_000 }];

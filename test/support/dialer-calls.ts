@@ -14,11 +14,11 @@ import type {
 import {
   type Cancellable,
   cancellationKeyOf,
-  doNotCallKeyOf,
-  listMarks,
   type Pausable,
   pauseKeyOf,
 } from "../../shared/policy/controls.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "../../shared/policy/do-not-call.ts";
+import { nameOfKey } from "../../shared/telephony/hash-keys.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
@@ -201,10 +201,10 @@ export const hashOf = (number: string) => hashNumber(number, hashKey).numberHash
 
 /** Puts a number onto the do-not-call list, which is made under a key. */
 export async function neverCall(bench: Bench, number: string, key = hashKey): Promise<void> {
-  const { any, own } = listMarks(key);
-  for (const entry of [hashOf(number), any, own]) {
-    await putDocument(bench, doNotCallKeyOf(entry), { at: bench.now() });
-  }
+  const { numberHash } = hashNumber(number, key);
+  const name = nameOfKey(key);
+  await putDocument(bench, doNotCallKeyOf(numberHash), { at: bench.now(), key: name });
+  await putDocument(bench, doNotCallListKey, { keys: [name], current: null });
 }
 
 /** Formats a time as ISO 8601, to the second. */

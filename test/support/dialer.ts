@@ -114,7 +114,7 @@ export function createDialerBench(
     return {
       plan,
       schedule: createSchedule(plan, log),
-      hashKey: "5f".repeat(32),
+      hashKeys: { current: "5f".repeat(32) },
       async postEvent(receiver, { id, body }) {
         posted.push({ receiver: receiver.name, id, body: JSON.parse(body), at: now });
         return bench.receive(receiver.name, id);

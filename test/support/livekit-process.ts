@@ -33,7 +33,11 @@ const call = aCall({ acceptedAt: startedAt - hourMs + Number(seconds) * 1000 });
 const row = rowIn("DIALING", call, { at: startedAt, route });
 const read = { get: () => undefined, isSuspended: false };
 const log = () => undefined;
-const settings = { plan, schedule: createSchedule(plan, log), hashKey: "5f".repeat(32) };
+const settings = {
+  plan,
+  schedule: createSchedule(plan, log),
+  hashKeys: { current: "5f".repeat(32) },
+};
 const clock = { now: Date.now, sleep: async () => undefined };
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the last look needs no more of its dependencies
 const deps = { settings, clock, log } as unknown as DialerDeps;

@@ -40,8 +40,8 @@ export function addCallbacks(
  * Answers forged callbacks 404 before anything is read, queued or logged. Anybody can send these, so the answer is as
  * cheap as possible: no body, no request id.
  */
-function refuseForged({ settings: { plan, hashKey } }: ApiDeps): MiddlewareHandler<ApiEnv> {
-  const isRight = callbackCheck(hashKey);
+function refuseForged({ settings: { plan, hashKeys } }: ApiDeps): MiddlewareHandler<ApiEnv> {
+  const isRight = callbackCheck(hashKeys);
   return async (c, next) => {
     const address = addressOf(c.req.path);
     if (address === undefined || !isRight(address)) return c.body(null, 404);

@@ -62,8 +62,8 @@ export async function createCalls(
   const startedAt = deps.clock.now();
   const { client, tokenId } = caller;
   const refusals = findRefusals(data, { agents: caller.agents, at: startedAt }, settings);
-  const { hashKey } = settings;
-  const request = { requestId, client, path, bytes: read.bytes, hashKey, refusals, at: startedAt };
+  const { hashKeys } = settings;
+  const request = { requestId, client, path, bytes: read.bytes, hashKeys, refusals, at: startedAt };
   const origin = await findOrigin(c, request, deps);
   if (origin instanceof Response) return origin;
   if (origin.isReplay) c.set("requestId", origin.requestId);

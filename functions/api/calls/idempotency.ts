@@ -2,6 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { HashKeys } from "../../../shared/telephony/hash-keys.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
@@ -30,8 +31,8 @@ interface FreshRequest {
   client: string;
   path: string;
   bytes: Uint8Array;
-  /** Key of the fingerprint. */
-  hashKey: string;
+  /** Keys of the fingerprint. */
+  hashKeys: HashKeys;
   /** Errors of the request by the plan. */
   refusals: ProblemError[];
   /** Time of its acceptance, in milliseconds since the epoch. */
@@ -48,7 +49,7 @@ interface FreshRequest {
  */
 export async function findOrigin(
   c: Context<ApiEnv>,
-  { requestId, client, path, bytes, hashKey, refusals, at }: FreshRequest,
+  { requestId, client, path, bytes, hashKeys, refusals, at }: FreshRequest,
   deps: Pick<ApiDeps, "documents" | "randomId" | "log">,
 ): Promise<Origin | Response> {
   const own = { requestId, acceptedAt: at };
@@ -61,7 +62,8 @@ export async function findOrigin(
     return answerUnprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
   const key = keyOf(client, header);
-  const fingerprint = createFingerprint(path, bytes, hashKey);
+  const fingerprintUnder = (hashKey: string) => createFingerprint(path, bytes, hashKey);
+  const fingerprint = fingerprintUnder(hashKeys.current);
   let current: KeyValue | undefined;
   try {
     const { documents } = deps;
@@ -82,7 +84,11 @@ export async function findOrigin(
     return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
   }
   if (current === undefined) return answerUnprocessable(c, refusals);
-  if (current.fingerprint !== fingerprint) {
+  const { former } = hashKeys;
+  const isSame =
+    current.fingerprint === fingerprint ||
+    (former !== undefined && current.fingerprint === fingerprintUnder(former));
+  if (!isSame) {
     const detail = "was used for another request in the last 24 hours";
     return answerUnprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }

@@ -5,7 +5,9 @@ import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { type BacklogOf, listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { isOnDoNotCallList, isPaused, isLedgerSuspended } from "../../../shared/policy/controls.ts";
+import { isPaused, isLedgerSuspended } from "../../../shared/policy/controls.ts";
+import { isOnDoNotCallList } from "../../../shared/policy/do-not-call.ts";
+import type { HashKeys } from "../../../shared/telephony/hash-keys.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
 import {
   type DecisionInputs,
@@ -57,11 +59,11 @@ type BlockedBy = (of: BacklogOf, route: Route) => string | undefined;
 export function forecastCalls(
   posted: Posted,
   { plan, schedule }: PlanWithSchedule,
-  { read, hashKey, now }: { read: ControlsRead; hashKey: string; now: number },
+  { read, hashKeys, now }: { read: ControlsRead; hashKeys: HashKeys; now: number },
 ): ForecastedCalls {
   const { documents, hashes } = read;
-  const hashOf = (number: string) => hashes.get(number);
-  const of = { plan, schedule, hashKey, documents, hashOf, now, ahead: new Map() };
+  const hashesOf = (number: string) => hashes.get(number);
+  const of = { plan, schedule, hashKeys, documents, hashesOf, now, ahead: new Map() };
   const known: DecisionInputs = { ...of, requestsAtOnce: Infinity };
   const at: AtPosting = {
     ...known,
@@ -174,12 +176,12 @@ function freshCall(
   { index, route, account, backlog }: Way & { index: number; backlog: string },
   known: AtPosting,
 ): Queued | Forecasted {
-  const { now, documents, hashKey, hashOf, agents, blockedBy } = known;
+  const { now, documents, hashKeys, hashesOf, agents, blockedBy } = known;
   const { phone_number, agent_id: agentId } = call.request;
-  const hash = hashOf(phone_number);
-  const isUnread = hash === undefined || !agents.has(agentId);
+  const hashes = hashesOf(phone_number);
+  const isUnread = hashes === undefined || !agents.has(agentId);
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
-  if (hash !== undefined && isOnDoNotCallList(hash, documents, hashKey)) {
+  if (hashes !== undefined && isOnDoNotCallList(hashes, documents, hashKeys)) {
     return ended({ kind: "rejected", reason: "do_not_call" });
   }
   const closed = decideByClock(call, { route, at: now }, known);

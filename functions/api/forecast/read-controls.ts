@@ -5,13 +5,9 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import {
-  cancellationKeysOf,
-  doNotCallKeysOf,
-  pauseKeysOf,
-  restoreKey,
-} from "../../../shared/policy/controls.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { cancellationKeysOf, pauseKeysOf, restoreKey } from "../../../shared/policy/controls.ts";
+import { doNotCallKeysOf } from "../../../shared/policy/do-not-call.ts";
+import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
@@ -32,7 +28,7 @@ export interface PlanWithSchedule {
 export interface ControlsRead extends BacklogsRead {
   documents: DocumentsRead;
   /** Hashes of the numbers whose do-not-call entries and caps were read. */
-  hashes: ReadonlyMap<string, string>;
+  hashes: ReadonlyMap<string, readonly string[]>;
   /** Times at which these numbers were called, in milliseconds since the epoch. */
   caps: ReadonlyMap<string, readonly number[]>;
   /** Agents whose pauses and breakers were read. */
@@ -77,11 +73,11 @@ export async function readControls(
         numbers.map(({ phone_number }) => phone_number),
         numbersReadMax,
       ),
-    ].map((number) => [number, hashNumber(number, deps.hashKey).numberHash]),
+    ].map((number) => [number, hashesOf(number, deps.hashKeys)]),
   );
   const keys: DocumentKey[] = [
     restoreKey,
-    ...doNotCallKeysOf([...hashes.values()], deps.hashKey),
+    ...doNotCallKeysOf([...hashes.values()].flat()),
     ...waiting.flatMap(cancellationKeysOf),
     dispatcherKey,
     ...plans.flatMap((one) => keysOfBacklogs(backlogs.values(), one)),
@@ -89,9 +85,11 @@ export async function readControls(
   ];
   const once = new Map(keys.map((key) => [`${key.kind} ${key.key}`, key]));
   const documents = await deps.documents.read([...once.values()]);
-  const caps = [...hashes].map(([number, hash]): [string, number[]] => {
-    const { entries = [] } = documents.get("cap", hash)?.value ?? {};
-    return [number, entries.map(({ at }) => at)];
+  const caps = [...hashes].map(([number, some]): [string, number[]] => {
+    const entries = some.flatMap((hash) => documents.get("cap", hash)?.value.entries ?? []);
+    const latest = new Map<string, number>();
+    for (const { call, at } of entries) latest.set(call, Math.max(at, latest.get(call) ?? 0));
+    return [number, [...latest.values()]];
   });
   return { ...read, documents, hashes, caps: new Map(caps), agents };
 }
@@ -125,7 +123,7 @@ function keysOfBacklogs(backlogs: Iterable<BacklogOf>, { plan }: PlanWithSchedul
 /** Names the cap documents of the numbers to which a cap of one of the plans applies. */
 function capKeysOf(
   requests: readonly CallRequest[],
-  hashes: ReadonlyMap<string, string>,
+  hashes: ReadonlyMap<string, readonly string[]>,
   plans: readonly PlanWithSchedule[],
 ): DocumentKey[] {
   const isCapped = (request: CallRequest) =>
@@ -135,8 +133,10 @@ function capKeysOf(
     });
   const keys = new Set<string>();
   for (const request of requests) {
-    const key = hashes.get(request.phone_number);
-    if (key !== undefined && !keys.has(key) && isCapped(request)) keys.add(key);
+    const some = hashes.get(request.phone_number) ?? [];
+    if (some.some((key) => !keys.has(key)) && isCapped(request)) {
+      for (const key of some) keys.add(key);
+    }
   }
   return [...keys].map((key) => ({ kind: "cap", key }));
 }

@@ -6,6 +6,7 @@ import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { CallbackSubject } from "../../../shared/settings/callback-url.ts";
+import type { HashKeys } from "../../../shared/telephony/hash-keys.ts";
 import type { Log } from "../../../shared/lib/log.ts";
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
@@ -104,8 +105,8 @@ export interface RouteDeps extends ApiDeps {
   plan: DialPlan;
   /** Time for which the plan keeps ended calls, in milliseconds. */
   retentionMs: number;
-  /** Key for the hashes of numbers. */
-  hashKey: string;
+  /** Keys for the hashes of numbers. */
+  hashKeys: HashKeys;
   random: {
     /** Returns a fresh version of a row or document. */
     version(): string;

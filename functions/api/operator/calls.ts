@@ -1,7 +1,7 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
-import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import type { ListOf, Page } from "../../../shared/ports/ledger.ts";
+import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import { answerProblem } from "../http/problem.ts";
@@ -18,6 +18,7 @@ import {
   state,
 } from "../http/fields.ts";
 import { findCall } from "../actions/find-call.ts";
+import { listByNumber } from "../actions/list-by-number.ts";
 import { declareRoute } from "../http/route.ts";
 
 /** Maximum rows that one answer reads to apply its filters. */
@@ -65,7 +66,7 @@ const listCalls = declareRoute({
     let of: ListOf = { all: true };
     if (query.request_id !== undefined) of = { requestId: query.request_id };
     else if (query.state !== undefined) of = { state: query.state };
-    return pageOf(deps.ledger, of, query);
+    return pageOf((page) => deps.ledger.list({ ...of, ...page }), query);
   },
 });
 
@@ -78,8 +79,8 @@ const searchCalls = declareRoute({
   body: z.strictObject({ phone_number: phoneNumber, ...filters.shape }),
   answer: callsSchema,
   async handle({ deps, body: { phone_number, ...rest } }) {
-    const { numberHash } = hashNumber(phone_number, deps.hashKey);
-    return pageOf(deps.ledger, { numberHash }, rest);
+    const hashes = hashesOf(phone_number, deps.hashKeys);
+    return pageOf((page) => listByNumber(deps.ledger, hashes, page), rest);
   },
 });
 
@@ -109,8 +110,10 @@ const listSameNumber = declareRoute({
   async handle({ c, deps }) {
     const row = await findCall(c, deps);
     if (row instanceof Response) return row;
-    const { numberHash } = row;
-    const { rows } = await deps.ledger.list({ numberHash, limit: sameNumberMax + 1 });
+    const { request, numberHash } = row;
+    const known = request === null ? [] : hashesOf(request.phone_number, deps.hashKeys);
+    const hashes = [...new Set([numberHash, ...known])];
+    const { rows } = await listByNumber(deps.ledger, hashes, { limit: sameNumberMax + 1 });
     const others = rows.filter(({ id }) => id !== row.id).slice(0, sameNumberMax);
     return { calls: others.map(toCallView) };
   },
@@ -146,8 +149,8 @@ const revealCall = declareRoute({
 
 export const callRoutes = [listCalls, searchCalls, showCall, listSameNumber, revealCall];
 
-/** Returns a page of rows that match all filters, newest first. */
-async function pageOf(ledger: CallLedger, of: ListOf, query: Filters): Promise<CallsPage> {
+/** Returns a page of the rows that fit all filters, newest first. */
+async function pageOf(list: ListPage, query: Filters): Promise<CallsPage> {
   const { request_id, agent_id, provider, reason, cursor, from = 0, until = Infinity } = query;
   const fits = (row: CallRow) =>
     row.acceptedAt >= from &&
@@ -158,7 +161,7 @@ async function pageOf(ledger: CallLedger, of: ListOf, query: Filters): Promise<C
     (provider === undefined || row.route?.provider === provider) &&
     (reason === undefined || row.reason === reason);
   const before = cursor ?? (until === Infinity ? undefined : firstCallIdAt(until));
-  const scanned = await scan(ledger, of, { before, from, fits, limit: query.limit });
+  const scanned = await scan(list, { before, from, fits, limit: query.limit });
   const { rows, next, unreadable } = scanned;
   return {
     calls: rows.map(toCallView),
@@ -166,6 +169,9 @@ async function pageOf(ledger: CallLedger, of: ListOf, query: Filters): Promise<C
     ...(unreadable === 0 ? {} : { unreadable }),
   };
 }
+
+/** Lists a page of the calls that are looked through, newest first. */
+type ListPage = (page: { before?: string | undefined; limit: number }) => Promise<Page>;
 
 interface Scan {
   /** The scan begins below this id. Undefined: at the newest call. */
@@ -181,15 +187,14 @@ interface Scan {
  * cannot read.
  */
 export async function scan(
-  ledger: CallLedger,
-  of: ListOf,
+  list: ListPage,
   { before, from, fits, limit: rowsMax }: Scan,
 ): Promise<{ rows: CallRow[]; unreadable: number; next?: string | undefined }> {
   const rows: CallRow[] = [];
   let unreadable = 0;
   let next = before;
   for (let looked = 0; looked < scanRowsMax;) {
-    const page = await ledger.list({ ...of, before: next, limit: scanPageRows });
+    const page = await list({ before: next, limit: scanPageRows });
     unreadable += page.unreadable;
     for (const row of page.rows) {
       if (isEarlier(row.id, from)) return { rows, unreadable };

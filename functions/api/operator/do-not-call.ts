@@ -1,27 +1,28 @@
-import type { DocumentChange, Documents } from "../../../shared/ports/documents.ts";
-import type { DocumentKey } from "../../../shared/ports/document-kinds.ts";
+import type { Context } from "hono";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {
   doNotCallKeyOf,
   doNotCallKeysOf,
+  doNotCallListKey,
   isOfOtherKey,
-  listMarks,
-} from "../../../shared/policy/controls.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
+  isOnDoNotCallList,
+  mayMoveEntries,
+  namesOf,
+} from "../../../shared/policy/do-not-call.ts";
+import { dropKeys, inParts, putEntries } from "../../../shared/policy/do-not-call-entries.ts";
+import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import type { RouteDeps } from "../http/context.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
 import { declareRoute } from "../http/route.ts";
+import { endFormerKey } from "./end-former-key.ts";
 
 /** Maximum numbers that one request adds or removes. */
 const numbersMax = 10_000;
-/** Maximum entries of one write, which must end within its time limit. */
-const entriesAtOnce = 500;
-/** Maximum tries of a write if other writes come first. */
-const triesMax = 3;
 
 const changedSchema = z.strictObject({ added: z.int(), removed: z.int() });
 
@@ -56,31 +57,26 @@ const changeDoNotCall = declareRoute({
   answer: changedSchema,
   problems: [409],
   async handle({ c, deps, body: { add, remove, renew, more } }) {
-    const { documents } = deps;
-    const marks = listMarks(deps.hashKey);
-    const [any, own] = [doNotCallKeyOf(marks.any), doNotCallKeyOf(marks.own)];
-    const current = await documents.read(doNotCallKeysOf([], deps.hashKey));
-    const isList = current.get(any.kind, any.key) !== undefined;
-    const isOther = isOfOtherKey(current, deps.hashKey);
-    if (isOther && !renew && !more) {
-      const detail = "The list was made under another HASH_KEY: send all of it again, with renew.";
-      return answerProblem(c, 409, { detail });
-    }
+    const { documents, hashKeys, clock } = deps;
+    const current = await documents.read([doNotCallListKey]);
+    const isOther = isOfOtherKey(current, hashKeys);
+    if (isOther && !renew && !more) return refuseOtherKey(c);
     await recordAction(
       c,
       { action: "do_not_call", target: "do-not-call list", count: add.length + remove.length },
       deps,
     );
-    if (!isList) {
-      // The order matters: a list without this key's mark counts as another key's, and stops all dialing.
-      await put([own], documents, deps);
-      await put([any], documents, deps);
+    const isDropped = await drop(
+      remove.flatMap((number) => hashesOf(number, hashKeys)),
+      documents,
+    );
+    await putNumbers(add, mayMoveEntries(current, hashKeys, clock.now()), deps);
+    // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
+    // named: under the former one stand opt-outs that the operator's list may lack.
+    if (isOther && !more) {
+      const held = namesOf(hashKeys);
+      await dropKeys((name) => !held.includes(name), deps);
     }
-    const keyOf = (number: string) => keyOfNumber(number, deps);
-    const isDropped = await drop(remove.map(keyOf), documents);
-    await put(add.map(keyOf), documents, deps);
-    // A list made under another key stops all dialing until the whole list has been sent again.
-    if (isOther && !more) await put([own], documents, deps);
     if (isDropped) return { added: add.length, removed: remove.length };
     const detail =
       "Some of the numbers to be removed were put on the list again meanwhile, and stay on it. Look, and send those again.";
@@ -98,63 +94,50 @@ const checkDoNotCall = declareRoute({
   path: "/do-not-call/check",
   body: z.strictObject({ phone_number: phoneNumber }),
   answer: checkedSchema,
-  async handle({ deps, body }) {
-    const key = keyOfNumber(body.phone_number, deps);
-    const found = await deps.documents.read([key]);
-    return { listed: found.get(key.kind, key.key) !== undefined };
+  problems: [409],
+  async handle({ c, deps, body }) {
+    const hashes = hashesOf(body.phone_number, deps.hashKeys);
+    const read: DocumentsRead = await deps.documents.read(doNotCallKeysOf(hashes));
+    if (isOfOtherKey(read, deps.hashKeys)) return refuseOtherKey(c);
+    return { listed: isOnDoNotCallList(hashes, read, deps.hashKeys) };
   },
 });
 
-export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
+export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall, endFormerKey];
 
-function keyOfNumber(number: string, { hashKey }: RouteDeps): DocumentKey<"do-not-call"> {
-  return doNotCallKeyOf(hashNumber(number, hashKey).numberHash);
+function refuseOtherKey(c: Context<ApiEnv>): Response {
+  const detail =
+    "Entries of the list may stand under a HASH_KEY that is not held, so nobody is dialed. Set that key as the former one " +
+    "(docs/operators.md), or send all of the list again, with renew.";
+  return answerProblem(c, 409, { detail });
 }
 
 /**
- * Writes entries. Existing ones are written again under a fresh version, so that an earlier removal whose answer was
- * lost cannot remove them.
+ * Puts numbers onto the list under the current key.
+ *
+ * @param moves true to remove their entries under the former key thereafter
  */
-async function put(
-  keys: readonly DocumentKey<"do-not-call">[],
-  documents: Documents,
-  { clock, random }: RouteDeps,
-): Promise<void> {
-  const value = { at: clock.now() };
-  for (const some of parts([...new Map(keys.map((one) => [one.key, one])).values()])) {
-    let changes: DocumentChange<"do-not-call">[] = some.map((key) => ({
-      next: { ...key, version: random.version(), value, expiresAt: null },
-      seen: null,
-    }));
-    await retry(async () => {
-      const written = await documents.write(changes);
-      const refused = changes.filter((_, index) => written[index] !== true);
-      if (refused.length === 0) return;
-      const read = await documents.read(refused.map(({ next }) => next));
-      changes = refused.map(({ next }) => {
-        const current = read.get(next.kind, next.key);
-        const kept = current?.value ?? next.value;
-        return { next: { ...next, value: kept }, seen: current?.version ?? null };
-      });
-      throw new ConflictError("the do-not-call list took no entry");
-    }, onConflict(triesMax));
-  }
+async function putNumbers(numbers: readonly string[], moves: boolean, deps: RouteDeps) {
+  const { hashKeys, documents } = deps;
+  const [currentName = ""] = namesOf(hashKeys);
+  const hashes = numbers.map((number) => hashesOf(number, hashKeys));
+  await putEntries(
+    hashes.flatMap(([current]) => current ?? []),
+    currentName,
+    deps,
+  );
+  if (moves)
+    await drop(
+      hashes.flatMap(([, former]) => former ?? []),
+      documents,
+    );
 }
 
-/** Removes entries. Resolves to false if some were written again meanwhile. */
-async function drop(
-  keys: readonly DocumentKey<"do-not-call">[],
-  documents: Documents,
-): Promise<boolean> {
+/** Removes entries. Resolves to false if some were put back meanwhile. */
+async function drop(numberHashes: readonly string[], documents: Documents): Promise<boolean> {
   let isDropped = true;
-  for (const some of parts(keys)) {
-    if (!(await removeDocuments(some, documents))) isDropped = false;
+  for (const some of inParts(numberHashes)) {
+    if (!(await removeDocuments(some.map(doNotCallKeyOf), documents))) isDropped = false;
   }
   return isDropped;
-}
-
-function parts<Item>(items: readonly Item[]): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / entriesAtOnce) }, (_, n) =>
-    items.slice(n * entriesAtOnce, (n + 1) * entriesAtOnce),
-  );
 }

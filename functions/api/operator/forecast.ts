@@ -1,5 +1,5 @@
 import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { isOfOtherKey } from "../../../shared/policy/controls.ts";
+import { isOfOtherKey } from "../../../shared/policy/do-not-call.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
 import { readCallAt } from "../calls/call-errors.ts";
 import type { RouteDeps } from "../http/context.ts";
@@ -52,12 +52,12 @@ const forecastRoute = declareRoute({
     const { plan = deployed } = sent;
     const requests = posted.calls.flatMap((one) => ("request" in one ? one.request : []));
     const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
-    if (isOfOtherKey(read.documents, deps.hashKey)) {
+    if (isOfOtherKey(read.documents, deps.hashKeys)) {
       const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
       return answerProblem(c, 409, { detail });
     }
-    const { hashKey } = deps;
-    const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { hashKey, now, read });
+    const { hashKeys } = deps;
+    const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { hashKeys, now, read });
     const forecast = under(plan);
     return {
       at: toIsoTime(at),

@@ -68,16 +68,12 @@ const replayEvents = declareRoute({
       const detail = "has no receiver of events in the dial plan";
       return answerUnprocessable(c, [{ pointer: "/client", detail }]);
     }
-    const { rows, next } = await scan(
-      deps.ledger,
-      { all: true },
-      {
-        before: cursor ?? firstCallIdAt(until),
-        from,
-        fits: (row) => row.client === client && row.acceptedAt >= from && row.acceptedAt < until,
-        limit: answerCallsMax,
-      },
-    );
+    const { rows, next } = await scan((page) => deps.ledger.list({ all: true, ...page }), {
+      before: cursor ?? firstCallIdAt(until),
+      from,
+      fits: (row) => row.client === client && row.acceptedAt >= from && row.acceptedAt < until,
+      limit: answerCallsMax,
+    });
     if (cursor === undefined || rows.length > 0) {
       const target = `client ${client}, ${toIsoTime(from)} to ${toIsoTime(until)}`;
       await recordAction(c, { action: "replay", target, count: rows.length }, deps);

@@ -11,9 +11,9 @@ import {
   isLedgerSuspended,
   sweepKey,
   cancellationKeysOf,
-  doNotCallKeysOf,
   pauseKeysOf,
 } from "../../../shared/policy/controls.ts";
+import { doNotCallKeysOf } from "../../../shared/policy/do-not-call.ts";
 import { claimAheadMsMax, paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import {
   type DecisionInputs,
@@ -22,7 +22,7 @@ import {
   findWaitReason,
   type WaitingDecision,
 } from "../../../shared/policy/decide.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";
@@ -141,7 +141,7 @@ export async function readControlDocuments(
   { numbers }: { numbers: boolean },
   deps: DialerDeps,
 ): Promise<ControlDocuments> {
-  const { plan, hashKey } = deps.settings;
+  const { plan, hashKeys } = deps.settings;
   const keys = new Map<string, DocumentKey>();
   const want = (all: readonly DocumentKey[]) => {
     for (const one of all) keys.set(`${one.kind} ${one.key}`, one);
@@ -162,9 +162,9 @@ export async function readControlDocuments(
     if (accountOf(route, plan).pace !== undefined) want([paceKeyOf(account)]);
   }
   const hashes = numbers
-    ? calls.map(({ request }) => hashNumber(request.phone_number, hashKey).numberHash)
+    ? calls.flatMap(({ request }) => hashesOf(request.phone_number, hashKeys))
     : [];
-  want(doNotCallKeysOf([...new Set(hashes)], hashKey));
+  want(doNotCallKeysOf([...new Set(hashes)]));
   return readWithSuspension([...keys.values()], deps);
 }
 
@@ -193,11 +193,16 @@ export function toKnown(
   documents: ControlDocuments,
   { settings, clock, concurrency }: Pick<DialerDeps, "settings" | "clock" | "concurrency">,
 ): Known {
-  const { plan, schedule, hashKey, providerOf } = settings;
+  const { plan, schedule, hashKeys, providerOf } = settings;
   const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
-  const hashOf = (number: string) => hashNumber(number, hashKey).numberHash;
-  const of = { plan, schedule, hashKey, documents, hashOf, canLookUp };
-  return { ...of, now: clock.now(), ahead: new Map(), requestsAtOnce: concurrency };
+  const of = { plan, schedule, hashKeys, documents, canLookUp };
+  return {
+    ...of,
+    hashesOf: (number) => hashesOf(number, hashKeys),
+    now: clock.now(),
+    ahead: new Map(),
+    requestsAtOnce: concurrency,
+  };
 }
 
 /** Combines two reads; the first one wins. */

@@ -20,10 +20,10 @@ import { states } from "../../../shared/calls/states.ts";
 import {
   type ControlDocuments,
   findCancellation,
-  isOnDoNotCallList,
   isPaused,
 } from "../../../shared/policy/controls.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { isOnDoNotCallList } from "../../../shared/policy/do-not-call.ts";
+import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Time reserved after a request for the settlement, its retries, and the acknowledgement of the message. */
@@ -137,10 +137,10 @@ export function checkControls(
   if (read.isSuspended) return toWaiting("restored", claim);
   const cancelled = findCancellation(call, read);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
-  // The row's hash may be from an earlier HASH_KEY.
-  const { hashKey } = deps.settings;
-  const { numberHash } = hashNumber(call.request.phone_number, hashKey);
-  if (isOnDoNotCallList(numberHash, read, hashKey)) {
+  // The row's own hash may be of a HASH_KEY from before a rotation.
+  const { hashKeys } = deps.settings;
+  const hashes = hashesOf(call.request.phone_number, hashKeys);
+  if (isOnDoNotCallList(hashes, read, hashKeys)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
   return isPaused(call.request.agent_id, route, read) ? toWaiting("paused", claim) : undefined;

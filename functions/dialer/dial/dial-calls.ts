@@ -23,6 +23,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
 import { createBatchWriter, changeRows } from "../record/change-rows.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
+import { renewEntries } from "../record/renew-entries.ts";
 import { countStates, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
@@ -78,6 +79,7 @@ export async function dialCalls(
   const [results] = await Promise.all([
     dialAll(plan, deps, deadline),
     writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),
+    renewEntries(listNumbersRefused(plan), deps),
     review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
     plan.lookUps.length > 0 ? lookUpCalls(plan.lookUps, deps, deadline) : undefined,
   ]);
@@ -100,7 +102,13 @@ export async function dialCalls(
   return retry;
 }
 
-/** Reasons for which a row stays unchanged. */
+/** Returns the numbers of calls that the do-not-call list ends. */
+function listNumbersRefused({ writes }: Plan): string[] {
+  const refused = writes.filter(({ decided }) => decided.reason === "do_not_call");
+  return refused.map(({ call }) => call.request.phone_number);
+}
+
+/** Reasons that leave a row as it is. */
 const unwritten = new Set(["no_capacity", "breaker_open", "turn"]);
 
 async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDeps): Promise<Plan> {

@@ -78,11 +78,11 @@ async function request(
 function toCallbackUrl(
   { row, version }: Claim,
   route: Route,
-  { plan, publicUrl, hashKey }: DialerSettings,
+  { plan, publicUrl, hashKeys }: DialerSettings,
 ): string | undefined {
   if (publicUrl === undefined || plan.results === undefined) return undefined;
   const call = { id: row.id, claim: row.claims[0] ?? version };
-  return callbackAddressAlong(route, call, { publicUrl, hashKey });
+  return callbackAddressAlong(route, call, { publicUrl, hashKey: hashKeys.current });
 }
 
 /** Maximum tolerated backward step of the clock. After a larger one, a claim's age is unknown. */

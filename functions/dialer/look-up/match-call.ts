@@ -4,7 +4,7 @@ import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
@@ -53,15 +53,17 @@ export async function findOwnId(
   const { ledger, documents, clock, random, settings } = deps;
   // A restore may also have lost rows of other calls to this number, one of which the candidate could be.
   if (row.lostUntil !== null) return undefined;
-  // After a rotation of HASH_KEY, the calls to this number cannot be found by its hash.
-  const { phone_number } = call.request;
-  if (hashNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
+  // Under a HASH_KEY that is not held, the calls to this number cannot be found by its hash.
+  const hashes = hashesOf(call.request.phone_number, settings.hashKeys);
+  if (!hashes.includes(numberHash)) return undefined;
   const { from, until } = findPeriod(row, deps);
   // The ledger's index of numbers may lag.
   if (clock.now() < until + indexMarginMs) return undefined;
-  const { rows, next, unreadable } = await ledger.list({ numberHash, limit: callsToNumberMax });
-  if (next !== undefined || unreadable > 0) return undefined;
-  const others = rows.filter(({ id }) => id !== call.id);
+  const pages = await Promise.all(
+    hashes.map((hash) => ledger.list({ numberHash: hash, limit: callsToNumberMax })),
+  );
+  if (pages.some(({ next, unreadable }) => next !== undefined || unreadable > 0)) return undefined;
+  const others = pages.flatMap(({ rows }) => rows).filter(({ id }) => id !== call.id);
   const overlaps = ({ claimedAt, lostUntil, route: other, state }: CallRow) => {
     if (other === null) return false; // never claimed
     if (claimedAt === null) return true; // claimed before claim times were kept

@@ -1,32 +1,26 @@
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
-import { ConflictError } from "../../../shared/lib/retry.ts";
-import { changeDocument } from "../../../shared/ports/change-document.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { capDaysMax, freeAt, type FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-const triesMax = 4;
+const writeTries = 4;
 
 /** Result of counting a call towards its cap; `freeAt` in milliseconds since the epoch. */
 type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | undefined };
 
-/** A claimed call to be counted in its number's document. */
+/** A claimed call that counts towards the caps of its number, as an entry of the number's document. */
 interface Counted {
   row: CallRow;
   version: string;
 }
 
-type CapValue = ValueOf<"cap">;
-type Entry = CapValue["entries"][number];
+type Entry = StoredDocument<"cap">["value"]["entries"][number];
 
-/**
- * Adds a call to the entries. If the caps refuse it, returns the time at which its number is free again, undefined if
- * unknown.
- */
+/** Returns the entries with a call among them, or the time at which its number is free again, undefined if not known. */
 function addEntry(
   entries: readonly Entry[],
   { row, version }: Counted,
@@ -34,23 +28,35 @@ function addEntry(
 ): { next: Entry[] } | { freeAt: number | undefined } {
   const others = entries.filter((one) => one.call !== row.id);
   const own = entries.find((one) => one.call === row.id);
-  // A process that claimed the call first may have died before it counted the call, so a resend may lack an entry.
-  const hasEntry = row.resent && own !== undefined;
-  // A later claim has counted the call while this holder stood still. Counting here would overwrite that entry.
+  // A process that claimed the call first may have died before it counted the call: then there is no
+  // entry yet.
+  const hasPlace = row.resent && own !== undefined;
+  // A later claim has counted the call while this holder stood still: counting here would overwrite
+  // that entry.
   if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
     return { freeAt: undefined };
   }
   const times = others.map((one) => one.at);
   const free = freeAt(times, caps, at);
-  if (free > at && !hasEntry) return { freeAt: free };
+  if (free > at && !hasPlace) return { freeAt: free };
   return { next: [...others, { call: row.id, claim: version, at }] };
 }
 
-/** Returns the content of a number's document, without the entries that no cap counts any more. */
-function toCap(value: CapValue, now: number) {
+/** Returns the entries of all of a number's documents, of each call the latest. */
+function unite(read: readonly (StoredDocument<"cap"> | undefined)[]): Entry[] {
+  const latest = new Map<string, Entry>();
+  for (const entry of read.flatMap((one) => one?.value.entries ?? [])) {
+    const known = latest.get(entry.call);
+    if (known === undefined || entry.at >= known.at) latest.set(entry.call, entry);
+  }
+  return [...latest.values()];
+}
+
+/** Returns a number's document, without the entries that no cap looks at any more. */
+function toCap(key: string, value: { entries: readonly Entry[] }, now: number) {
   const periodMs = capDaysMax * dayMs;
   const entries = value.entries.filter(({ at }) => at > now - periodMs);
-  return { value: { ...value, entries }, expiresAt: now + periodMs };
+  return { kind: "cap" as const, key, value: { ...value, entries }, expiresAt: now + periodMs };
 }
 
 /** Returns a function that runs `work` after this delivery's pending work on the same number. */
@@ -64,30 +70,53 @@ function createTurns() {
   };
 }
 
-function leftOnConflict(error: unknown): { after: undefined } {
-  if (error instanceof ConflictError) return { after: undefined };
-  throw error;
-}
-
 /**
  * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
  * are written one after another, so that two calls never take the last room together.
  */
-export function createCaps(deps: DialerDeps) {
-  const { clock, settings, log } = deps;
+export function createCaps({ documents, clock, random, settings, log }: DialerDeps) {
   const inTurn = createTurns();
-  /** The number's hash under today's HASH_KEY. The row's may be older. */
-  const keyOf = ({ request }: Call) =>
-    hashNumber(request.phone_number, settings.hashKey).numberHash;
+  /**
+   * The number's hashes under today's HASH_KEY: that of a row may be older. While HASH_KEY is rotated, a call is counted
+   * under both keys, the former one first. So processes that hold one of them alone and those that hold both write over
+   * each other's versions, and no two of them take the last room together.
+   */
+  const keysOf = ({ request }: Call) =>
+    hashesOf(request.phone_number, settings.hashKeys).toReversed();
+  const readAll = async (keys: readonly string[]) => {
+    const read = await documents.read(keys.map((key) => ({ kind: "cap", key })));
+    return keys.map((key) => read.get("cap", key));
+  };
+  const write = async (
+    key: string,
+    entries: readonly Entry[],
+    seen: StoredDocument<"cap"> | undefined,
+  ): Promise<boolean> => {
+    const next = {
+      ...toCap(key, { ...seen?.value, entries }, clock.now()),
+      version: random.version(),
+    };
+    return (await documents.write([{ next, seen: seen?.version ?? null }]))[0] === true;
+  };
+  const writeAll = async (
+    keys: readonly string[],
+    entries: readonly Entry[],
+    seen: readonly (StoredDocument<"cap"> | undefined)[],
+  ): Promise<boolean> => {
+    for (const [index, key] of keys.entries()) {
+      if (!(await write(key, entries, seen[index]))) return false;
+    }
+    return true;
+  };
 
   return {
     /**
-     * Counts a call that is about to be dialed, at the time of its permit: with the time of its claim, some seconds
-     * earlier, its number would be free too soon. A resend may ring now, so it takes a new timestamp in the entry
-     * that it already has.
+     * Counts a call that is about to be dialed, at the time of its permit: counted at its claim, some seconds before,
+     * its number would be free too soon. A resend may ring now, so it takes a new timestamp in the cap entry it already
+     * has.
      *
-     * @returns `isCounted: true` if the call may go; otherwise the time at which its number is free again, undefined
-     * if unknown or without a permit
+     * @returns true as `isCounted` if the call may go; otherwise the time at which its number is free again,
+     * undefined if that is not known, or if there is no permit
      */
     async count(
       counted: Counted,
@@ -98,40 +127,38 @@ export function createCaps(deps: DialerDeps) {
       if (call === undefined) return { isCounted: false, freeAt: undefined };
       const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
       if (!isCounted) return { isCounted: true };
-      const key = keyOf(call);
-      return inTurn(key, async () => {
-        let refused: CountedOrNot = { isCounted: false, freeAt: undefined };
-        const change = async (current: CapValue = { entries: [] }) => {
-          const permitted = await permit;
-          if (permitted === undefined) return undefined;
+      const keys = keysOf(call);
+      return inTurn(keys.join(), async () => {
+        for (let tries = 0; tries < writeTries; tries++) {
+          const [current, permitted] = await Promise.all([readAll(keys), permit]);
+          if (permitted === undefined) break;
           const at = Math.max(clock.now(), permitted.permitAt);
-          const added = addEntry(current.entries, counted, { caps, at });
-          if ("next" in added) return toCap({ ...current, entries: added.next }, clock.now());
-          refused = { isCounted: false, freeAt: added.freeAt };
-          return undefined;
-        };
-        const edit = { name: { kind: "cap", key }, triesMax, change } as const;
-        const { after } = await changeDocument(edit, deps).catch(leftOnConflict);
-        return after === undefined ? refused : { isCounted: true };
+          const added = addEntry(unite(current), counted, { caps, at });
+          if ("freeAt" in added) return { isCounted: false, freeAt: added.freeAt };
+          if (await writeAll(keys, added.next, current)) return { isCounted: true };
+        }
+        return { isCounted: false, freeAt: undefined };
       });
     },
 
     /**
-     * Removes the entry of a call that certainly was not placed. If this fails, the number is called later than
-     * necessary.
+     * Removes the entry of a call that surely was not placed. If the removal fails, the number rests for
+     * longer than needed.
      */
     async release({ row, version }: Counted, route: Route): Promise<void> {
       const call = toCall(row);
       if (call === undefined || row.resent) return;
       if (!settings.schedule.capsOf(call.request, route).isCounted) return;
-      const key = keyOf(call);
-      const change = (current: CapValue = { entries: [] }) => {
-        const entries = current.entries.filter((one) => one.claim !== version);
-        if (entries.length === current.entries.length) return undefined;
-        return toCap({ ...current, entries }, clock.now());
-      };
-      const edit = { name: { kind: "cap", key }, triesMax, change } as const;
-      await inTurn(key, () => changeDocument(edit, deps)).catch((error: unknown) => {
+      const keys = keysOf(call);
+      await inTurn(keys.join(), async () => {
+        for (let tries = 0; tries < writeTries; tries++) {
+          const current = await readAll(keys);
+          const entries = unite(current);
+          const others = entries.filter((one) => one.claim !== version);
+          if (others.length === entries.length) return;
+          if (await writeAll(keys, others, current)) return;
+        }
+      }).catch((error: unknown) => {
         log("warning", "cap.release_failed", { call_id: row.id, error: errorForLog(error) });
       });
     },

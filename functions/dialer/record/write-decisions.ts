@@ -115,10 +115,10 @@ export async function countStates(reached: readonly CallState[], deps: DialerDep
   });
 }
 
-export function toNewCall(call: Call, { settings: { plan, hashKey } }: DialerDeps): NewCall {
+export function toNewCall(call: Call, { settings: { plan, hashKeys } }: DialerDeps): NewCall {
   const { phone_number, context } = call.request;
   const echo = echoOf(context, findReceiver(call.client, plan));
-  return { call, ...hashNumber(phone_number, hashKey), echo };
+  return { call, ...hashNumber(phone_number, hashKeys.current), echo };
 }
 
 /** Names the log event of a call's entering a state, such as `call.needs_review`. */

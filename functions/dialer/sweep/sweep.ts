@@ -10,6 +10,7 @@ import { expireClaims } from "./expire-claims.ts";
 import { logGauges } from "./log-gauges.ts";
 import { recover } from "./recover-restore.ts";
 import { releaseLease, type SweepDocument, takeLease } from "./sweep-lease.ts";
+import { noteHashKeys } from "./note-hash-keys.ts";
 import { planSweep } from "./sweep-time.ts";
 import { sweepLiveCalls } from "./sweep-live-calls.ts";
 import { visitBacklogs } from "./visit-backlogs.ts";
@@ -83,6 +84,7 @@ async function runPhases(
   const visited = await run(() => visitBacklogs(last, time.calls, deps), {});
 
   await run(() => sweepLiveCalls(deps), undefined);
+  await run(() => noteHashKeys(deps), undefined);
 
   // Results and events of dialed calls. Events have reserved time, however long the phases above took.
   await run(() => sendPolls(deps), undefined);

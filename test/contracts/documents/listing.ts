@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { suiteNow } from "../../support/call-rows.ts";
@@ -8,6 +9,8 @@ import {
   type CreateDocuments,
   removeCurrent,
 } from "../../support/documents.ts";
+
+const hashNumbered = (n: number) => createHash("sha256").update(`${n}`).digest("hex");
 
 export function describeDocumentListing(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: listing`, () => {
@@ -53,6 +56,31 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
       expect(await list("agent 2x", true)).toEqual(["agent 2", "agent 1"]);
       expect(await list("agent 4", false)).toEqual([]);
       expect(await list("agent 0", true)).toEqual([]);
+    });
+
+    it("lists the entries of the do-not-call list by their hashes, in pages", async () => {
+      const keys = Array.from({ length: 40 }, (_, n) => hashNumbered(n)).toSorted();
+      await documents.write(
+        anew(...keys.map((key, at) => aDocument("do-not-call", key, { at, key: "k" }))),
+      );
+      const walk = async (limit: number, descending: boolean) => {
+        const found: string[] = [];
+        for (let page = 0; page < 50; page++) {
+          const after = found.at(-1);
+          const listed = await documents.list("do-not-call", { after, limit, descending });
+          found.push(...listed.map(({ key }) => key));
+          if (listed.length < limit) return found;
+        }
+        return found;
+      };
+      for (const limit of [1, 7, 40, 100]) {
+        expect(await walk(limit, false)).toEqual(keys);
+        expect(await walk(limit, true)).toEqual(keys.toReversed());
+      }
+      const [first, last] = [keys[0] ?? "", keys.at(-1) ?? ""];
+      expect(await documents.list("do-not-call", { after: last, limit: 9 })).toEqual([]);
+      const below = { after: first, limit: 9, descending: true };
+      expect(await documents.list("do-not-call", below)).toEqual([]);
     });
 
     it("leaves out what has expired or was removed, and fills the page all the same", async () => {

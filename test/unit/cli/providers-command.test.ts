@@ -113,7 +113,10 @@ describe("npm run providers -- check", () => {
     ]);
     Object.assign(environment, { HASH_KEY: "short" });
     const wrong = await providers(`check telnyx ${to} --yes`);
-    expect(wrong).toMatchObject({ code: 1, text: "HASH_KEY must be 32 bytes in hex" });
+    expect(wrong).toMatchObject({
+      code: 1,
+      text: "HASH_KEY must be 32 bytes in hex, or two such keys separated by a space",
+    });
   });
 
   it("shows a secret in a path by its name", async () => {

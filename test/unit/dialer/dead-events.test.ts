@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { handleStoredLetters } from "../../../functions/dialer/consume/handle-stored-letters.ts";
 import { createHandlers } from "../../../functions/dialer/handlers.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isOnDoNotCallList, doNotCallKeysOf } from "../../../shared/policy/controls.ts";
+import { isOnDoNotCallList, doNotCallKeysOf } from "../../../shared/policy/do-not-call.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -44,8 +44,8 @@ const settleDeadLetter = (bench: Bench, messages: readonly unknown[], isConfigur
   );
 
 async function isListed(bench: Bench): Promise<boolean> {
-  const read = await bench.documents.read(doNotCallKeysOf([hashOf(number)], hashKey));
-  return isOnDoNotCallList(hashOf(number), read, hashKey);
+  const read = await bench.documents.read(doNotCallKeysOf([hashOf(number)]));
+  return isOnDoNotCallList([hashOf(number)], read, { current: hashKey });
 }
 
 describe("a signed callback that failed each time", () => {

@@ -334,7 +334,7 @@ describe("a call that is looked for by its number", () => {
     answering(() => byNumber("CA1"));
     await sendEach(bench, call);
     await bench.deliver();
-    bench.deps.settings = { ...bench.deps.settings, hashKey: "6e".repeat(32) };
+    bench.deps.settings = { ...bench.deps.settings, hashKeys: { current: "6e".repeat(32) } };
     await bench.run(370);
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });

@@ -3,7 +3,7 @@ import {
   doNotCallKeyOf,
   doNotCallKeysOf,
   isOnDoNotCallList,
-} from "../../../shared/policy/controls.ts";
+} from "../../../shared/policy/do-not-call.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { ToldResult } from "../../../shared/providers/provider.ts";
 import { createDialerBench } from "../../support/dialer.ts";
@@ -47,8 +47,8 @@ async function callBack(bench: Bench, { id, claims }: CallRow) {
 }
 
 async function isListed(bench: Bench, key = hashKey): Promise<boolean> {
-  const read = await bench.documents.read(doNotCallKeysOf([hashOf(number)], key));
-  return isOnDoNotCallList(hashOf(number), read, key);
+  const read = await bench.documents.read(doNotCallKeysOf([hashOf(number)]));
+  return isOnDoNotCallList([hashOf(number)], read, { current: key });
 }
 
 describe("a callee who asks not to be called again", () => {
@@ -106,13 +106,13 @@ describe("a callee who asks not to be called again", () => {
     expect(bench.eventsOf("call.opted_out")).toEqual([]);
   });
 
-  it("is not called under another HASH_KEY either: a list begins with its marks", async () => {
+  it("is not called under another HASH_KEY either: a list names its key", async () => {
     const bench = createBench();
     await callBack(bench, await place(bench));
     await expect(isListed(bench, "a0".repeat(32))).rejects.toThrow(/another HASH_KEY/);
   });
 
-  it("joins a list that stands, and leaves its marks as they are", async () => {
+  it("joins a list that stands, and leaves the keys that it names", async () => {
     const bench = createBench();
     const placed = await place(bench);
     await neverCall(bench, "+12025550177", "a0".repeat(32));

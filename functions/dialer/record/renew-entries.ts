@@ -1,0 +1,50 @@
+import {
+  doNotCallKeyOf,
+  doNotCallKeysOf,
+  mayMoveEntries,
+  namesOf,
+} from "../../../shared/policy/do-not-call.ts";
+import { putEntries } from "../../../shared/policy/do-not-call-entries.ts";
+import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+
+/**
+ * Moves the do-not-call entries of numbers from the former HASH_KEY to the current one: calls to them were just refused. An
+ * entry is removed only once that under the current key stands. Never throws: what is left is moved by the next call.
+ */
+export async function renewEntries(
+  phoneNumbers: readonly string[],
+  deps: DialerDeps,
+): Promise<void> {
+  const { hashKeys } = deps.settings;
+  if (hashKeys.former === undefined || phoneNumbers.length === 0) return;
+  try {
+    await moveEntries(phoneNumbers, deps);
+  } catch (error) {
+    deps.log("warning", "do_not_call.renewal_failed", { error: errorForLog(error) });
+  }
+}
+
+async function moveEntries(phoneNumbers: readonly string[], deps: DialerDeps): Promise<void> {
+  const { documents, clock, settings } = deps;
+  const { hashKeys } = settings;
+  const [currentName = ""] = namesOf(hashKeys);
+  const hashes = [...new Set(phoneNumbers)].map((number) => hashesOf(number, hashKeys));
+  const read = await documents.read(doNotCallKeysOf(hashes.flat()));
+  if (!mayMoveEntries(read, hashKeys, clock.now())) return;
+  const entryOf = (hash = "") => read.get("do-not-call", hash);
+  const listed = hashes.filter((some) => some.some((hash) => entryOf(hash) !== undefined));
+  const lacking = listed.filter(([current]) => entryOf(current)?.value.key !== currentName);
+  await putEntries(
+    lacking.flatMap(([current]) => current ?? []),
+    currentName,
+    deps,
+  );
+  await documents.remove(
+    listed.flatMap(([, former = ""]) => {
+      const entry = entryOf(former);
+      return entry === undefined ? [] : [{ ...doNotCallKeyOf(former), seen: entry.version }];
+    }),
+  );
+}

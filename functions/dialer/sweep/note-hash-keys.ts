@@ -1,0 +1,11 @@
+import { nameCurrentKey } from "../../../shared/policy/do-not-call-entries.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+
+/**
+ * While HASH_KEY is rotated, notes the current key in the do-not-call list, and since when it is so. From then on whoever
+ * does not hold it dials nobody, and the time runs after which the former key may be ended.
+ */
+export async function noteHashKeys(deps: DialerDeps): Promise<void> {
+  const { hashKeys } = deps.settings;
+  if (hashKeys.former !== undefined) await nameCurrentKey(hashKeys, deps);
+}

@@ -1,0 +1,75 @@
+import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+import { type HashKeys, listKeys, nameOfKey } from "../telephony/hash-keys.ts";
+import { minuteMs } from "../lib/units.ts";
+
+/**
+ * The do-not-call list has numbers by their hashes, and a hash means nothing without its key. So one document names the
+ * keys under which entries may stand: each before its first entry, and none as long as one may stand. Who does not hold
+ * all of these keys cannot see every entry, and dials nobody.
+ */
+export const doNotCallListKey = { kind: "do-not-call-list", key: "list" } as const;
+
+export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
+  return { kind: "do-not-call", key: numberHash };
+}
+
+/** Names the documents that say whether these hashed numbers are on the do-not-call list. */
+export function doNotCallKeysOf(numberHashes: readonly string[]): DocumentKey[] {
+  return [...numberHashes.map(doNotCallKeyOf), doNotCallListKey];
+}
+
+/**
+ * True if a number must never be called.
+ *
+ * @param numberHashes its hashes under all keys that are held
+ * @param documents the documents named by `doNotCallKeysOf`
+ * @throws if entries may stand under another HASH_KEY
+ */
+export function isOnDoNotCallList(
+  numberHashes: readonly string[],
+  documents: DocumentsRead,
+  keys: HashKeys,
+): boolean {
+  if (isOfOtherKey(documents, keys)) {
+    throw new Error("the do-not-call list was made under another HASH_KEY");
+  }
+  return numberHashes.some((hash) => documents.get("do-not-call", hash) !== undefined);
+}
+
+/** True if entries may stand under a key that is not held: then nobody is dialed. */
+export function isOfOtherKey(documents: DocumentsRead, keys: HashKeys): boolean {
+  const held = namesOf(keys);
+  return listIn(documents)?.keys.some((name) => !held.includes(name)) ?? false;
+}
+
+/** Time for which the current key is known before entries move to it. A read that takes as long has failed. */
+const knownMsMin = minuteMs;
+
+/**
+ * True if entries may move from the former key to the current one. Whoever holds the former key alone has then stopped:
+ * a read of it that began before the current one was known would miss an entry that moves meanwhile.
+ */
+export function mayMoveEntries(documents: DocumentsRead, keys: HashKeys, now: number): boolean {
+  if (keys.former === undefined) return false;
+  const since = findCurrentSince(documents, keys);
+  return since !== undefined && since <= now - knownMsMin;
+}
+
+/** Returns the time since which the current key is known to be current; undefined if it is not known yet. */
+export function findCurrentSince(documents: DocumentsRead, keys: HashKeys): number | undefined {
+  const { current } = listIn(documents) ?? {};
+  return current?.key === namesOf(keys)[0] ? current?.since : undefined;
+}
+
+function listIn(documents: DocumentsRead): ValueOf<"do-not-call-list"> | undefined {
+  return documents.get(doNotCallListKey.kind, doNotCallListKey.key)?.value;
+}
+
+const namesByKeys = new WeakMap<HashKeys, string[]>();
+
+/** Returns the names of the keys that are held, that of the current one first. Every decision on a call asks for them. */
+export function namesOf(keys: HashKeys): string[] {
+  const names = namesByKeys.get(keys) ?? listKeys(keys).map(nameOfKey);
+  namesByKeys.set(keys, names);
+  return names;
+}
