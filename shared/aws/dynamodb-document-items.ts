@@ -1,4 +1,5 @@
 import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
+import { digitsOf } from "../telephony/hash-keys.ts";
 import {
   type DocumentKey,
   type Kind,
@@ -10,22 +11,17 @@ import {
 const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "counts", "pace"]);
 export const numberPrefix = "n_";
 
-const hexDigits = [..."0123456789abcdef"];
-
-/** Returns the partitions of a kind in the order of its keys; undefined if it is not listed. */
+/** Returns the partitions of a kind that is listed; undefined if it is not. */
 export function partitionsOf(kind: Kind): string[] | undefined {
-  if (kind === "do-not-call") return hexDigits.map((digit) => partitionOf(kind, digit));
-  return listedKinds.has(kind) ? [partitionOf(kind, "")] : undefined;
-}
-
-/** The do-not-call list is long, and is looked at for every call: its hashes are in 16 partitions by their first digit. */
-export function partitionOf(kind: Kind, key: string): string {
-  if (listedKinds.has(kind)) return `doc#${kind}`;
-  return `doc#${kind}#${kind === "do-not-call" ? key.slice(0, 1) : key}`;
+  if (kind === "do-not-call") return [..."0123456789abcdef"].map((digit) => `doc#${kind}#${digit}`);
+  return listedKinds.has(kind) ? [`doc#${kind}`] : undefined;
 }
 
 export function keyOf({ kind, key }: DocumentKey): ItemKey {
-  return { pk: partitionOf(kind, key), sk: key };
+  if (listedKinds.has(kind)) return { pk: `doc#${kind}`, sk: key };
+  // The do-not-call list is long, and written in bulk: it is spread over 16 partitions.
+  const part = kind === "do-not-call" ? digitsOf(key).slice(0, 1) : key;
+  return { pk: `doc#${kind}#${part}`, sk: key };
 }
 
 /** Returns the key as one string. */

@@ -14,7 +14,6 @@ import {
   labelOf,
   numberPrefix,
   toNumbers,
-  partitionOf,
   partitionsOf,
   toStoredText,
   ttlOf,
@@ -75,21 +74,14 @@ export function createDynamoDocuments(
     async list(kind, { after, limit, descending = false }) {
       const partitions = partitionsOf(kind);
       if (partitions === undefined) throw new Error(`documents of kind ${kind} are not listed`);
-      const from = partitionOf(kind, after ?? (descending ? "f" : "0"));
-      const ordered = descending
-        ? partitions.filter((one) => one <= from).toReversed()
-        : partitions.filter((one) => one >= from);
       const found: Item[] = [];
       let last = after;
-      for (const hash of ordered) {
-        for (let isEnd = false; !isEnd && found.length < limit;) {
-          const range = { ...(descending ? { before: last } : { after: last }), descending, limit };
-          const page = await items.query({ hash, ...range });
-          found.push(...page.filter((item) => !isExpired(item, now())));
-          last = textIn(page.at(-1) ?? {}, "sk");
-          isEnd = page.length < limit;
-        }
-        last = undefined;
+      for (let isEnd = false; !isEnd && found.length < limit;) {
+        const range = { ...(descending ? { before: last } : { after: last }), descending, limit };
+        const page = await items.queryAll(undefined, partitions, range);
+        found.push(...page.filter((item) => !isExpired(item, now())));
+        last = textIn(page.at(-1) ?? {}, "sk");
+        isEnd = page.length < limit;
       }
       return found.slice(0, limit).map((item) => toDocument(kind, toStoredText(kind, item)));
     },

@@ -101,14 +101,14 @@ function createQueries(client: DynamoDBClient, table: string) {
     return found.slice(0, limit);
   }
 
-  /** Reads the first `limit` items of several hash keys of an index, merged in the order of the sort key. */
+  /** Reads the first `limit` items of several hash keys of the table or an index, merged in the order of the sort key. */
   async function queryAll(
-    index: IndexName,
+    index: IndexName | undefined,
     hashes: readonly string[],
     range: Range,
   ): Promise<Item[]> {
     const pages = await allEnded(hashes, (hash) => query({ index, hash, ...range }));
-    const { rangeKey } = dynamoTable.indexes[index];
+    const { rangeKey } = index === undefined ? dynamoTable : dynamoTable.indexes[index];
     const sign = range.descending === true ? -1 : 1;
     return pages
       .flat()
@@ -209,7 +209,7 @@ interface Range {
 
 interface Query extends Range {
   /** Absent: the table itself. */
-  index?: IndexName;
+  index?: IndexName | undefined;
   hash: string;
 }
 

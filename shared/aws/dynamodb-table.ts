@@ -5,7 +5,7 @@
  * |---|---|---|
  * | call | `call#<request>#<hundred of its index>`: a batch spreads over a hundred partitions | its id |
  * | document of a listed kind | `doc#<kind>` | its key |
- * | entry of the do-not-call list | `doc#do-not-call#<first hex digit of its key>` | its key |
+ * | entry of the do-not-call list | `doc#do-not-call#<first digit of the hash>` | its key |
  * | any other document | `doc#<kind>#<key>` | its key |
  *
  * Every index is sparse and has keys only: an item costs a write unit more for each index that it enters or leaves, and

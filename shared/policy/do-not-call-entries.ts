@@ -1,8 +1,9 @@
 import { ConflictError, onConflict, retry } from "../lib/retry.ts";
 import { changeDocument } from "../ports/change-document.ts";
+import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
-import type { HashKeys } from "../telephony/hash-keys.ts";
-import { doNotCallKeyOf, doNotCallListKey, namesOf } from "./do-not-call.ts";
+import { keyNameIn } from "../telephony/hash-keys.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "./do-not-call.ts";
 
 /** Entries of one write, so that each ends within its time limit. */
 const entriesAtOnce = 500;
@@ -17,29 +18,27 @@ export interface ListDeps {
 }
 
 /**
- * Puts hashed numbers onto the list. One that stands already is written over, under a fresh version: a removal of it whose
- * answer was lost may be under way still.
+ * Puts hashed numbers onto the list, which names their keys first. An entry that stands already is written over, under a
+ * fresh version: a removal of it whose answer was lost may be under way still.
  *
- * @param keyName name of the key under which they are hashed, which the list names before it has such an entry
  * @throws if a write failed, or others came first each time: some entries may stand
  */
-export async function putEntries(
-  numberHashes: readonly string[],
-  keyName: string,
-  deps: ListDeps,
-): Promise<void> {
+export async function putEntries(numberHashes: readonly string[], deps: ListDeps): Promise<void> {
   if (numberHashes.length === 0) return;
-  await nameKey(keyName, deps);
-  for (const some of inParts([...new Set(numberHashes)])) await putSome(some, keyName, deps);
+  const names = [...new Set(numberHashes.map(keyNameIn))];
+  await changeList(({ keys, ...list }) => {
+    const unnamed = names.filter((name) => !keys.includes(name));
+    return unnamed.length === 0 ? undefined : { ...list, keys: [...keys, ...unnamed] };
+  }, deps);
+  for (const some of inParts([...new Set(numberHashes)])) await putSome(some, deps);
 }
 
 async function putSome(
   numberHashes: readonly string[],
-  key: string,
   { documents, clock, random }: ListDeps,
 ): Promise<void> {
+  const value = { at: clock.now() };
   let changes = numberHashes.map((hash): DocumentChange<"do-not-call"> => {
-    const value = { at: clock.now(), key };
     const next = { ...doNotCallKeyOf(hash), version: random.version(), value, expiresAt: null };
     return { next, seen: null };
   });
@@ -50,8 +49,8 @@ async function putSome(
     const read = await documents.read(refused.map(({ next }) => next));
     changes = refused.map(({ next }) => {
       const current = read.get(next.kind, next.key);
-      const value = { ...next.value, ...current?.value, key };
-      return { next: { ...next, value }, seen: current?.version ?? null };
+      const kept = current?.value ?? next.value;
+      return { next: { ...next, value: kept }, seen: current?.version ?? null };
     });
     throw new ConflictError("the do-not-call list took no entry");
   }, onConflict(triesMax));
@@ -64,52 +63,24 @@ export function inParts<Item>(items: readonly Item[]): Item[][] {
   );
 }
 
-/** Names a key of entries in the list's document. */
-async function nameKey(name: string, deps: ListDeps): Promise<void> {
-  await changeDocument(
-    {
-      name: doNotCallListKey,
-      change: (list = { keys: [], current: null }) =>
-        list.keys.includes(name)
-          ? undefined
-          : { value: { ...list, keys: [...list.keys, name] }, expiresAt: null },
-    },
-    deps,
-  );
-}
+type List = ValueOf<"do-not-call-list">;
 
-/** Names the current key, and since when it is so, unless the list has it. Called while HASH_KEY is rotated. */
-export async function nameCurrentKey(keys: HashKeys, deps: ListDeps): Promise<void> {
-  const [key = ""] = namesOf(keys);
-  await changeDocument(
-    {
-      name: doNotCallListKey,
-      change: (list = { keys: [], current: null }) => {
-        if (list.current?.key === key && list.keys.includes(key)) return undefined;
-        const current = { key, since: deps.clock.now() };
-        const value = { ...list, keys: [...new Set([...list.keys, key])], current };
-        return { value, expiresAt: null };
-      },
-    },
-    deps,
-  );
-}
-
-/** Takes names of keys from the list: from then on no entry counts that stands under one of them. */
-export async function dropKeys(
-  isDropped: (name: string) => boolean,
+/**
+ * Changes the list's document.
+ *
+ * @param change returns what is to stand, or undefined to leave it
+ */
+export async function changeList(
+  change: (list: List) => List | undefined,
   deps: ListDeps,
 ): Promise<void> {
   await changeDocument(
     {
       name: doNotCallListKey,
-      change: (list) =>
-        list?.keys.some(isDropped) === true
-          ? {
-              value: { ...list, keys: list.keys.filter((name) => !isDropped(name)) },
-              expiresAt: null,
-            }
-          : undefined,
+      change: (list = { keys: [], current: null }) => {
+        const value = change(list);
+        return value && { value, expiresAt: null };
+      },
     },
     deps,
   );

@@ -58,18 +58,15 @@ export function mayMoveEntries(documents: DocumentsRead, keys: HashKeys, now: nu
 /** Returns the time since which the current key is known to be current; undefined if it is not known yet. */
 export function findCurrentSince(documents: DocumentsRead, keys: HashKeys): number | undefined {
   const { current } = listIn(documents) ?? {};
-  return current?.key === namesOf(keys)[0] ? current?.since : undefined;
+  return current?.name === nameOfKey(keys.current) ? current.since : undefined;
 }
 
-function listIn(documents: DocumentsRead): ValueOf<"do-not-call-list"> | undefined {
+/** Returns what the list's document says, where it is among those that were read. */
+export function listIn(documents: DocumentsRead): ValueOf<"do-not-call-list"> | undefined {
   return documents.get(doNotCallListKey.kind, doNotCallListKey.key)?.value;
 }
 
-const namesByKeys = new WeakMap<HashKeys, string[]>();
-
-/** Returns the names of the keys that are held, that of the current one first. Every decision on a call asks for them. */
+/** Returns the names of the keys that are held. */
 export function namesOf(keys: HashKeys): string[] {
-  const names = namesByKeys.get(keys) ?? listKeys(keys).map(nameOfKey);
-  namesByKeys.set(keys, names);
-  return names;
+  return listKeys(keys).map(nameOfKey);
 }

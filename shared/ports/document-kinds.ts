@@ -129,14 +129,14 @@ const kinds = {
     at: time,
     by: z.string(),
   }),
-  /** Key: the number's hash. `key`: name of the HASH_KEY it is under; the former one's where that is not known. */
-  "do-not-call": z.looseObject({ at: time, key: z.string() }),
+  /** Key: the number's hash. */
+  "do-not-call": z.looseObject({ at: time }),
   /** Key: `list`. See do-not-call.ts. */
   "do-not-call-list": z.looseObject({
     /** Names of the keys under which entries may stand. */
     keys: z.array(z.string()),
     /** The key that was current at the last rotation, and since when. Null: there was none. */
-    current: z.nullable(z.looseObject({ key: z.string(), since: time })),
+    current: z.nullable(z.looseObject({ name: z.string(), since: time })),
   }),
   /** Key: see controls.ts. Orders to end calls of an agent or a request. */
   cancellation: z.looseObject({

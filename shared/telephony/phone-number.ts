@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import table from "./calling-codes.json" with { type: "json" };
 
 /**
@@ -157,18 +156,4 @@ function numbersIn(lengths: string): number[] {
 
 function whole(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`);
-}
-
-/**
- * Returns what may be kept of a number after its call: a keyed hash, equal for equal numbers, and the last two
- * digits.
- */
-export function hashNumber(
-  phoneNumber: string,
-  hashKey: string,
-): { numberHash: string; numberTail: string } {
-  return {
-    numberHash: createHmac("sha256", hashKey).update(phoneNumber).digest("hex"),
-    numberTail: phoneNumber.slice(-2),
-  };
 }

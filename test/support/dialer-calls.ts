@@ -18,8 +18,7 @@ import {
   pauseKeyOf,
 } from "../../shared/policy/controls.ts";
 import { doNotCallKeyOf, doNotCallListKey } from "../../shared/policy/do-not-call.ts";
-import { nameOfKey } from "../../shared/telephony/hash-keys.ts";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
+import { hashNumber, nameOfKey } from "../../shared/telephony/hash-keys.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallQueue } from "../../shared/ports/queue.ts";
@@ -203,7 +202,7 @@ export const hashOf = (number: string) => hashNumber(number, hashKey).numberHash
 export async function neverCall(bench: Bench, number: string, key = hashKey): Promise<void> {
   const { numberHash } = hashNumber(number, key);
   const name = nameOfKey(key);
-  await putDocument(bench, doNotCallKeyOf(numberHash), { at: bench.now(), key: name });
+  await putDocument(bench, doNotCallKeyOf(numberHash), { at: bench.now() });
   await putDocument(bench, doNotCallListKey, { keys: [name], current: null });
 }
 

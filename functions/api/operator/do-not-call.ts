@@ -10,7 +10,7 @@ import {
   mayMoveEntries,
   namesOf,
 } from "../../../shared/policy/do-not-call.ts";
-import { dropKeys, inParts, putEntries } from "../../../shared/policy/do-not-call-entries.ts";
+import { changeList, inParts, putEntries } from "../../../shared/policy/do-not-call-entries.ts";
 import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
@@ -75,7 +75,10 @@ const changeDoNotCall = declareRoute({
     // named: under the former one stand opt-outs that the operator's list may lack.
     if (isOther && !more) {
       const held = namesOf(hashKeys);
-      await dropKeys((name) => !held.includes(name), deps);
+      await changeList(
+        (list) => ({ ...list, keys: list.keys.filter((name) => held.includes(name)) }),
+        deps,
+      );
     }
     if (isDropped) return { added: add.length, removed: remove.length };
     const detail =
@@ -119,11 +122,9 @@ function refuseOtherKey(c: Context<ApiEnv>): Response {
  */
 async function putNumbers(numbers: readonly string[], moves: boolean, deps: RouteDeps) {
   const { hashKeys, documents } = deps;
-  const [currentName = ""] = namesOf(hashKeys);
   const hashes = numbers.map((number) => hashesOf(number, hashKeys));
   await putEntries(
     hashes.flatMap(([current]) => current ?? []),
-    currentName,
     deps,
   );
   if (moves)

@@ -1,62 +1,40 @@
-import { doNotCallListKey, findCurrentSince, namesOf } from "../../../shared/policy/do-not-call.ts";
-import { dropKeys } from "../../../shared/policy/do-not-call-entries.ts";
+import { doNotCallListKey, findCurrentSince } from "../../../shared/policy/do-not-call.ts";
+import { changeList } from "../../../shared/policy/do-not-call-entries.ts";
 import { capDaysMax } from "../../../shared/telephony/frequency-cap.ts";
+import { keyNameIn, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
-import { foreignCursor } from "../http/cursors.ts";
-import { nextCursor } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import { declareRoute } from "../http/route.ts";
 
-/** Entries of one page, and pages that one request reads. */
-const pageEntries = 1_000;
-const pagesMax = 10;
-
-const endedSchema = z.strictObject({
-  ended: z.boolean().check(z.describe("False: send the request again with the cursor")),
-  cursor: nextCursor,
-});
-export type KeyEnded = z.infer<typeof endedSchema>;
-
-/**
- * Ends the former HASH_KEY in the do-not-call list, once nothing depends on it. Entries that are written while the list is
- * walked are under the current key: all rows that may be hashed under the former one are gone by then.
- */
+/** Ends the former HASH_KEY in the do-not-call list, once nothing depends on it. */
 export const endFormerKey = declareRoute({
   operationId: "endFormerKey",
-  summary: "End the former HASH_KEY, once no entry of the list needs it",
+  summary: "End the former HASH_KEY, once no entry of the do-not-call list needs it",
   method: "post",
   path: "/do-not-call/end-former-key",
-  body: z.strictObject({
-    cursor: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/, foreignCursor))),
-  }),
-  answer: endedSchema,
+  body: z.strictObject({}),
+  answer: z.strictObject({ ended: z.literal(true) }),
   problems: [409],
-  async handle({ c, deps, body }) {
-    const [, former] = namesOf(deps.hashKeys);
-    const refusal =
-      former === undefined ? "HASH_KEY holds one key: there is no former one." : await waits(deps);
-    if (former === undefined || refusal !== undefined) {
-      return answerProblem(c, 409, { detail: refusal ?? "" });
+  async handle({ c, deps }) {
+    const { former } = deps.hashKeys;
+    if (former === undefined) {
+      return answerProblem(c, 409, { detail: "HASH_KEY holds one key: there is no former one." });
     }
-    const { count, next } = await countEntries(former, body.cursor, deps);
-    if (count > 0) {
-      const detail =
-        `Of the entries looked at, ${count} stand under the former key. An entry moves when its number is put onto the list ` +
-        "again (dnc add), or a call to it is refused.";
-      return answerProblem(c, 409, { detail });
-    }
-    if (next !== undefined) return { ended: false, cursor: next };
+    const name = nameOfKey(former);
+    const detail = (await findTimeLeft(deps)) ?? (await findEntry(name, deps));
+    if (detail !== undefined) return answerProblem(c, 409, { detail });
     await recordAction(c, { action: "end_former_key", target: "do-not-call list" }, deps);
-    await dropKeys((name) => name === former, deps);
-    return { ended: true };
+    // Nobody can put an entry under it now: rows that are hashed under it are gone.
+    await changeList((list) => ({ ...list, keys: list.keys.filter((one) => one !== name) }), deps);
+    return { ended: true as const };
   },
 });
 
-/** Returns why the former key may still be needed, other than by entries; undefined if it is not. */
-async function waits({ documents, hashKeys, clock, retentionMs }: RouteDeps) {
+/** Returns that rows or caps may still be hashed under the former key; undefined if none is. */
+async function findTimeLeft({ documents, hashKeys, clock, retentionMs }: RouteDeps) {
   const since = findCurrentSince(await documents.read([doNotCallListKey]), hashKeys);
   if (since === undefined) {
     return "The dialer has not noted the current key yet. It does so within minutes of the rotation.";
@@ -67,18 +45,12 @@ async function waits({ documents, hashKeys, clock, retentionMs }: RouteDeps) {
   return `Calls and caps may still be hashed under the former key, until ${new Date(until).toISOString()}.`;
 }
 
-/** Counts entries under a key, up to the first page that has any, or as many pages as one request reads. */
-async function countEntries(
-  keyName: string,
-  cursor: string | undefined,
-  { documents }: RouteDeps,
-): Promise<{ count: number; next?: string | undefined }> {
-  let after = cursor;
-  for (let page = 0; page < pagesMax; page++) {
-    const entries = await documents.list("do-not-call", { after, limit: pageEntries });
-    const count = entries.filter(({ value }) => value.key === keyName).length;
-    if (count > 0 || entries.length < pageEntries) return { count };
-    after = entries.at(-1)?.key;
-  }
-  return { count: 0, next: after };
+/** Returns that an entry stands under a key; undefined if none does. Its entries are next to each other in the list. */
+async function findEntry(keyName: string, { documents }: RouteDeps): Promise<string | undefined> {
+  const [first] = await documents.list("do-not-call", { after: keyName, limit: 1 });
+  if (first === undefined || keyNameIn(first.key) !== keyName) return undefined;
+  return (
+    "An entry of the do-not-call list stands under the former key. Entries move when their numbers are put onto the list " +
+    "again (dnc add), and each when a call to it is refused."
+  );
 }

@@ -2,7 +2,6 @@ import {
   doNotCallKeyOf,
   doNotCallKeysOf,
   mayMoveEntries,
-  namesOf,
 } from "../../../shared/policy/do-not-call.ts";
 import { putEntries } from "../../../shared/policy/do-not-call-entries.ts";
 import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
@@ -29,22 +28,18 @@ export async function renewEntries(
 async function moveEntries(phoneNumbers: readonly string[], deps: DialerDeps): Promise<void> {
   const { documents, clock, settings } = deps;
   const { hashKeys } = settings;
-  const [currentName = ""] = namesOf(hashKeys);
   const hashes = [...new Set(phoneNumbers)].map((number) => hashesOf(number, hashKeys));
   const read = await documents.read(doNotCallKeysOf(hashes.flat()));
   if (!mayMoveEntries(read, hashKeys, clock.now())) return;
-  const entryOf = (hash = "") => read.get("do-not-call", hash);
-  const listed = hashes.filter((some) => some.some((hash) => entryOf(hash) !== undefined));
-  const lacking = listed.filter(([current]) => entryOf(current)?.value.key !== currentName);
+  const moved = hashes.flatMap(([current = "", former = ""]) => {
+    const entry = read.get("do-not-call", former);
+    return entry === undefined ? [] : [{ current, entry }];
+  });
   await putEntries(
-    lacking.flatMap(([current]) => current ?? []),
-    currentName,
+    moved.map(({ current }) => current),
     deps,
   );
   await documents.remove(
-    listed.flatMap(([, former = ""]) => {
-      const entry = entryOf(former);
-      return entry === undefined ? [] : [{ ...doNotCallKeyOf(former), seen: entry.version }];
-    }),
+    moved.map(({ entry }) => ({ ...doNotCallKeyOf(entry.key), seen: entry.version })),
   );
 }

@@ -1,9 +1,9 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
-import { doNotCallListKey, findCurrentSince, namesOf } from "../../../shared/policy/do-not-call.ts";
+import { doNotCallListKey, listIn, namesOf } from "../../../shared/policy/do-not-call.ts";
 import { putEntries } from "../../../shared/policy/do-not-call-entries.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber, keyNameIn } from "../../../shared/telephony/hash-keys.ts";
 import { changeRows } from "../record/change-rows.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -29,21 +29,24 @@ export async function optOut(row: CallRow, deps: DialerDeps): Promise<boolean> {
   return true;
 }
 
-/** Time for which a process may hash new rows under the former key alone: its settings are at most an hour old. */
-const staleMsMax = 2 * hourMs;
+/** Age of a row up to which it may be hashed under a key that only other processes hold: settings are an hour old at most. */
+const youngMs = 2 * hourMs;
 
 /**
- * Puts a row's number onto the list. One that is erased is listed by the row's hash. While HASH_KEY is rotated, a row from
- * before then may be hashed under either key, so its entry counts as the former one's, which must be kept for it.
+ * Puts a row's number onto the list: under the current key, or by the row's hash once the number is erased. Where neither
+ * this process nor the list knows the hash's key, another process may; an old row's is lost, and its number with it.
  */
-async function list({ request, numberHash, acceptedAt }: CallRow, deps: DialerDeps): Promise<void> {
-  const { hashKeys } = deps.settings;
-  const [current = "", former = current] = namesOf(hashKeys);
+async function list({ id, request, numberHash, acceptedAt }: CallRow, deps: DialerDeps) {
+  const { documents, settings, clock, log } = deps;
+  const { hashKeys } = settings;
   if (request !== null) {
-    const { numberHash: hash } = hashNumber(request.phone_number, hashKeys.current);
-    return putEntries([hash], current, deps);
+    return putEntries([hashNumber(request.phone_number, hashKeys.current).numberHash], deps);
   }
-  const read = await deps.documents.read([doNotCallListKey]);
-  const since = findCurrentSince(read, hashKeys) ?? Infinity;
-  return putEntries([numberHash], acceptedAt > since + staleMsMax ? current : former, deps);
+  const named = listIn(await documents.read([doNotCallListKey]))?.keys ?? [];
+  if (![...namesOf(hashKeys), ...named].includes(keyNameIn(numberHash))) {
+    if (acceptedAt > clock.now() - youngMs) throw new Error("the row is of another HASH_KEY");
+    log("alarm", "call.opt_out_lost", { call_id: id });
+    return;
+  }
+  await putEntries([numberHash], deps);
 }

@@ -1,4 +1,5 @@
-import { nameCurrentKey } from "../../../shared/policy/do-not-call-entries.ts";
+import { changeList } from "../../../shared/policy/do-not-call-entries.ts";
+import { nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
@@ -7,5 +8,14 @@ import type { DialerDeps } from "../runtime/context.ts";
  */
 export async function noteHashKeys(deps: DialerDeps): Promise<void> {
   const { hashKeys } = deps.settings;
-  if (hashKeys.former !== undefined) await nameCurrentKey(hashKeys, deps);
+  if (hashKeys.former === undefined) return;
+  const name = nameOfKey(hashKeys.current);
+  const since = deps.clock.now();
+  await changeList(
+    (list) =>
+      list.current?.name === name && list.keys.includes(name)
+        ? undefined
+        : { ...list, keys: [...new Set([...list.keys, name])], current: { name, since } },
+    deps,
+  );
 }

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Documents } from "../../../shared/ports/documents.ts";
+import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import {
   aDocument,
@@ -9,8 +9,6 @@ import {
   type CreateDocuments,
   removeCurrent,
 } from "../../support/documents.ts";
-
-const hashNumbered = (n: number) => createHash("sha256").update(`${n}`).digest("hex");
 
 export function describeDocumentListing(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: listing`, () => {
@@ -59,10 +57,12 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
     });
 
     it("lists the entries of the do-not-call list by their hashes, in pages", async () => {
-      const keys = Array.from({ length: 40 }, (_, n) => hashNumbered(n)).toSorted();
-      await documents.write(
-        anew(...keys.map((key, at) => aDocument("do-not-call", key, { at, key: "k" }))),
-      );
+      const hashKeys = ["0a".repeat(32), "0b".repeat(32), "0c".repeat(32)];
+      const keys = Array.from({ length: 40 }, (_, n) => {
+        const { numberHash } = hashNumber(`+1303555${1000 + n}`, hashKeys[n % 2] ?? "");
+        return numberHash;
+      }).toSorted();
+      await documents.write(anew(...keys.map((key, at) => aDocument("do-not-call", key, { at }))));
       const walk = async (limit: number, descending: boolean) => {
         const found: string[] = [];
         for (let page = 0; page < 50; page++) {
@@ -76,6 +76,11 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
       for (const limit of [1, 7, 40, 100]) {
         expect(await walk(limit, false)).toEqual(keys);
         expect(await walk(limit, true)).toEqual(keys.toReversed());
+      }
+      for (const name of hashKeys.map(nameOfKey)) {
+        const expected = keys.filter((key) => key > name).slice(0, 1);
+        const found = await documents.list("do-not-call", { after: name, limit: 1 });
+        expect(found.map(({ key }) => key)).toEqual(expected);
       }
       const [first, last] = [keys[0] ?? "", keys.at(-1) ?? ""];
       expect(await documents.list("do-not-call", { after: last, limit: 9 })).toEqual([]);

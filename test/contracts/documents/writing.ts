@@ -72,7 +72,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       ];
       const written = keys.flatMap((key, at) => [
         aPause(key, at),
-        aDocument("do-not-call", key, { at, key: "k" }),
+        aDocument("do-not-call", key, { at }),
         aDocument("cancellation", key, cancelledAt(at), suiteNow + 9),
         aDocument("failures", key, { unreachableInRow: at }, suiteNow + 9),
       ]);
@@ -95,7 +95,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
 
     it("writes and reads several hundred, and large ones", async () => {
       const numbers = Array.from({ length: 300 }, (_, at) =>
-        aDocument("do-not-call", randomId(), { at, key: "k" }),
+        aDocument("do-not-call", randomId(), { at }),
       );
       const entries = Array.from({ length: 200 }, (_, at) => ({
         call: randomId(),
@@ -150,7 +150,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
     it("purges no document that has not expired", async () => {
       const current = [aPause("a"), aDocument("cap", "a", { entries: [] }, suiteNow + 2)];
       const expiring = Array.from({ length: 20 }, (_, at) =>
-        aDocument("do-not-call", `n${at}`, { at, key: "k" }, suiteNow + 1),
+        aDocument("do-not-call", `n${at}`, { at }, suiteNow + 1),
       );
       await documents.write(anew(...current, ...expiring));
       now += 1;

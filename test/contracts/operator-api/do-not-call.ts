@@ -4,8 +4,7 @@ import {
   doNotCallListKey,
   isOnDoNotCallList,
 } from "../../../shared/policy/do-not-call.ts";
-import { nameOfKey } from "../../../shared/telephony/hash-keys.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
 import { removeCurrent } from "../../support/documents.ts";
 

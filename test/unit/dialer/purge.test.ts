@@ -82,7 +82,7 @@ describe("a purge", () => {
     const order = { of: { agent: "stays" }, at: 1, by: "ops" };
     await putDocument(bench, { kind: "pause", key: "stays" }, order);
     const ending = { kind: "do-not-call", key: "ends" } as const;
-    await putDocument(bench, ending, { at: 1, key: "k" }, bench.now() + 1000);
+    await putDocument(bench, ending, { at: 1 }, bench.now() + 1000);
     let isAsked = false;
     bench.breakDocuments({
       async purge() {

@@ -1,0 +1,352 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { doNotCallListKey } from "../../../shared/policy/do-not-call.ts";
+import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
+import { documentOf, numberOf } from "../../support/dialer-calls.ts";
+import {
+  createRotationBench,
+  currentKey,
+  formerKey,
+  type Holder,
+  type RotationBench,
+} from "../../support/rotation-bench.ts";
+
+const number = "+12025550123";
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+const entryUnder = ({ bench }: RotationBench, key: string, of = number) =>
+  documentOf(bench, "do-not-call", hashNumber(of, key).numberHash);
+const namedKeys = async ({ bench }: RotationBench) =>
+  (await documentOf(bench, doNotCallListKey.kind, doNotCallListKey.key))?.value.keys;
+const add = (rotation: RotationBench, holder: Holder, numbers = [number]) =>
+  rotation.ask(holder, "/do-not-call", { add: numbers });
+const end = (rotation: RotationBench) => rotation.ask("during", "/do-not-call/end-former-key", {});
+
+/** Rotates HASH_KEY: the current key has been known for long enough that entries move. */
+async function rotate(rotation: RotationBench): Promise<void> {
+  await rotation.sweep("during");
+  rotation.bench.advance(2 * minuteMs);
+}
+
+describe("the do-not-call list while HASH_KEY is rotated", () => {
+  it("is known under both keys, and by nobody under one of them alone", async () => {
+    const rotation = createRotationBench();
+    await add(rotation, "before");
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+    await add(rotation, "during", [numberOf(1)]);
+    expect((await rotation.dial("during", numberOf(1)))?.reason).toBe("do_not_call");
+    for (const holder of ["before", "after"] as const) {
+      for (const one of [number, numberOf(1), numberOf(2)]) {
+        expect(await rotation.dial(holder, one)).toBeUndefined();
+        const check = await rotation.ask(holder, "/do-not-call/check", { phone_number: one });
+        expect(check.status).toBe(409);
+      }
+      expect((await add(rotation, holder)).status).toBe(409);
+    }
+    expect(rotation.bench.dialed).toEqual([]);
+  });
+
+  it("stops whoever holds the former key alone as soon as a sweep has noted the current one", async () => {
+    const rotation = createRotationBench();
+    expect((await rotation.dial("before", number))?.state).toBe("PLACED");
+    await rotation.sweep("during");
+    expect(await rotation.dial("before", number)).toBeUndefined();
+    expect((await rotation.dial("during", number))?.state).toBe("PLACED");
+  });
+
+  it("moves an entry that stops a call, once the current key has been known for a minute", async () => {
+    const rotation = createRotationBench();
+    await add(rotation, "before");
+    await rotation.dial("during", number);
+    await rotation.sweep("during");
+    await rotation.dial("during", number);
+    expect(await entryUnder(rotation, formerKey)).toBeDefined();
+    expect(await entryUnder(rotation, currentKey)).toBeUndefined();
+    rotation.bench.advance(minuteMs);
+    await rotation.dial("during", number);
+    expect(await entryUnder(rotation, formerKey)).toBeUndefined();
+    expect(await entryUnder(rotation, currentKey)).toBeDefined();
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+  });
+
+  it.each([
+    ["write", "before it lands"],
+    ["write", "after it has landed"],
+    ["remove", "before it lands"],
+    ["remove", "after it has landed"],
+  ] as const)("stays whole though a %s of a move fails %s", async (method, when) => {
+    const rotation = createRotationBench();
+    await add(rotation, "before");
+    await rotate(rotation);
+    const { bench, documents } = rotation;
+    documents[method] = async (some: never) => {
+      const isEntry = JSON.stringify(some).includes('"do-not-call"');
+      if (!isEntry || when === "after it has landed") await bench.documents[method](some);
+      if (isEntry) throw new Error("no answer");
+      return [true] as never;
+    };
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+    expect(bench.eventsOf("do_not_call.renewal_failed")).toHaveLength(1);
+    Object.assign(documents, bench.documents);
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+    expect(await entryUnder(rotation, formerKey)).toBeUndefined();
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+  });
+
+  it("moves entries whose numbers are sent again, and removes a number under both keys", async () => {
+    const rotation = createRotationBench();
+    await add(rotation, "before", [number, numberOf(1)]);
+    await add(rotation, "during");
+    expect(await entryUnder(rotation, formerKey)).toBeDefined(); // the current key is not known for a minute
+    await rotate(rotation);
+    await add(rotation, "during");
+    expect(await entryUnder(rotation, formerKey)).toBeUndefined();
+    expect(await entryUnder(rotation, currentKey)).toBeDefined();
+    const remove = [number, numberOf(1)];
+    expect((await rotation.ask("during", "/do-not-call", { remove })).status).toBe(200);
+    for (const one of remove) {
+      for (const key of [formerKey, currentKey]) {
+        expect(await entryUnder(rotation, key, one)).toBeUndefined();
+      }
+    }
+  });
+
+  it("keeps the keys that are held when a list of another key is renewed", async () => {
+    const rotation = createRotationBench();
+    await add(rotation, "before");
+    const { version = "", value } =
+      (await documentOf(rotation.bench, doNotCallListKey.kind, doNotCallListKey.key)) ?? {};
+    const keys = [...(value?.keys ?? []), "lost"];
+    const next = { ...doNotCallListKey, version: "x", value: { keys, current: null } };
+    await rotation.documents.write([{ next: { ...next, expiresAt: null }, seen: version }]);
+    expect((await add(rotation, "during")).status).toBe(409);
+    const renewed = await rotation.ask("during", "/do-not-call", {
+      add: [numberOf(1)],
+      renew: true,
+    });
+    expect(renewed.status).toBe(200);
+    expect(await namedKeys(rotation)).toEqual([nameOfKey(formerKey), nameOfKey(currentKey)]);
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+  });
+});
+
+describe("an opt-out while HASH_KEY is rotated", () => {
+  const placed = async (rotation: RotationBench, holder: Holder) => {
+    const row = await rotation.dial(holder, number);
+    if (row?.state !== "PLACED") throw new Error("the call was not placed");
+    expect(row.request).toBeNull();
+    return row;
+  };
+
+  it("is listed by the hash of its row, whichever key that is under", async () => {
+    const rotation = createRotationBench();
+    const before = await placed(rotation, "before");
+    const during = await placed(rotation, "during");
+    await rotate(rotation);
+    await rotation.optOut("during", before);
+    expect(await namedKeys(rotation)).toContain(nameOfKey(formerKey));
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+    await rotation.ask("during", "/do-not-call", { remove: [number] });
+    await rotation.optOut("during", during);
+    expect(await entryUnder(rotation, currentKey)).toBeDefined();
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+  });
+
+  it("waits for a process that knows its row's key, and stops nobody where none may", async () => {
+    const rotation = createRotationBench();
+    const row = await placed(rotation, "during");
+    await expect(rotation.optOut("before", row)).rejects.toThrow(/another HASH_KEY/);
+    expect((await rotation.bench.row(row.id))?.optedOut).toBe(false);
+    rotation.bench.advance(2 * 3_600_000);
+    expect(await rotation.optOut("before", row)).toBe(true);
+    expect(rotation.bench.eventsOf("call.opt_out_lost")).toMatchObject([{ level: "alarm" }]);
+    expect((await rotation.dial("before", numberOf(1)))?.state).toBe("PLACED");
+  });
+
+  it("is listed under a key that the list names, though this process lacks it", async () => {
+    const rotation = createRotationBench();
+    const row = await placed(rotation, "during");
+    await rotation.sweep("during");
+    expect(await rotation.optOut("before", row)).toBe(true);
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+  });
+});
+
+describe("ending the former HASH_KEY", () => {
+  it("is refused without one, before the current one is noted, and until no row needs it", async () => {
+    const rotation = createRotationBench();
+    await add(rotation, "before");
+    const one = await rotation.ask("after", "/do-not-call/end-former-key", {});
+    expect([one.status, one.body["detail"]]).toEqual([409, expect.stringMatching(/one key/)]);
+    expect((await end(rotation)).body["detail"]).toMatch(/not noted/);
+    await rotate(rotation);
+    await add(rotation, "during");
+    expect((await end(rotation)).body["detail"]).toMatch(/until 2026-08-01T/);
+    rotation.bench.advance(60 * dayMs);
+    expect((await end(rotation)).status).toBe(409);
+    rotation.bench.advance(dayMs);
+    expect(await end(rotation)).toMatchObject({ status: 200, body: { ended: true } });
+    expect(await namedKeys(rotation)).toEqual([nameOfKey(currentKey)]);
+    expect((await rotation.dial("after", number))?.reason).toBe("do_not_call");
+    expect((await rotation.dial("after", numberOf(1)))?.state).toBe("PLACED");
+  });
+
+  it("is refused while an entry of it stands, however many of others do", async () => {
+    const rotation = createRotationBench();
+    await add(rotation, "before", [number]);
+    await rotate(rotation);
+    const others = Array.from({ length: 500 }, (_, n) => numberOf(n));
+    await add(rotation, "during", others);
+    rotation.bench.advance(62 * dayMs);
+    expect(await end(rotation)).toMatchObject({ status: 409 });
+    expect(await namedKeys(rotation)).toContain(nameOfKey(formerKey));
+    await add(rotation, "during");
+    expect((await end(rotation)).status).toBe(200);
+  });
+});
+
+/** What may happen to one use of the documents. */
+const faults = ["none", "lost before", "lost after", "lands later"] as const;
+
+/** Breaks one write or removal of the do-not-call list: it is lost, or done without an answer, or lands after the act. */
+function breakOne(
+  { bench, documents }: RotationBench,
+  { fault, skip }: { fault: (typeof faults)[number]; skip: number },
+): () => Promise<void> {
+  let left = skip;
+  const late: (() => Promise<unknown>)[] = [];
+  const broken = async <Result>(isList: boolean, work: () => Promise<Result>): Promise<Result> => {
+    if (fault === "none" || !isList || left-- > 0) return work();
+    left = Infinity;
+    if (fault === "lost after") await work();
+    if (fault === "lands later") late.push(work);
+    throw new Error("no answer");
+  };
+  const isList = (kind: string) => kind.startsWith("do-not-call");
+  documents.write = (changes) =>
+    broken(
+      changes.some(({ next }) => isList(next.kind)),
+      () => bench.documents.write(changes),
+    );
+  documents.remove = (removals) =>
+    broken(
+      removals.some(({ kind }) => isList(kind)),
+      () => bench.documents.remove(removals),
+    );
+  return async () => {
+    Object.assign(documents, bench.documents);
+    for (const land of late) await land();
+  };
+}
+
+const actOf = fc.record({
+  kind: fc.constantFrom(
+    ...(["add", "remove", "dial", "dial", "opt out", "sweep", "wait", "go on"] as const),
+  ),
+  who: fc.nat(1),
+  person: fc.nat(2),
+  fault: fc.constantFrom(...faults),
+  skip: fc.nat(2),
+  minutes: fc.constantFrom(1, 30, 300, 62 * 24 * 60),
+});
+type Act = typeof actOf extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Processes that run at each stage of a rotation. Those of one key beside those of two are stopped by the list itself. */
+const stages: readonly [Holder, Holder][] = [
+  ["before", "before"],
+  ["before", "during"],
+  ["during", "during"],
+  ["during", "after"],
+];
+
+/** Creates a rotation at its first stage, and acts upon it. Each act checks that nobody was dialed who is on the list. */
+function createActs() {
+  const rotation = createRotationBench();
+  const { bench } = rotation;
+  /** Numbers that an operator or a callee has surely put onto the list. */
+  const listed = new Set<string>();
+  let placed: { row: CallRow; phone: string }[] = [];
+  const state = { stage: 0, since: bench.now() };
+  const goTo = (stage: number) => Object.assign(state, { stage, since: bench.now() });
+
+  async function optOut(holder: Holder, person: number): Promise<void> {
+    const kept = placed.filter(({ row }) => row.acceptedAt > bench.now() - 60 * dayMs);
+    const one = kept[person % Math.max(1, kept.length)];
+    if (one === undefined) return;
+    // A row tells of its opt-out once. One whose key is lost is not listed.
+    const lost = bench.eventsOf("call.opt_out_lost").length;
+    const isDone = await rotation.optOut(holder, one.row).catch(() => false);
+    if (!isDone) return;
+    if (bench.eventsOf("call.opt_out_lost").length === lost) listed.add(one.phone);
+    placed = placed.filter((other) => other !== one);
+  }
+
+  async function perform({ kind, person, minutes }: Act, holder: Holder): Promise<void> {
+    const phone = numberOf(person);
+    switch (kind) {
+      case "add":
+        if ((await add(rotation, holder, [phone])).status === 200) listed.add(phone);
+        return;
+      case "remove":
+        listed.delete(phone);
+        await rotation.ask(holder, "/do-not-call", { remove: [phone] });
+        return;
+      case "dial": {
+        const row = await rotation.dial(holder, phone);
+        if (row?.state === "PLACED") placed.push({ row, phone });
+        return;
+      }
+      case "opt out":
+        return optOut(holder, person);
+      case "sweep":
+        return rotation.sweep(holder);
+      case "wait":
+        bench.advance(state.stage === 1 ? minuteMs : minutes * minuteMs);
+        return;
+      case "go on":
+        if (state.stage < 2) goTo(state.stage + 1);
+    }
+  }
+
+  return {
+    rotation,
+    listed,
+    goTo,
+    async act(one: Act): Promise<void> {
+      // Settings that a process keeps are at most an hour old.
+      if (state.stage === 1 && bench.now() - state.since > 3_600_000) goTo(2);
+      const mend = breakOne(rotation, one);
+      await perform(one, stages[state.stage]?.[one.who] ?? "during");
+      await mend();
+      const dialed = bench.dialed.splice(0).map(({ call }) => call.request.phone_number);
+      expect(dialed.filter((number) => listed.has(number))).toEqual([]);
+    },
+  };
+}
+
+it("nobody whom an operator or a callee has put onto the list is dialed, before, during and after a rotation", async () => {
+  const some = fc.array(actOf, { minLength: 5, maxLength: 40, size: "max" });
+  await fc.assert(
+    fc.asyncProperty(some, fc.boolean(), some, async (acts, isAbrupt, later) => {
+      const { rotation, listed, goTo, act } = createActs();
+      for (const one of acts) await act(one);
+      goTo(2);
+      await rotation.sweep("during");
+      rotation.bench.advance(2 * minuteMs);
+      const moving = { kind: "dial", who: 0, fault: "none", skip: 0, minutes: 0 } as const;
+      for (const person of [0, 1, 2]) await act({ ...moving, person });
+      rotation.bench.advance(62 * dayMs);
+      // A HASH_KEY that was set too early, without its former key, dials nobody either.
+      if (!isAbrupt) expect((await end(rotation)).status).toBe(200);
+      goTo(3);
+      for (const one of later) await act(one);
+      const keys = isAbrupt ? "during" : "after";
+      for (const phone_number of listed) {
+        const { body } = await rotation.ask(keys, "/do-not-call/check", { phone_number });
+        expect(body).toEqual({ listed: true });
+      }
+    }),
+    { numRuns: 150 },
+  );
+}, 120_000);
