@@ -37,6 +37,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
   dead     list | show NAME [--reveal] | put-back NAME… | put-back --all
                                               messages that failed a hundred times: put-back sends them again
+  dnc      end-former-key                     after a rotation of HASH_KEY: nothing needs its former key any more
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
   audit    [--limit N]                        the audit log: what operators did
 

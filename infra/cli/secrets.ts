@@ -1,19 +1,25 @@
 /**
  * `npm run secrets`: sets a secret of a deployment, whose value comes on stdin or is asked for, so that no shell
- * keeps it and no file holds it; lists the names of those that are set; makes the secret of a webhook.
+ * keeps it and no file holds it; rotates HASH_KEY; lists the names of those that are set; makes the secret of a webhook.
  */
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.ts";
+import { rotateHashKey } from "./deploy/hash-key.ts";
 import { createWebhookSecret, setSecret } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
 import { printHelp } from "./help.ts";
 
 const usage = `npm run secrets -- set NAME [--platform cloudflare|aws] [--name NAME] [--replace]   the value on stdin
+npm run secrets -- rotate HASH_KEY [--platform cloudflare|aws] [--name NAME]   on Cloudflare, the current one on stdin
 npm run secrets -- list [--platform cloudflare|aws] [--name NAME]
 npm run secrets -- webhook
 
 set: the value comes on stdin, or is asked for. list: the names of those that are set. webhook: makes a webhook's secret.`;
+
+/** Asks for a value on the terminal, or reads it from stdin. */
+const valueOf = async (name: string) =>
+  (await tools.askSecret(name)) ?? (await text(process.stdin)).trim();
 
 async function run(): Promise<void> {
   printHelp(usage);
@@ -29,8 +35,12 @@ async function run(): Promise<void> {
   } else if (command === "list") {
     const names = await (await openSecretStore(tools, values)).names();
     for (const one of names.toSorted()) console.log(one);
+  } else if (command === "rotate" && name === "HASH_KEY") {
+    await rotateHashKey(tools, await openSecretStore(tools, values), () =>
+      valueOf("The current HASH_KEY"),
+    );
   } else if (command === "set" && name !== undefined) {
-    const value = (await tools.askSecret(name)) ?? (await text(process.stdin)).trim();
+    const value = await valueOf(name);
     await setSecret(await openSecretStore(tools, values), name, {
       value,
       replaces: values.replace,

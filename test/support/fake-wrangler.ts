@@ -25,6 +25,8 @@ export interface FakeAccount {
   /** Backlogs of the ledger that have waiting calls. */
   waiting: { client: string; agentId: string }[];
   queues: Map<string, FakeQueue>;
+  /** Names of the keys that the do-not-call list names. Undefined: there is no list. */
+  keyNames: string[] | undefined;
   databases: Set<string>;
   /** Lifecycle rules by bucket, whose name is followed by its jurisdiction, if any. */
   buckets: Map<string, Map<string, FakeRule>>;
@@ -43,6 +45,7 @@ export const createFakeAccount = (): FakeAccount => ({
   failsMigration: false,
   ledgerIsUsed: false,
   waiting: [],
+  keyNames: undefined,
   queues: new Map(),
   databases: new Set(),
   buckets: new Map(),
@@ -214,6 +217,11 @@ function d1Answer(account: FakeAccount, args: readonly string[]): Ran {
     return account.migrated.size === 0
       ? failed("no such table: documents: SQLITE_ERROR")
       : ok(JSON.stringify([{ results: account.waiting, success: true }]));
+  }
+  if (verb === "execute" && args.at(-1)?.includes("do-not-call-list") === true) {
+    const { keyNames } = account;
+    const results = keyNames === undefined ? [] : [{ value: JSON.stringify({ keys: keyNames }) }];
+    return ok(JSON.stringify([{ results, success: true }]));
   }
   if (verb === "execute") {
     return ok(

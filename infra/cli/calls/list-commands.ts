@@ -7,12 +7,21 @@ import type { Json } from "./json.ts";
 import { numberOf } from "./options.ts";
 import { barOf, say, show } from "./terminal.ts";
 
+const formerEnded =
+  "The former HASH_KEY has ended. Now set HASH_KEY to the current one alone: npm run secrets -- set HASH_KEY --replace";
+
 /** Maximum numbers of one request. */
 const numbersMax = 10_000;
 
 /** Commands for the do-not-call list and the audit log. */
 export const listCommands: Record<string, Command> = {
   async dnc([verb, ...numbers], values, { ask, terminal }) {
+    if (verb === "end-former-key") {
+      if (numbers.length > 0) throw new Failure("dnc end-former-key takes no numbers.");
+      await ask("/do-not-call/end-former-key", {});
+      say(formerEnded, { ended: true }, { values, terminal });
+      return 0;
+    }
     const listed = values.file === undefined ? [] : await numbersIn(values.file);
     const all = [...numbers, ...listed];
     if (all.length === 0) throw new Failure("dnc needs numbers, or --file.");
@@ -26,7 +35,7 @@ export const listCommands: Record<string, Command> = {
       return 0;
     }
     if (verb !== "add" && verb !== "remove")
-      throw new Failure("dnc is followed by add, remove or check.");
+      throw new Failure("dnc is followed by add, remove, check or end-former-key.");
     const bar = barOf(all.length, values, terminal);
     for (let start = 0; start < all.length; start += numbersMax) {
       const some = all.slice(start, start + numbersMax);

@@ -17,6 +17,7 @@ import {
   planOf,
   publicUrlFor,
 } from "./deploy-steps.ts";
+import { givenHashKey, showHashKey } from "./hash-key.ts";
 import { providerSecretsOf } from "./secret-names.ts";
 import { confirmStranded, waitingOnAws } from "./stranded-calls.ts";
 import { DeployError, type Tools } from "./tools.ts";
@@ -54,6 +55,7 @@ export async function deployToAws(
 ): Promise<void> {
   const { stackName, settings } = deploymentNamed(name, file);
   const plan = planOf(bundledPlan);
+  givenHashKey(tools);
   tools.print("Looking for credentials and secrets …");
   const current = (await store.exists()) ? await store.names() : [];
   const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", current });
@@ -84,7 +86,9 @@ export async function deployToAws(
   tools.print(`Deployed ${stackName}.`);
 
   const names = await store.names();
-  const made = names.includes("API_TOKENS") ? undefined : firstToken(tools);
+  const isNew = !names.includes("API_TOKENS");
+  await keepHashKey(tools, store, isNew);
+  const made = isNew ? firstToken(tools) : undefined;
   const absent = {
     ...providerSecrets,
     ...(made && { API_TOKENS: `[${made.entry}]` }),
@@ -127,6 +131,19 @@ async function deployStack(
   }
   await cdkDeploy(tools, name, { outputsFile });
   if (ledgerTable !== undefined) await changeIndexes(ledgerTable, "remove", tables);
+}
+
+/**
+ * Shows the HASH_KEY that Secrets Manager has made, once, or sets the one that was given: that of a table that was kept.
+ *
+ * @param isNew true before the first token is set: nothing has been hashed under the key that was made
+ */
+async function keepHashKey(tools: Tools, store: AwsSecretStore, isNew: boolean): Promise<void> {
+  const given = givenHashKey(tools);
+  const current = await store.read("HASH_KEY");
+  if (given !== undefined && given !== current) {
+    await store.set({ HASH_KEY: given }, { replaces: isNew });
+  } else if (given === undefined && current !== undefined && isNew) showHashKey(tools, current);
 }
 
 /** Prints what the command would do, without an account and without network access. */

@@ -19,7 +19,7 @@ To stay, until you delete each:
   the table, which holds what became of every call (delete its deletion protection first);
   the bucket, which may hold calls for 30 days;
   the secret with HASH_KEY, without which the table's hashes and its do-not-call list mean nothing.
-A later deployment begins with new queues, a new table and a new HASH_KEY.
+A later deployment begins with new queues, a new table and a new HASH_KEY, or takes up these again: docs/deploy-aws.md.
 The stack is protected: the first attempt says how to take the protection off.`);
   if (yes !== true) throw new DeployError("Nothing was destroyed: --yes is required.");
   await cdkDestroy(tools, name);

@@ -11,6 +11,7 @@ import {
 import { type SecretKind, secretTags } from "../../aws/secret-tags.ts";
 import { orSentence, regionOf } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
+import { keptHashKey, mayFollow } from "./hash-key.ts";
 import { readersOf, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -68,19 +69,16 @@ export function createAwsSecretStore(
       if (!isSet(one, value)) return undefined;
       return typeof value === "string" ? value : JSON.stringify(value);
     },
-    async set(values) {
+    async set(values, { replaces } = { replaces: false }) {
       for (const kind of ["providers", "settings"] as const) {
         const own = Object.entries(values).filter(([one]) => kindOf(one) === kind);
         if (own.length === 0) continue;
-        await merge(client, await idOf(kind), (current) => merged(current, own));
+        await merge(client, await idOf(kind), (current) => merged(current, own, replaces));
         tools.print(`Set ${own.map(([one]) => one).join(", ")} of ${stackName}.`);
       }
     },
   };
 }
-
-const keptHashKey =
-  "HASH_KEY is made once and never overwritten: hashes of numbers and the do-not-call list mean nothing under another.";
 
 const kindOf = (name: string): SecretKind =>
   readersOf(name).includes("api") ? "settings" : "providers";
@@ -91,11 +89,11 @@ function isSet(name: string, value: unknown): boolean {
   return !Array.isArray(value) || value.length > 0;
 }
 
-function merged(current: Values, own: [string, string][]): Values {
+function merged(current: Values, own: [string, string][], replaces: boolean): Values {
   const hashKey = current["HASH_KEY"];
   const given = own.find(([one]) => one === "HASH_KEY")?.[1];
-  if (hashKey !== undefined && given !== undefined && given !== hashKey) {
-    throw new DeployError(keptHashKey);
+  if (typeof hashKey === "string" && given !== undefined && !replaces) {
+    if (!mayFollow(hashKey, given)) throw new DeployError(keptHashKey);
   }
   // An array, such as the entries of tokens, stays one inside the object, as a person would write it.
   const values = own.map(([one, text]): [string, unknown] => [one, arrayIn(text) ?? text]);

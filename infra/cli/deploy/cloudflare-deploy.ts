@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { checkService } from "./check-service.ts";
 import { mends, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-compare.ts";
 import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudflare-resources.ts";
@@ -7,6 +6,7 @@ import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
 import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
 import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./deploy-steps.ts";
 import { confirmStranded, waitingOnCloudflare } from "./stranded-calls.ts";
+import { createHashKey, givenHashKey, showHashKey } from "./hash-key.ts";
 import { type FunctionName, providerSecretsOf, readersOf, tokenVariables } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -144,12 +144,10 @@ async function hashKeyFor(
 ): Promise<Partial<Record<FunctionName, { HASH_KEY: string }>>> {
   const lacking = (["dialer", "api"] as const).filter((one) => !names[one].includes("HASH_KEY"));
   if (lacking.length === 0) return {};
-  const given = tools.environment["HASH_KEY"];
-  if (given !== undefined && !/^[0-9a-f]{64}$/i.test(given)) {
-    throw new DeployError("HASH_KEY must be 32 bytes in hex.");
-  }
+  const given = givenHashKey(tools);
   if (await isLedgerEmpty(tools, target)) {
-    const both = { HASH_KEY: given ?? randomBytes(32).toString("hex") };
+    const both = { HASH_KEY: given ?? createHashKey() };
+    if (given === undefined) showHashKey(tools, both.HASH_KEY);
     return { dialer: both, api: both };
   }
   if (given === undefined) {

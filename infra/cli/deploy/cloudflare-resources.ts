@@ -131,14 +131,33 @@ export function creations(
 export const migration = ({ configs }: Target) =>
   "d1 migrations apply LEDGER --remote --config".split(" ").concat(configs.dialer);
 
-const usedSchema = z.array(z.object({ results: z.array(z.object({ used: z.number() })) }));
+/** Runs a query on the ledger. Resolves to its rows. */
+async function query<Row>(
+  tools: Tools,
+  { database }: Target,
+  { sql, row }: { sql: string; row: z.ZodMiniType<Row> },
+): Promise<Row[]> {
+  const said = await wrangler(tools, [
+    ...["d1", "execute", database, "--remote", "--json"],
+    ...["--command", sql],
+  ]);
+  const [answer] = parseJson(z.array(z.object({ results: z.array(row) })), said) ?? [];
+  if (answer === undefined) throw new DeployError(`wrangler d1 execute said:\n${said}`);
+  return answer.results;
+}
 
 /** True if the ledger holds neither a call nor a document, and so no hash under any HASH_KEY. */
-export async function isLedgerEmpty(tools: Tools, { database }: Target): Promise<boolean> {
-  const query = "SELECT EXISTS (SELECT 1 FROM calls) OR EXISTS (SELECT 1 FROM documents) AS used";
-  const args = ["d1", "execute", database, "--remote", "--json", "--command", query];
-  const said = await wrangler(tools, args);
-  const used = parseJson(usedSchema, said)?.[0]?.results[0]?.used;
-  if (used === undefined) throw new DeployError(`wrangler d1 execute said:\n${said}`);
-  return used === 0;
+export async function isLedgerEmpty(tools: Tools, target: Target): Promise<boolean> {
+  const sql = "SELECT EXISTS (SELECT 1 FROM calls) OR EXISTS (SELECT 1 FROM documents) AS used";
+  const [found] = await query(tools, target, { sql, row: z.object({ used: z.number() }) });
+  return found?.used === 0;
+}
+
+const listSchema = z.object({ keys: z.array(z.string()) });
+
+/** Returns the names of the keys that the do-not-call list names; none if there is no list. */
+export async function readKeyNames(tools: Tools, target: Target): Promise<string[]> {
+  const sql = "SELECT value FROM documents WHERE kind = 'do-not-call-list'";
+  const found = await query(tools, target, { sql, row: z.object({ value: z.string() }) });
+  return found.flatMap(({ value }) => parseJson(listSchema, value)?.keys ?? []);
 }

@@ -1,6 +1,7 @@
 import * as z from "../../../shared/lib/zod.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import type { Target } from "./cloudflare-target.ts";
+import { readKeyNames } from "./cloudflare-resources.ts";
 import { type FunctionName, readersOf, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -60,6 +61,7 @@ export function createCloudflareSecretStore(tools: Tools, target: Target): Secre
       return [...new Set([...names.dialer, ...names.api])];
     },
     set: (values) => putSecrets(tools, target, byReader(Object.entries(values))),
+    keyNames: () => readKeyNames(tools, target),
     remove: (names) =>
       putSecrets(tools, target, byReader(names.map((name): [string, null] => [name, null]))),
   };

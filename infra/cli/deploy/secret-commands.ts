@@ -4,6 +4,7 @@ import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
 import { parseSigningKeys } from "../../../shared/lib/standard-webhooks.ts";
 import { createToken, parseTokens } from "../../../shared/settings/tokens.ts";
 import * as z from "../../../shared/lib/zod.ts";
+import { checkHashKey, keptHashKey, mayFollow } from "./hash-key.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
 
@@ -21,7 +22,7 @@ export interface TokenEntry {
 /**
  * Sets a secret of a deployment.
  *
- * @param change.replaces true if HASH_KEY may be overwritten, with which the do-not-call list cannot be read any more
+ * @param change.replaces true if another HASH_KEY may be overwritten, without which what it has hashed cannot be read
  * @throws DeployError if the value cannot be right, or there is no such deployment
  */
 export async function setSecret(
@@ -33,21 +34,17 @@ export async function setSecret(
     throw new DeployError("A secret's name is in capitals, such as WEBHOOK_SECRET.");
   }
   if (value === "") throw new DeployError(`${name} is empty: give its value on stdin.`);
-  if (name === "HASH_KEY" && !/^[0-9a-f]{64}$/i.test(value)) {
-    throw new DeployError("HASH_KEY must be 32 bytes in hex, as by openssl rand -hex 32.");
-  }
+  if (name === "HASH_KEY") checkHashKey(value);
   if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
   if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));
   if (variable !== undefined) checkEntries(variable, name === variable ? value : `[${value}]`);
-  const current = await namesOf(store);
-  if (name === "HASH_KEY" && current.includes(name) && !replaces) {
-    throw new DeployError(
-      "HASH_KEY is set. With another one nobody is dialed until the do-not-call list is sent anew, and caps are counted " +
-        "anew. To do that, add --replace.",
-    );
+  const names = await namesOf(store);
+  if (name === "HASH_KEY" && names.includes(name) && !replaces) {
+    const current = (await store.read?.(name)) ?? "";
+    if (!mayFollow(current, value)) throw new DeployError(keptHashKey);
   }
-  await store.set({ [name]: value });
+  await store.set({ [name]: value }, { replaces });
 }
 
 /** Returns the names of a deployment's secrets. @throws DeployError if there are none: it is not there */

@@ -43,8 +43,14 @@ export interface SecretStore {
   names(): Promise<string[]>;
   /** Returns a secret's value; a platform that never shows a secret lacks this method. */
   read?(name: string): Promise<string | undefined>;
-  /** Sets these secrets for every function that reads them. */
-  set(values: Record<string, string>): Promise<void>;
+  /**
+   * Sets these secrets for every function that reads them.
+   *
+   * @param options.replaces true if another HASH_KEY may be lost by it
+   */
+  set(values: Record<string, string>, options?: { replaces: boolean }): Promise<void>;
+  /** Returns the names of the keys that the do-not-call list names, on a platform that never shows a secret. */
+  keyNames?(): Promise<string[]>;
   /** Deletes secrets; a platform whose tokens share one secret lacks this method. */
   remove?(names: readonly string[]): Promise<void>;
 }

@@ -34,6 +34,11 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
     expect((await check("+13035551199")).body).toEqual({ listed: false });
   }, 60_000);
 
+  it("ends no former HASH_KEY where there is none", async () => {
+    const { status, body } = await ask("/do-not-call/end-former-key", {});
+    expect([status, body.detail]).toEqual([409, expect.stringContaining("one key")]);
+  });
+
   it("takes a list that was made under another HASH_KEY for whole with its last part", async () => {
     await ask("/do-not-call", { add: ["+13035550001"] });
     await removeCurrent(api.documents, doNotCallListKey);

@@ -270,6 +270,13 @@ describe("npm run calls", () => {
     await rm(directory, { recursive: true });
   });
 
+  it("says why the former HASH_KEY cannot be ended", async () => {
+    const bench = createBench();
+    const refused = await bench.calls("dnc end-former-key");
+    expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/^409 .*one key/)]);
+    expect((await bench.calls("dnc end-former-key +12025550123")).code).toBe(1);
+  });
+
   it("says what a restored ledger needs, at each step", async () => {
     const bench = createBench();
     expect((await bench.calls("restored")).out).toBe(
@@ -326,7 +333,7 @@ describe("npm run calls", () => {
     ["pause --agent a --account b", 1, /^Give one of/],
     ["resume", 1, /^Give one of --agent, --account or --breaker/],
     ["dnc add", 1, /^dnc needs numbers/],
-    ["dnc say +12025550123", 1, /^dnc is followed by add, remove or check/],
+    ["dnc say +12025550123", 1, /^dnc is followed by add, remove, check/],
     ["dnc add --file nowhere", 1, /^nowhere cannot be read/],
   ])("answers %j with exit code %i and a line that helps", async (words, code, line) => {
     const answered = await createBench().calls(words);

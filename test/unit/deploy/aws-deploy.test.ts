@@ -297,9 +297,34 @@ describe("npm run deploy:aws", () => {
     expect(printed.join("\n")).not.toContain("curl");
   });
 
-  it("makes no token where its output is kept", async () => {
+  it("shows the HASH_KEY that was made once, and says that it belongs in a safe", async () => {
+    await deploy();
+    expect(printed.join("\n")).toContain(`HASH_KEY, shown only now: ${hashKey}`);
+    expect(printed.join("\n")).toContain("It belongs in a safe");
+    printed = [];
+    await deploy();
+    expect(printed.join("\n")).not.toMatch(/HASH_KEY|safe/);
+  });
+
+  it("takes the HASH_KEY of a table that was kept, before anybody may place calls", async () => {
+    const kept = "cd".repeat(32);
+    const current = () => aws.current("arn:OutboundCalls:settings")["HASH_KEY"];
+    environment["HASH_KEY"] = "short";
+    await expect(deploy()).rejects.toThrow(/32 bytes/);
+    expect(commands()).toEqual([]);
+    environment["HASH_KEY"] = kept;
+    await deploy();
+    expect(current()).toBe(kept);
+    expect(printed.join("\n")).not.toContain(kept);
+    environment["HASH_KEY"] = hashKey;
+    await expect(deploy()).rejects.toThrow(/Another HASH_KEY is set/);
+    expect(current()).toBe(kept);
+  });
+
+  it("makes no token where its output is kept, and shows no key", async () => {
     environment["CI"] = "true";
     await deploy();
+    expect(printed.join("\n")).not.toContain(hashKey);
     expect(tokenIn(printed)).toBe("");
     expect(tokensOf()).toBe("[]");
   });
@@ -308,8 +333,8 @@ describe("npm run deploy:aws", () => {
     await deploy();
     const token = tokenIn(printed);
     const said = JSON.stringify([ran, printed]);
-    for (const hidden of [secret, hashKey]) expect(said).not.toContain(hidden);
-    expect(said.split(token)).toHaveLength(2); // the one line that shows it
+    expect(said).not.toContain(secret);
+    for (const shown of [token, hashKey]) expect(said.split(shown)).toHaveLength(2); // the line that shows it
     expect(readFileSync("dist/deploy/OutboundCalls.json", "utf8")).not.toMatch(/oc_|whsec/);
   });
 });

@@ -8,6 +8,7 @@ import {
   installToken,
   revokeToken,
 } from "../../../infra/cli/deploy/secret-commands.ts";
+import { rotateHashKey } from "../../../infra/cli/deploy/hash-key.ts";
 import { secretTags } from "../../../infra/aws/secret-tags.ts";
 import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-manager.ts";
 
@@ -83,10 +84,51 @@ describe("the secrets of a deployment on AWS", () => {
     expect(aws.current("arn:settings")["HASH_KEY"]).toBe(hashKey);
   });
 
-  it("never lose HASH_KEY", async () => {
+  it("keep HASH_KEY unless they are told to replace it, or hold it beside another", async () => {
     createStack();
-    await expect(store.set({ HASH_KEY: "cd".repeat(32) })).rejects.toThrow(/never overwritten/);
-    expect(aws.current("arn:settings")["HASH_KEY"]).toBe(hashKey);
+    const current = () => aws.current("arn:settings")["HASH_KEY"];
+    const other = "cd".repeat(32);
+    for (const wrong of [other, `${hashKey} ${other}`]) {
+      await expect(store.set({ HASH_KEY: wrong })).rejects.toThrow(/Another HASH_KEY is set/);
+      expect(current()).toBe(hashKey);
+    }
+    await store.set({ HASH_KEY: hashKey });
+    await store.set({ HASH_KEY: `${other} ${hashKey}` });
+    await expect(store.set({ HASH_KEY: hashKey })).rejects.toThrow(/Another HASH_KEY is set/);
+    await store.set({ HASH_KEY: other });
+    expect(current()).toBe(other);
+    await store.set({ HASH_KEY: hashKey }, { replaces: true });
+    expect(current()).toBe(hashKey);
+  });
+
+  it("rotate HASH_KEY from what is set, and never twice at once", async () => {
+    createStack();
+    const tools = { environment: {}, print: (line: string) => void printed.push(line) };
+    const rotate = () => rotateHashKey(tools, store, () => Promise.reject(new Error("asked")));
+    await rotate();
+    const [next = "", former] = String(aws.current("arn:settings")["HASH_KEY"]).split(" ");
+    expect(next).toMatch(/^[0-9a-f]{64}$/);
+    expect(former).toBe(hashKey);
+    const said = printed.join("\n");
+    expect(said.split(next)).toHaveLength(2); // the one line that shows it
+    expect(said).toContain("It belongs in a safe");
+    expect(said).not.toContain(hashKey);
+    await expect(rotate()).rejects.toThrow(/End it first/);
+  });
+
+  it("rotate HASH_KEY into nothing that somebody else has set meanwhile", async () => {
+    createStack();
+    const theirs = JSON.stringify({ HASH_KEY: "ef".repeat(32) });
+    aws.beforeMove = () => {
+      const secret = aws.secrets.get("arn:settings");
+      secret?.versions.set("version-of-somebody", theirs);
+      if (secret !== undefined) secret.current = "version-of-somebody";
+    };
+    const tools = { environment: {}, print: () => undefined };
+    await expect(rotateHashKey(tools, store, () => Promise.resolve(""))).rejects.toThrow(
+      /Another HASH_KEY is set/,
+    );
+    expect(aws.current("arn:settings")["HASH_KEY"]).toBe("ef".repeat(32));
   });
 
   it.each(["InvalidParameterException", "InvalidRequestException"])(

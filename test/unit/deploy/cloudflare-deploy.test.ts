@@ -123,13 +123,13 @@ describe("npm run deploy:cloudflare", () => {
     );
   });
 
-  it("says no secret but the first token, once, and passes secrets on stdin alone", async () => {
+  it("says no secret but HASH_KEY and the first token, once, and passes secrets on stdin alone", async () => {
     await deploy();
     const printed = tools.printed.join("\n");
     const words = tools.ran.map((one) => one.words).join("\n");
     for (const secrets of account.secrets.values()) {
-      for (const value of secrets.values()) {
-        expect(printed).not.toContain(value);
+      for (const [name, value] of secrets) {
+        expect(printed.split(value)).toHaveLength(name === "HASH_KEY" ? 2 : 1);
         expect(words).not.toContain(value);
       }
     }
@@ -149,6 +149,21 @@ describe("npm run deploy:cloudflare", () => {
     ]);
     expect(tokenIn(again.printed)).toBe("");
     expectWhole(tokenIn(tools.printed));
+  });
+
+  it("shows the HASH_KEY that it makes once, and neither one that is given nor where its output is kept", async () => {
+    await deploy();
+    const key = secretOf("api", "HASH_KEY") ?? "";
+    const said = tools.printed.join("\n");
+    expect(said).toContain(`HASH_KEY, shown only now: ${key}\nIt belongs in a safe`);
+    for (const environment of [{ HASH_KEY: "ab".repeat(32) }, { CI: "true" }]) {
+      account = createFakeAccount();
+      const others = createFakeTools(account);
+      Object.assign(others.environment, environment);
+      await deploy({}, others);
+      expect(others.printed.join("\n")).not.toContain(secretOf("api", "HASH_KEY"));
+      expect(others.printed.join("\n")).not.toContain("shown only now: " + "ab".repeat(32));
+    }
   });
 
   it.each([true, false])(

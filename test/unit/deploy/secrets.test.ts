@@ -11,8 +11,10 @@ import {
   revokeToken,
   setSecret,
 } from "../../../infra/cli/deploy/secret-commands.ts";
+import { rotateHashKey } from "../../../infra/cli/deploy/hash-key.ts";
 import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
 import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
+import { nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
 import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
 
@@ -98,6 +100,68 @@ describe.each([
   });
 });
 
+describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", () => {
+  const created = () => {
+    const account = createFakeAccount();
+    for (const worker of ["api", "dialer"]) {
+      account.secrets.set(`outbound-calls-${worker}`, new Map([["HASH_KEY", key]]));
+    }
+    const tools = createFakeTools(account);
+    const store = createCloudflareSecretStore(tools, targetOf(undefined));
+    const rotate = (current: string) => rotateHashKey(tools, store, () => Promise.resolve(current));
+    const of = (worker: string) => account.secrets.get(`outbound-calls-${worker}`)?.get("HASH_KEY");
+    return { account, tools, rotate, of };
+  };
+
+  it.each([undefined, [], [nameOfKey(key)]])(
+    "sets a new key beside the current one for both Workers, the dialer first, where the list names %j",
+    async (keyNames) => {
+      const { account, tools, rotate, of } = created();
+      account.keyNames = keyNames;
+      await rotate(key);
+      const [next = "", former] = (of("dialer") ?? "").split(" ");
+      expect(former).toBe(key);
+      expect(of("api")).toBe(of("dialer"));
+      expect(tools.changes().map((words) => words.split(" ").at(-1))).toEqual([
+        "outbound-calls-dialer",
+        "outbound-calls-api",
+      ]);
+      const said = tools.printed.join("\n");
+      expect(said.split(next)).toHaveLength(2);
+      expect(said).toContain("It belongs in a safe");
+      expect(said).not.toContain(key);
+    },
+  );
+
+  it("takes the current key from the environment", async () => {
+    const { tools, rotate, of } = created();
+    tools.environment["HASH_KEY"] = key;
+    await rotate("");
+    expect(of("api")).toMatch(new RegExp(`^[0-9a-f]{64} ${key}$`));
+  });
+
+  it.each<[string, string, string[], Record<string, string>, RegExp]>([
+    ["a key that is none", "short", [], {}, /32 bytes/],
+    ["two keys", `${"1".repeat(64)} ${key}`, [], {}, /End it first/],
+    ["another key than the list's", "1".repeat(64), [nameOfKey(key)], {}, /not the only key/],
+    ["one of two keys of the list", key, [nameOfKey(key), "ab12cd34"], {}, /not the only key/],
+    ["an output that is kept", key, [], { CI: "true" }, /is kept/],
+  ])("refuses %s, and changes and shows nothing", async (_, given, names, environment, message) => {
+    const { account, tools, rotate, of } = created();
+    account.keyNames = names;
+    Object.assign(tools.environment, environment);
+    await expect(rotate(given)).rejects.toThrow(message);
+    expect([of("dialer"), of("api")]).toEqual([key, key]);
+    expect(tools.printed).toEqual([]);
+  });
+
+  it("refuses where none is set", async () => {
+    const { account, rotate } = created();
+    account.secrets.clear();
+    await expect(rotate(key)).rejects.toThrow(/secrets -- set HASH_KEY/);
+  });
+});
+
 describe("npm run secrets -- set", () => {
   const set = (name: string, value: string, replaces = false, kind = cloudflare()) =>
     setSecret(kind.store, name, { value, replaces }).then(() => kind.seen());
@@ -117,6 +181,24 @@ describe("npm run secrets -- set", () => {
       expect(account.secrets.get("outbound-calls-dialer")?.get("EVENTS_CRM_SECRET")).toBe(value);
     }
     expect(account.secrets.get("outbound-calls-api")?.has("EVENTS_CRM_SECRET")).toBe(false);
+  });
+
+  it("sets HASH_KEY where none is set", async () => {
+    const account = createFakeAccount();
+    account.secrets.set("outbound-calls-api", new Map([["PUBLIC_URL", "https://a.example"]]));
+    const store = createCloudflareSecretStore(createFakeTools(account), targetOf(undefined));
+    await setSecret(store, "HASH_KEY", { value: key, replaces: false });
+    for (const worker of ["api", "dialer"]) {
+      expect(account.secrets.get(`outbound-calls-${worker}`)?.get("HASH_KEY")).toBe(key);
+    }
+  });
+
+  it("ends the former of two keys without more ado where it can see them", async () => {
+    const kind = readable();
+    const [former, current] = [key, "1".repeat(64)];
+    await set("HASH_KEY", `${current} ${former}`, false, kind);
+    await expect(set("HASH_KEY", former, false, kind)).rejects.toThrow(/rotate HASH_KEY/);
+    expect(await set("HASH_KEY", current, false, kind)).toMatchObject({ HASH_KEY: current });
   });
 
   it("overwrites HASH_KEY only if told to", async () => {

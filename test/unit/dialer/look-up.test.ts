@@ -328,6 +328,22 @@ describe("a call that is looked for by its number", () => {
     expect(row.state).toBe("NEEDS_REVIEW");
   });
 
+  it("is known by its number while HASH_KEY is rotated, and not beside a call hashed under the other key", async () => {
+    for (const isBeside of [false, true]) {
+      const { bench, answering } = createBench();
+      const { settings } = bench.deps;
+      const former = settings.hashKeys.current;
+      const call = callTo("twilio");
+      answering(() => byNumber("CA1"));
+      await sendEach(bench, call);
+      await bench.deliver();
+      bench.deps.settings = { ...settings, hashKeys: { current: "6e".repeat(32), former } };
+      if (isBeside) await other(bench, unknown);
+      await bench.run(370);
+      expect(await stateOf(bench, call)).toBe(isBeside ? "NEEDS_REVIEW" : "PLACED");
+    }
+  });
+
   it("is not known by its number once HASH_KEY is another", async () => {
     const { bench, answering } = createBench();
     const call = callTo("twilio");

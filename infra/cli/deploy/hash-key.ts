@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import { nameOfKey, parseHashKeys } from "../../../shared/telephony/hash-keys.ts";
+import type { SecretStore } from "./secret-names.ts";
+import { DeployError, type Tools } from "./tools.ts";
+
+type Surroundings = Pick<Tools, "environment" | "print">;
+
+/** Parses HASH_KEY. @throws DeployError with what is wrong with it, which quotes nothing */
+export function checkHashKey(value: string): ReturnType<typeof parseHashKeys> {
+  try {
+    return parseHashKeys(value);
+  } catch (error) {
+    throw new DeployError(`${error instanceof Error ? error.message : "wrong HASH_KEY"}.`);
+  }
+}
+
+/** Returns HASH_KEY of the environment, where it is there. @throws DeployError if it cannot be right */
+export function givenHashKey({ environment }: Surroundings): string | undefined {
+  const given = environment["HASH_KEY"];
+  if (given !== undefined) checkHashKey(given);
+  return given;
+}
+
+export const createHashKey = (): string => randomBytes(32).toString("hex");
+
+const safe =
+  "It belongs in a safe: without it the do-not-call list and every hash of a number mean nothing.";
+
+/** Prints a new key once, before it is in use. Where the output is kept, as in CI, it is not shown. */
+export function showHashKey({ environment, print }: Surroundings, key: string): void {
+  print(
+    environment["CI"]
+      ? "HASH_KEY is new, and not shown here, as this output is kept. Make one yourself and pass it in the environment " +
+          `of the first run to have a copy. ${safe}`
+      : `HASH_KEY, shown only now: ${key}\n${safe}`,
+  );
+}
+
+/**
+ * True if a HASH_KEY may take the place of another one without more ado: it is the same, brings in a new key beside it, or
+ * ends the former of two. Everything that is hashed stays known, or nobody is dialed.
+ */
+export function mayFollow(current: string, next: string): boolean {
+  return next === current || next.endsWith(` ${current}`) || current.startsWith(`${next} `);
+}
+
+export const keptHashKey =
+  "Another HASH_KEY is set, and numbers are known by their hashes under it. To bring in a new one beside it: npm run " +
+  "secrets -- rotate HASH_KEY. To set that of a ledger that was kept, or to end the former of two keys: add --replace.";
+
+/**
+ * Brings in a new HASH_KEY: the current one becomes the former one, which only reads. The new one is shown once, before it
+ * is set.
+ *
+ * @param ask asks for the current key where the platform does not show it
+ * @throws DeployError if none is set, two are, or the current one is surely not what was given
+ */
+export async function rotateHashKey(
+  tools: Surroundings,
+  store: SecretStore,
+  ask: () => Promise<string>,
+): Promise<void> {
+  const { print, environment } = tools;
+  if (environment["CI"]) {
+    throw new DeployError("HASH_KEY is not rotated here, as this output, which shows it, is kept.");
+  }
+  if (!(await store.names()).includes("HASH_KEY")) {
+    throw new DeployError("No HASH_KEY is set: npm run secrets -- set HASH_KEY");
+  }
+  const current =
+    store.read === undefined
+      ? (givenHashKey(tools) ?? (await ask()))
+      : ((await store.read("HASH_KEY")) ?? "");
+  if (checkHashKey(current).former !== undefined) {
+    throw new DeployError(
+      "HASH_KEY has a former key still. End it first: npm run calls -- dnc end-former-key",
+    );
+  }
+  const names = (await store.keyNames?.()) ?? [];
+  if (names.some((name) => name !== nameOfKey(current))) {
+    throw new DeployError(
+      "That is not the only key of the do-not-call list. Give the current one. If a rotation was cut off, set both keys, " +
+        "the new one first: npm run secrets -- set HASH_KEY --replace",
+    );
+  }
+  const next = createHashKey();
+  showHashKey(tools, next);
+  print(
+    "If this is cut off: set both keys, the new one first and a space between them, by npm run secrets -- set HASH_KEY --replace",
+  );
+  await store.set({ HASH_KEY: `${next} ${current}` });
+  print(
+    "Numbers are known under both keys now. Calls may be held back until every process holds both, for minutes. After the " +
+      "retention, end the former key: npm run calls -- dnc end-former-key",
+  );
+}
