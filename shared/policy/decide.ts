@@ -5,7 +5,7 @@ import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { findCancellation, isPaused } from "./controls.ts";
-import { isOnDoNotCallList } from "./do-not-call.ts";
+import { isOnDoNotCallList } from "./dnc-list.ts";
 import { contextProblem } from "../providers/routes.ts";
 import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";

@@ -131,7 +131,7 @@ const kinds = {
   }),
   /** Key: the number's hash. */
   "do-not-call": z.looseObject({ at: time }),
-  /** Key: `list`. See do-not-call.ts. */
+  /** Key: `list`. See dnc-list.ts. */
   "do-not-call-list": z.looseObject({
     /** Names of the keys under which entries may stand. */
     keys: z.array(z.string()),

@@ -411,18 +411,8 @@ export const eventMutants = [
   ...mutantsOf(unit("opt-out"), [
     [
       "the number of a callee who asks for it is never called again",
-      "await putOnList(row.numberHash, deps.clock.now(), deps);",
-      "",
-    ],
-    [
-      "the list of such numbers is known by its HASH_KEY",
-      "isList ? [numberHash] : [own, any, numberHash]",
-      "[numberHash]",
-    ],
-    [
-      "a list of another HASH_KEY is not taken for this one's",
-      "isList ? [numberHash] : [own, any, numberHash]",
-      "[own, any, numberHash]",
+      "await list(row, deps);",
+      "void list;",
     ],
     [
       "a callee's wish is noted once",

@@ -49,13 +49,13 @@ export const lastLookMutants = [
     ],
     [
       "the do-not-call list is looked at by today's HASH_KEY",
-      "const { numberHash } = hashNumber(call.request.phone_number, hashKey);",
-      "const { numberHash } = claim.row;\n  void hashNumber;",
+      "const hashes = hashesOf(call.request.phone_number, hashKeys);\n  if (isOnDoNotCallList(hashes, read, hashKeys)) {",
+      "const hashes = [claim.row.numberHash];\n  void hashesOf;\n  if (isOnDoNotCallList(hashes, read, hashKeys)) {",
     ],
     [
       "calls to a number are counted by today's HASH_KEY",
-      "const key = keyOf(call);\n      return inTurn(key, async () => {",
-      "const key = row.numberHash;\n      return inTurn(key, async () => {",
+      "hashesOf(request.phone_number, settings.hashKeys).toReversed();",
+      "[request.phone_number.slice(0, 1)];\n  void hashesOf;",
     ],
   ]),
   ...mutantsOf(

@@ -81,8 +81,8 @@ export const orderMutants = [
   ...mutantsOf(dialer("opt-out"), [
     [
       "a callee's wish is written over an entry that stands",
-      "const change = (current: { at: number } = { at }) => ({ value: current, expiresAt: null });",
-      "const change = (current?: { at: number }) => current === undefined ? { value: { at }, expiresAt: null } : undefined;",
+      "if (refused.length === 0) return;",
+      "if (refused.length >= 0) return;",
     ],
     [
       "a callee's wish is written again where an entry was removed meanwhile",

@@ -2,6 +2,7 @@ import { answerMutants } from "./mutant-list-answers.ts";
 import { breakerMutants } from "./mutant-list-breakers.ts";
 import { claimMutants } from "./mutant-list-claims.ts";
 import { dispatchMutants } from "./mutant-list-dispatch.ts";
+import { hashKeyMutants } from "./mutant-list-hash-keys.ts";
 import { eventMutants } from "./mutant-list-events.ts";
 import { orderMutants } from "./mutant-list-orders.ts";
 import { resultMutants } from "./mutant-list-results.ts";
@@ -166,8 +167,8 @@ const ofDialing = [
       ],
       [
         "who is on the do-not-call list is never claimed",
-        "if (numberHash !== undefined && isOnDoNotCallList(numberHash, documents, hashKey)) {",
-        'if (numberHash === "") {',
+        "if (hashes !== undefined && isOnDoNotCallList(hashes, documents, hashKeys)) {\n    return { state:",
+        "if (hashes?.length === 0) {\n    return { state:",
       ],
       [
         "a call waits for its calling hours",
@@ -308,8 +309,8 @@ const ofDialing = [
     [
       [
         "a number's entries are written on the version",
-        'throw new ConflictError("a document was changed by others each time");',
-        "return { before, after: changed.value };",
+        "if (await writeAll(keys, added.next, current)) return { isCounted: true };",
+        "await writeAll(keys, added.next, current);\n          return { isCounted: true };",
       ],
       [
         "a resend that was not counted needs a place",
@@ -328,8 +329,8 @@ const ofDialing = [
       ],
       [
         "what surely was not placed frees its place",
-        "if (entries.length === current.entries.length) return undefined; return toCap({ ...current, entries }, clock.now());",
-        "return undefined;",
+        "if (await writeAll(keys, others, current)) return;",
+        "return;",
       ],
     ],
   ),
@@ -371,4 +372,5 @@ export const mutants: readonly Mutant[] = [
   ...answerMutants,
   ...resultMutants,
   ...eventMutants,
+  ...hashKeyMutants,
 ];

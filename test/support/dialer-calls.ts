@@ -17,7 +17,7 @@ import {
   type Pausable,
   pauseKeyOf,
 } from "../../shared/policy/controls.ts";
-import { doNotCallKeyOf, doNotCallListKey } from "../../shared/policy/do-not-call.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "../../shared/policy/dnc-list.ts";
 import { hashNumber, nameOfKey } from "../../shared/telephony/hash-keys.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { findRoute } from "../../shared/dial-plan/dial-plan.ts";

@@ -6,7 +6,7 @@ import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { type BacklogOf, listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { isPaused, isLedgerSuspended } from "../../../shared/policy/controls.ts";
-import { isOnDoNotCallList } from "../../../shared/policy/do-not-call.ts";
+import { isOnDoNotCallList } from "../../../shared/policy/dnc-list.ts";
 import type { HashKeys } from "../../../shared/telephony/hash-keys.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
 import {

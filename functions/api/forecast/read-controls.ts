@@ -6,7 +6,7 @@ import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { cancellationKeysOf, pauseKeysOf, restoreKey } from "../../../shared/policy/controls.ts";
-import { doNotCallKeysOf } from "../../../shared/policy/do-not-call.ts";
+import { doNotCallKeysOf } from "../../../shared/policy/dnc-list.ts";
 import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";

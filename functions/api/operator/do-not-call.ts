@@ -9,8 +9,8 @@ import {
   isOnDoNotCallList,
   mayMoveEntries,
   namesOf,
-} from "../../../shared/policy/do-not-call.ts";
-import { changeList, inParts, putEntries } from "../../../shared/policy/do-not-call-entries.ts";
+} from "../../../shared/policy/dnc-list.ts";
+import { changeList, inParts, putEntries } from "../../../shared/policy/dnc-entries.ts";
 import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
@@ -19,7 +19,6 @@ import { recordAction } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
 import { declareRoute } from "../http/route.ts";
-import { endFormerKey } from "./end-former-key.ts";
 
 /** Maximum numbers that one request adds or removes. */
 const numbersMax = 10_000;
@@ -106,7 +105,7 @@ const checkDoNotCall = declareRoute({
   },
 });
 
-export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall, endFormerKey];
+export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
 
 function refuseOtherKey(c: Context<ApiEnv>): Response {
   const detail =

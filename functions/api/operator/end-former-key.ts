@@ -1,5 +1,5 @@
-import { doNotCallListKey, findCurrentSince } from "../../../shared/policy/do-not-call.ts";
-import { changeList } from "../../../shared/policy/do-not-call-entries.ts";
+import { doNotCallListKey, findCurrentSince } from "../../../shared/policy/dnc-list.ts";
+import { changeList } from "../../../shared/policy/dnc-entries.ts";
 import { capDaysMax } from "../../../shared/telephony/frequency-cap.ts";
 import { keyNameIn, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
@@ -10,11 +10,11 @@ import { recordAction } from "../actions/audit-log.ts";
 import { declareRoute } from "../http/route.ts";
 
 /** Ends the former HASH_KEY in the do-not-call list, once nothing depends on it. */
-export const endFormerKey = declareRoute({
+const endFormerKey = declareRoute({
   operationId: "endFormerKey",
   summary: "End the former HASH_KEY, once no entry of the do-not-call list needs it",
   method: "post",
-  path: "/do-not-call/end-former-key",
+  path: "/hash-key/end-former",
   body: z.strictObject({}),
   answer: z.strictObject({ ended: z.literal(true) }),
   problems: [409],
@@ -32,6 +32,8 @@ export const endFormerKey = declareRoute({
     return { ended: true as const };
   },
 });
+
+export const hashKeyRoutes = [endFormerKey];
 
 /** Returns that rows or caps may still be hashed under the former key; undefined if none is. */
 async function findTimeLeft({ documents, hashKeys, clock, retentionMs }: RouteDeps) {

@@ -1,5 +1,5 @@
 import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { isOfOtherKey } from "../../../shared/policy/do-not-call.ts";
+import { isOfOtherKey } from "../../../shared/policy/dnc-list.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
 import { readCallAt } from "../calls/call-errors.ts";
 import type { RouteDeps } from "../http/context.ts";

@@ -6,6 +6,7 @@ import { countRoutes } from "./counts.ts";
 import { deadLetterRoutes } from "./dead-letters.ts";
 import { decisionRoutes } from "./decisions.ts";
 import { doNotCallRoutes } from "./do-not-call.ts";
+import { hashKeyRoutes } from "./end-former-key.ts";
 import { eventRoutes } from "./events.ts";
 import { forecastRoutes } from "./forecast.ts";
 import { pauseRoutes } from "./pauses.ts";
@@ -34,6 +35,7 @@ export const operatorRoutes: readonly Route[] = [
   ...replayRoutes,
   ...forecastRoutes,
   ...doNotCallRoutes,
+  ...hashKeyRoutes,
   ...restoreRoutes,
   ...deadLetterRoutes,
 ];

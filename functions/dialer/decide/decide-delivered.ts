@@ -13,7 +13,7 @@ import {
   cancellationKeysOf,
   pauseKeysOf,
 } from "../../../shared/policy/controls.ts";
-import { doNotCallKeysOf } from "../../../shared/policy/do-not-call.ts";
+import { doNotCallKeysOf } from "../../../shared/policy/dnc-list.ts";
 import { claimAheadMsMax, paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import {
   type DecisionInputs,

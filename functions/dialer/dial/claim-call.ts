@@ -22,7 +22,7 @@ import {
   findCancellation,
   isPaused,
 } from "../../../shared/policy/controls.ts";
-import { isOnDoNotCallList } from "../../../shared/policy/do-not-call.ts";
+import { isOnDoNotCallList } from "../../../shared/policy/dnc-list.ts";
 import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

@@ -2,8 +2,8 @@ import {
   doNotCallKeyOf,
   doNotCallKeysOf,
   mayMoveEntries,
-} from "../../../shared/policy/do-not-call.ts";
-import { putEntries } from "../../../shared/policy/do-not-call-entries.ts";
+} from "../../../shared/policy/dnc-list.ts";
+import { putEntries } from "../../../shared/policy/dnc-entries.ts";
 import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";

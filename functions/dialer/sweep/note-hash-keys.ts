@@ -1,4 +1,4 @@
-import { changeList } from "../../../shared/policy/do-not-call-entries.ts";
+import { changeList } from "../../../shared/policy/dnc-entries.ts";
 import { nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

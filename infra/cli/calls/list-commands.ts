@@ -18,7 +18,7 @@ export const listCommands: Record<string, Command> = {
   async dnc([verb, ...numbers], values, { ask, terminal }) {
     if (verb === "end-former-key") {
       if (numbers.length > 0) throw new Failure("dnc end-former-key takes no numbers.");
-      await ask("/do-not-call/end-former-key", {});
+      await ask("/hash-key/end-former", {});
       say(formerEnded, { ended: true }, { values, terminal });
       return 0;
     }

@@ -3,7 +3,7 @@ import {
   doNotCallKeysOf,
   doNotCallListKey,
   isOnDoNotCallList,
-} from "../../../shared/policy/do-not-call.ts";
+} from "../../../shared/policy/dnc-list.ts";
 import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
 import { removeCurrent } from "../../support/documents.ts";
@@ -35,7 +35,7 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
   }, 60_000);
 
   it("ends no former HASH_KEY where there is none", async () => {
-    const { status, body } = await ask("/do-not-call/end-former-key", {});
+    const { status, body } = await ask("/hash-key/end-former", {});
     expect([status, body.detail]).toEqual([409, expect.stringContaining("one key")]);
   });
 

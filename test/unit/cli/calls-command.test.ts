@@ -8,7 +8,7 @@ import type { CallState } from "../../../shared/calls/states.ts";
 import { toCallId, withCalls } from "../../../shared/calls/ids.ts";
 import { reasons } from "../../../shared/calls/reasons.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
-import { doNotCallKeysOf, isOnDoNotCallList } from "../../../shared/policy/do-not-call.ts";
+import { doNotCallKeysOf, isOnDoNotCallList } from "../../../shared/policy/dnc-list.ts";
 import { hashNumber } from "../../../shared/telephony/hash-keys.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import { createTestApi } from "../../support/api.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { doNotCallListKey } from "../../../shared/policy/do-not-call.ts";
+import { doNotCallListKey } from "../../../shared/policy/dnc-list.ts";
 import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import { documentOf, numberOf } from "../../support/dialer-calls.ts";
 import {
@@ -21,7 +21,7 @@ const namedKeys = async ({ bench }: RotationBench) =>
   (await documentOf(bench, doNotCallListKey.kind, doNotCallListKey.key))?.value.keys;
 const add = (rotation: RotationBench, holder: Holder, numbers = [number]) =>
   rotation.ask(holder, "/do-not-call", { add: numbers });
-const end = (rotation: RotationBench) => rotation.ask("during", "/do-not-call/end-former-key", {});
+const end = (rotation: RotationBench) => rotation.ask("during", "/hash-key/end-former", {});
 
 /** Rotates HASH_KEY: the current key has been known for long enough that entries move. */
 async function rotate(rotation: RotationBench): Promise<void> {
@@ -177,7 +177,7 @@ describe("ending the former HASH_KEY", () => {
   it("is refused without one, before the current one is noted, and until no row needs it", async () => {
     const rotation = createRotationBench();
     await add(rotation, "before");
-    const one = await rotation.ask("after", "/do-not-call/end-former-key", {});
+    const one = await rotation.ask("after", "/hash-key/end-former", {});
     expect([one.status, one.body["detail"]]).toEqual([409, expect.stringMatching(/one key/)]);
     expect((await end(rotation)).body["detail"]).toMatch(/not noted/);
     await rotate(rotation);
@@ -206,7 +206,7 @@ describe("ending the former HASH_KEY", () => {
   });
 });
 
-/** What may happen to one use of the documents. */
+/** Fates of one write or removal of documents. */
 const faults = ["none", "lost before", "lost after", "lands later"] as const;
 
 /** Breaks one write or removal of the do-not-call list: it is lost, or done without an answer, or lands after the act. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Pausable } from "../../../shared/policy/controls.ts";
-import { doNotCallKeyOf, doNotCallListKey } from "../../../shared/policy/do-not-call.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "../../../shared/policy/dnc-list.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {

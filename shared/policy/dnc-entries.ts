@@ -3,14 +3,14 @@ import { changeDocument } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
 import { keyNameIn } from "../telephony/hash-keys.ts";
-import { doNotCallKeyOf, doNotCallListKey } from "./do-not-call.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "./dnc-list.ts";
 
 /** Entries of one write, so that each ends within its time limit. */
 const entriesAtOnce = 500;
 /** Maximum tries of a write where other writers come first. */
 const triesMax = 3;
 
-/** What writes of the list need. */
+/** Dependencies of writes of the list. */
 export interface ListDeps {
   documents: Documents;
   clock: { now(): number };
