@@ -13,7 +13,8 @@ export const numberPrefix = "n_";
 
 /** Returns the partitions of a kind that is listed; undefined if it is not. */
 export function partitionsOf(kind: Kind): string[] | undefined {
-  if (kind === "do-not-call") return [..."0123456789abcdef"].map((digit) => `doc#${kind}#${digit}`);
+  if (kind === "do-not-call")
+    return "0123456789abcdef".split("").map((digit) => `doc#${kind}#${digit}`);
   return listedKinds.has(kind) ? [`doc#${kind}`] : undefined;
 }
 

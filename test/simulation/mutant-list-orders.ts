@@ -86,8 +86,8 @@ export const orderMutants = [
     ],
     [
       "a callee's wish is written again where an entry was removed meanwhile",
-      "if (isWritten === true) return { before, after: changed.value };",
-      "return { before, after: changed.value }; void isWritten;",
+      "return { next: { ...next, value: kept }, seen: current?.version ?? null };",
+      'return { next: { ...next, value: kept }, seen: current?.version ?? "gone" };',
     ],
   ]),
   ...mutantsOf(api("http-api"), [

@@ -70,6 +70,37 @@ function createTurns() {
   };
 }
 
+/** Creates reads and writes of a number's documents, one for each of its hashes. */
+function createCapDocuments({
+  documents,
+  clock,
+  random,
+}: Pick<DialerDeps, "documents" | "clock" | "random">) {
+  return {
+    async readAll(keys: readonly string[]) {
+      const read = await documents.read(keys.map((key) => ({ kind: "cap", key })));
+      return keys.map((key) => read.get("cap", key));
+    },
+    /** Writes one after the other, and resolves to false where one has another version than that seen. */
+    async writeAll(
+      keys: readonly string[],
+      entries: readonly Entry[],
+      seen: readonly (StoredDocument<"cap"> | undefined)[],
+    ): Promise<boolean> {
+      for (const [index, key] of keys.entries()) {
+        const current = seen[index];
+        const cap = toCap(key, { ...current?.value, entries }, clock.now());
+        const change = {
+          next: { ...cap, version: random.version() },
+          seen: current?.version ?? null,
+        };
+        if ((await documents.write([change]))[0] !== true) return false;
+      }
+      return true;
+    },
+  };
+}
+
 /**
  * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
  * are written one after another, so that two calls never take the last room together.
@@ -83,31 +114,7 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
    */
   const keysOf = ({ request }: Call) =>
     hashesOf(request.phone_number, settings.hashKeys).toReversed();
-  const readAll = async (keys: readonly string[]) => {
-    const read = await documents.read(keys.map((key) => ({ kind: "cap", key })));
-    return keys.map((key) => read.get("cap", key));
-  };
-  const write = async (
-    key: string,
-    entries: readonly Entry[],
-    seen: StoredDocument<"cap"> | undefined,
-  ): Promise<boolean> => {
-    const next = {
-      ...toCap(key, { ...seen?.value, entries }, clock.now()),
-      version: random.version(),
-    };
-    return (await documents.write([{ next, seen: seen?.version ?? null }]))[0] === true;
-  };
-  const writeAll = async (
-    keys: readonly string[],
-    entries: readonly Entry[],
-    seen: readonly (StoredDocument<"cap"> | undefined)[],
-  ): Promise<boolean> => {
-    for (const [index, key] of keys.entries()) {
-      if (!(await write(key, entries, seen[index]))) return false;
-    }
-    return true;
-  };
+  const { readAll, writeAll } = createCapDocuments({ documents, clock, random });
 
   return {
     /**

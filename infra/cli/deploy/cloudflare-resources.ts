@@ -137,10 +137,8 @@ async function query<Row>(
   { database }: Target,
   { sql, row }: { sql: string; row: z.ZodMiniType<Row> },
 ): Promise<Row[]> {
-  const said = await wrangler(tools, [
-    ...["d1", "execute", database, "--remote", "--json"],
-    ...["--command", sql],
-  ]);
+  const args = ["d1", "execute", database, "--remote", "--json", "--command", sql];
+  const said = await wrangler(tools, args);
   const [answer] = parseJson(z.array(z.object({ results: z.array(row) })), said) ?? [];
   if (answer === undefined) throw new DeployError(`wrangler d1 execute said:\n${said}`);
   return answer.results;

@@ -77,9 +77,9 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
         expect(await walk(limit, false)).toEqual(keys);
         expect(await walk(limit, true)).toEqual(keys.toReversed());
       }
-      for (const name of hashKeys.map(nameOfKey)) {
-        const expected = keys.filter((key) => key > name).slice(0, 1);
-        const found = await documents.list("do-not-call", { after: name, limit: 1 });
+      for (const keyName of hashKeys.map(nameOfKey)) {
+        const expected = keys.filter((key) => key > keyName).slice(0, 1);
+        const found = await documents.list("do-not-call", { after: keyName, limit: 1 });
         expect(found.map(({ key }) => key)).toEqual(expected);
       }
       const [first, last] = [keys[0] ?? "", keys.at(-1) ?? ""];

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listByNumber } from "../../../functions/api/actions/list-by-number.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createCaps } from "../../../functions/dialer/record/number-caps.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
