@@ -109,7 +109,7 @@ function createBucket(stack: Stack) {
 }
 
 function createSecrets(stack: Stack) {
-  // Secrets Manager generates HASH_KEY: 64 hex digits that no template and no person has seen. It stays with
+  // Secrets Manager generates HASH_KEY: 64 hex digits that no template has seen. It stays with
   // the table, whose hashes of numbers and do-not-call list mean nothing without it.
   const settings = new secretsmanager.Secret(stack, "Settings", {
     description: "API_TOKENS, HASH_KEY and webhooks' secrets, as a JSON object",

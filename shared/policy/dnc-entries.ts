@@ -2,6 +2,7 @@ import { ConflictError, onConflict, retry } from "../lib/retry.ts";
 import { changeDocument } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
+import { minuteMs } from "../lib/units.ts";
 import { keyNameIn } from "../telephony/hash-keys.ts";
 import { doNotCallKeyOf, doNotCallListKey } from "./dnc-list.ts";
 
@@ -54,6 +55,46 @@ async function putSome(
     });
     throw new ConflictError("the do-not-call list took no entry");
   }, onConflict(triesMax));
+}
+
+/** Time for which an entry has stood under the current key before that under the former one is removed. */
+const stoodMsMin = minuteMs;
+
+/**
+ * Puts numbers onto the list under the current key. Their entries under the former one are removed where those under the
+ * current one have stood for a minute: whoever reads both, or holds the former key alone, one after the other, would
+ * otherwise find neither, as one is not there yet and the other not any more.
+ *
+ * @param numbers hashes of each under the current key, and under the former one where it is held
+ */
+export async function putNumbers(
+  numbers: readonly (readonly string[])[],
+  deps: ListDeps,
+): Promise<void> {
+  for (const some of inParts(numbers)) {
+    const current = some.map(([hash = ""]) => hash);
+    const replaced = some.some(([, former]) => former !== undefined)
+      ? await findReplaced(some, deps)
+      : [];
+    await putEntries(current, deps);
+    if (replaced.length > 0) await deps.documents.remove(replaced);
+  }
+}
+
+/** Returns the removals of numbers' former entries whose current ones have stood for a minute. */
+async function findReplaced(
+  numbers: readonly (readonly string[])[],
+  { documents, clock }: ListDeps,
+) {
+  const read = await documents.read(numbers.flat().map(doNotCallKeyOf));
+  const entryOf = (hash = "") => read.get("do-not-call", hash);
+  const until = clock.now() - stoodMsMin;
+  return numbers.flatMap(([current, former]) => {
+    const entry = entryOf(former);
+    const hasStood = (entryOf(current)?.value.at ?? Infinity) <= until;
+    if (entry === undefined || !hasStood) return [];
+    return [{ ...doNotCallKeyOf(entry.key), seen: entry.version }];
+  });
 }
 
 /** Splits items into parts that are written or removed at once. */

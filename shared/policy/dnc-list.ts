@@ -1,6 +1,5 @@
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 import { type HashKeys, listKeys, nameOfKey } from "../telephony/hash-keys.ts";
-import { minuteMs } from "../lib/units.ts";
 
 /**
  * The do-not-call list has numbers by their hashes, and a hash means nothing without its key. So one document names the
@@ -40,19 +39,6 @@ export function isOnDoNotCallList(
 export function isOfOtherKey(documents: DocumentsRead, keys: HashKeys): boolean {
   const held = namesOf(keys);
   return listIn(documents)?.keys.some((name) => !held.includes(name)) ?? false;
-}
-
-/** Time for which the current key is known before entries move to it. A read that takes as long has failed. */
-const knownMsMin = minuteMs;
-
-/**
- * True if entries may move from the former key to the current one. Whoever holds the former key alone has then stopped:
- * a read of it that began before the current one was known would miss an entry that moves meanwhile.
- */
-export function mayMoveEntries(documents: DocumentsRead, keys: HashKeys, now: number): boolean {
-  if (keys.former === undefined) return false;
-  const since = findCurrentSince(documents, keys);
-  return since !== undefined && since <= now - knownMsMin;
 }
 
 /** Returns the time since which the current key is known to be current; undefined if it is not known yet. */

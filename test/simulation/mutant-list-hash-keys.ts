@@ -26,29 +26,24 @@ export const hashKeyMutants = [
       "if (hashKeys !== undefined) return;\n  const name",
     ],
     [
-      "no entry moves before the current key has been known for a minute",
-      "return since !== undefined && since <= now - knownMsMin;",
-      "return since !== undefined && since <= now;",
+      "an entry moves only once it has stood under both keys for a minute",
+      "(entryOf(current)?.value.at ?? Infinity) <= until",
+      "(entryOf(current)?.value.at ?? Infinity) <= until + stoodMsMin",
     ],
     [
-      "an entry is removed only once the other stands",
-      "await putEntries(\n    moved.map(({ current }) => current),\n    deps,\n  );",
-      "await putEntries(\n    moved.map(({ current }) => current),\n    deps,\n  ).catch(() => undefined);",
+      "an entry moves only once the other stands",
+      "(entryOf(current)?.value.at ?? Infinity) <= until",
+      "(entryOf(current)?.value.at ?? 0) <= until",
     ],
     [
       "an entry that stops a call moves",
-      "renewEntries(listNumbersRefused(plan), deps),",
-      "renewEntries([], deps),\n    listNumbersRefused(plan),",
+      "renewEntries(listNumbersRefused(plan), plan.read, deps),",
+      "renewEntries([], plan.read, deps),\n    listNumbersRefused(plan),",
     ],
     [
       "a number is removed under both keys",
       "remove.flatMap((number) => hashesOf(number, hashKeys)),",
       "remove.flatMap((number) => hashesOf(number, hashKeys).slice(0, 1)),",
-    ],
-    [
-      "entries of a list that is sent again move",
-      "if (moves)",
-      "if (moves && numbers.length === 0)",
     ],
     [
       "a list that is renewed keeps the keys that are held",

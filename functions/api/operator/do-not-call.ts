@@ -7,13 +7,12 @@ import {
   doNotCallListKey,
   isOfOtherKey,
   isOnDoNotCallList,
-  mayMoveEntries,
   namesOf,
 } from "../../../shared/policy/dnc-list.ts";
-import { changeList, inParts, putEntries } from "../../../shared/policy/dnc-entries.ts";
+import { changeList, inParts, putNumbers } from "../../../shared/policy/dnc-entries.ts";
 import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import type { ApiEnv } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
@@ -56,7 +55,7 @@ const changeDoNotCall = declareRoute({
   answer: changedSchema,
   problems: [409],
   async handle({ c, deps, body: { add, remove, renew, more } }) {
-    const { documents, hashKeys, clock } = deps;
+    const { documents, hashKeys } = deps;
     const current = await documents.read([doNotCallListKey]);
     const isOther = isOfOtherKey(current, hashKeys);
     if (isOther && !renew && !more) return refuseOtherKey(c);
@@ -69,7 +68,10 @@ const changeDoNotCall = declareRoute({
       remove.flatMap((number) => hashesOf(number, hashKeys)),
       documents,
     );
-    await putNumbers(add, mayMoveEntries(current, hashKeys, clock.now()), deps);
+    await putNumbers(
+      add.map((number) => hashesOf(number, hashKeys)),
+      deps,
+    );
     // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
     // named: under the former one stand opt-outs that the operator's list may lack.
     if (isOther && !more) {
@@ -112,25 +114,6 @@ function refuseOtherKey(c: Context<ApiEnv>): Response {
     "Entries of the list may stand under a HASH_KEY that is not held, so nobody is dialed. Set that key as the former one " +
     "(docs/operators.md), or send all of the list again, with renew.";
   return answerProblem(c, 409, { detail });
-}
-
-/**
- * Puts numbers onto the list under the current key.
- *
- * @param moves true to remove their entries under the former key thereafter
- */
-async function putNumbers(numbers: readonly string[], moves: boolean, deps: RouteDeps) {
-  const { hashKeys, documents } = deps;
-  const hashes = numbers.map((number) => hashesOf(number, hashKeys));
-  await putEntries(
-    hashes.flatMap(([current]) => current ?? []),
-    deps,
-  );
-  if (moves)
-    await drop(
-      hashes.flatMap(([, former]) => former ?? []),
-      documents,
-    );
 }
 
 /** Removes entries. Resolves to false if some were put back meanwhile. */

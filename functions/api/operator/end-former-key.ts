@@ -53,6 +53,6 @@ async function findEntry(keyName: string, { documents }: RouteDeps): Promise<str
   if (first === undefined || keyNameIn(first.key) !== keyName) return undefined;
   return (
     "An entry of the do-not-call list stands under the former key. Entries move when their numbers are put onto the list " +
-    "again (dnc add), and each when a call to it is refused."
+    "again (dnc add) twice, a minute apart, or when two calls to them are refused."
   );
 }

@@ -79,7 +79,7 @@ export async function dialCalls(
   const [results] = await Promise.all([
     dialAll(plan, deps, deadline),
     writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),
-    renewEntries(listNumbersRefused(plan), deps),
+    renewEntries(listNumbersRefused(plan), plan.read, deps),
     review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
     plan.lookUps.length > 0 ? lookUpCalls(plan.lookUps, deps, deadline) : undefined,
   ]);
