@@ -85,9 +85,9 @@ export const orderMutants = [
       "if (refused.length >= 0) return;",
     ],
     [
-      "a callee's wish is written again where an entry was removed meanwhile",
-      "return { next: { ...next, value: kept }, seen: current?.version ?? null };",
-      'return { next: { ...next, value: kept }, seen: current?.version ?? "gone" };',
+      "a list that another writer changed meanwhile is named a key again",
+      "if (isWritten === true) return { before, after: changed.value };",
+      "return { before, after: changed.value }; void isWritten;",
     ],
   ]),
   ...mutantsOf(api("http-api"), [

@@ -98,6 +98,20 @@ describe("a callee who asks not to be called again", () => {
     expect(await isListed(bench)).toBe(true);
   });
 
+  it("has the list name its key, though another writer changes the list at the same moment", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    let conflicts = 1;
+    bench.breakDocuments({
+      write: async (changes) =>
+        changes.some(({ next }) => next.kind === "do-not-call-list") && conflicts-- > 0
+          ? [false]
+          : bench.documents.write(changes),
+    });
+    expect(await callBack(bench, placed)).toEqual(["ack"]);
+    await expect(isListed(bench, "a0".repeat(32))).rejects.toThrow(/another HASH_KEY/);
+  });
+
   it("is one whose callback verifies: another one lists nobody", async () => {
     const bench = createBench();
     bench.told = async () => ({ kind: "unverified" });
