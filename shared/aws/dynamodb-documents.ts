@@ -56,7 +56,7 @@ export function createDynamoDocuments(
         item: toItem({ ...next, json: JSON.stringify(next.value) }),
         seen,
       }));
-      return writeVersioned(items, writes, now);
+      return writeVersioned(items, writes, { now, mayExpire: true });
     },
     /** The SDK may repeat an addition whose answer was lost, which then counts twice. */
     async add(document, counters, expiresAt) {

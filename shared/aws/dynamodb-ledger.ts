@@ -66,7 +66,8 @@ export function createDynamoLedger(
         item: toItem(next, next.acceptedAt + rowsStandMs),
         seen,
       }));
-      return writeVersioned(items, writes, now);
+      // Only `ttl` ends a row.
+      return writeVersioned(items, writes, { now, mayExpire: false });
     },
     due({ of = "calls", backlogs, until, each }) {
       const index = of === "calls" ? "due" : "events";
