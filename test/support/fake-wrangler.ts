@@ -1,4 +1,7 @@
 import { waitingQuery } from "../../infra/cli/deploy/stranded-calls.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Ran, Tools } from "../../infra/cli/deploy/tools.ts";
 import * as z from "../../shared/lib/zod.ts";
 
@@ -28,6 +31,8 @@ export interface FakeAccount {
   /** Names of the keys that the do-not-call list names. Undefined: there is no list. */
   keyNames: string[] | undefined;
   databases: Set<string>;
+  /** Content of each database, by its name. */
+  ledgers: Map<string, DatabaseSync>;
   /** Lifecycle rules by bucket, whose name is followed by its jurisdiction, if any. */
   buckets: Map<string, Map<string, FakeRule>>;
   migrated: Set<string>;
@@ -48,6 +53,7 @@ export const createFakeAccount = (): FakeAccount => ({
   keyNames: undefined,
   queues: new Map(),
   databases: new Set(),
+  ledgers: new Map(),
   buckets: new Map(),
   migrated: new Set(),
   secrets: new Map(),
@@ -211,6 +217,7 @@ function d1Answer(account: FakeAccount, args: readonly string[]): Ran {
   if (verb === "create") {
     if (account.databases.has(name)) return failed("A database with that name already exists");
     account.databases.add(name);
+    account.ledgers.set(name, new DatabaseSync(":memory:"));
     return ok(`✅ Successfully created DB '${name}'`);
   }
   if (verb === "execute" && args.includes(waitingQuery)) {
@@ -224,16 +231,38 @@ function d1Answer(account: FakeAccount, args: readonly string[]): Ran {
     return ok(JSON.stringify([{ results, success: true }]));
   }
   if (verb === "execute") {
-    return ok(
-      JSON.stringify([{ results: [{ used: account.ledgerIsUsed ? 1 : 0 }], success: true }]),
-    );
+    const ledger = account.ledgers.get(name);
+    if (ledger === undefined) return failed(`Couldn't find DB with name '${name}'`);
+    if (account.ledgerIsUsed) {
+      ledger.exec("INSERT OR IGNORE INTO documents VALUES ('do-not-call', 'h', 'v', NULL, '{}')");
+    }
+    const results = (args.at(-1) ?? "").split("; ").map((sql) => ledger.prepare(sql).all());
+    return ok(JSON.stringify(results.map((one) => ({ results: one, success: true, meta: {} }))));
   }
   if (account.failsMigration) {
     return failed(
       "Migration 0001_ledger.sql failed with the following errors:\nnear: syntax error",
     );
   }
-  account.migrated.add(args.at(-1) ?? "");
+  const config = args.at(-1) ?? "";
+  account.migrated.add(config);
+  return migrate(
+    account.ledgers.get(/^dist\/deploy\/(.+)\//.exec(config)?.[1] ?? "outbound-calls"),
+  );
+}
+
+/** Applies the migrations that `d1_migrations` does not name, as wrangler does. */
+function migrate(ledger: DatabaseSync | undefined): Ran {
+  if (ledger === undefined) return failed("Couldn't find a D1 DB with the binding 'LEDGER'");
+  ledger.exec("CREATE TABLE IF NOT EXISTS d1_migrations (name TEXT UNIQUE)");
+  const applied = ledger.prepare("SELECT name FROM d1_migrations").all();
+  const folder = "infra/d1";
+  const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
+  for (const name of names.toSorted()) {
+    if (applied.some((one) => one["name"] === name)) continue;
+    ledger.exec(readFileSync(join(folder, name), "utf8"));
+    ledger.prepare("INSERT INTO d1_migrations VALUES (?)").run(name);
+  }
   return ok("✅ No migrations to apply!");
 }
 

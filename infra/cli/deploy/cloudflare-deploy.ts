@@ -1,6 +1,7 @@
 import { checkService } from "./check-service.ts";
 import { mends, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-compare.ts";
 import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudflare-resources.ts";
+import { checkSchema } from "./cloudflare-schema.ts";
 import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
 import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
 import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
@@ -75,6 +76,7 @@ export async function deployToCloudflare(
     tools.print(`Mended: wrangler ${args.join(" ")}`);
   }
   await wrangler(tools, migration(target));
+  await checkSchema(tools, target);
   tools.print("The ledger's tables are up to date.");
 
   const hashKey = await hashKeyFor(tools, target, names);

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { deployToCloudflare } from "../../../infra/cli/deploy/cloudflare-deploy.ts";
+import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
+import {
+  createFakeAccount,
+  createFakeTools,
+  type FakeAccount,
+  type FakeTools,
+} from "../../support/fake-wrangler.ts";
+
+let account: FakeAccount;
+let again: FakeTools;
+beforeEach(async () => {
+  account = createFakeAccount();
+  await deployToCloudflare(createFakeTools(account), dialPlan, {});
+  account.deployed = [];
+  again = createFakeTools(account);
+});
+
+/** Changes the ledger by hand, and deploys again. */
+async function deployAfter(...statements: string[]) {
+  for (const sql of statements) account.ledgers.get("outbound-calls")?.exec(sql);
+  await deployToCloudflare(again, dialPlan, {});
+}
+
+const remade = (of: string, to: string) => [
+  "DROP TABLE calls",
+  `CREATE TABLE calls (
+    id TEXT PRIMARY KEY, version TEXT NOT NULL, number_hash TEXT NOT NULL,
+    state TEXT GENERATED ALWAYS AS (row->>'state') STORED,
+    backlog TEXT GENERATED ALWAYS AS (row->>'backlog') STORED,
+    due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
+    deliver_to TEXT GENERATED ALWAYS AS (row->>'deliverTo') STORED,
+    deliver_at INTEGER GENERATED ALWAYS AS (row->>'deliverAt') STORED,
+    row TEXT NOT NULL
+  ) WITHOUT ROWID`.replace(of, to),
+  "CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL",
+  "CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL",
+  'CREATE INDEX "calls_number"  ON calls (number_hash,id) -- as before',
+  "CREATE INDEX calls_attention ON calls (state, id) WHERE state IN ('UNKNOWN', 'NEEDS_REVIEW', 'REJECTED', 'EXPIRED')",
+];
+
+describe("npm run deploy:cloudflare compares the ledger's tables with the migrations'", () => {
+  it("and goes on where they are the same, however they were written", async () => {
+    await deployAfter(...remade("", ""));
+    expect(again.printed).toContain("The ledger's tables are up to date.");
+    expect(account.deployed).toHaveLength(2);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    [
+      "a missing index, with the command that makes it",
+      ["DROP INDEX calls_due"],
+      /- the index calls_due is missing\n[^]*--command "CREATE INDEX calls_due ON calls\(backlog,due_at,id\)WHERE backlog IS NOT NULL"$/,
+    ],
+    [
+      "an index with another condition",
+      [
+        "DROP INDEX calls_events",
+        "CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id)",
+      ],
+      /- the index calls_events is declared otherwise\n +there: .*\n +expected: .*WHERE deliver_to IS NOT NULL\n/,
+    ],
+    [
+      "a missing column",
+      remade("state TEXT", "stage TEXT").slice(0, -1),
+      /- the index calls_attention is missing\n- the column calls.state is missing\n/,
+    ],
+    [
+      "a column that is computed otherwise",
+      remade("row->>'dueAt'", "row->>'at'"),
+      /- the column calls.due_at is declared otherwise\n +there: .*'at'.*\n +expected: .*'dueAt'/,
+    ],
+    [
+      "a column that may be empty",
+      remade("version TEXT NOT NULL", "version TEXT"),
+      /- the column calls.version is declared otherwise\n +there: +version TEXT;/,
+    ],
+    ["a table with row ids", remade(") WITHOUT ROWID", ")"), /- the table calls is declared/],
+    [
+      "a missing table, and nothing more of it",
+      ["DROP TABLE documents"],
+      /migrations make it. No code was deployed.\n- the table documents is missing\nA migration/,
+    ],
+  ])("and stops before any code is deployed at %s", async (_, statements, message) => {
+    await expect(deployAfter(...statements)).rejects.toThrow(message);
+    expect(again.printed).not.toContain("The ledger's tables are up to date.");
+    expect(account.deployed).toEqual([]);
+  });
+
+  it("and leaves what a later version, or a person, has added", async () => {
+    await deployAfter(
+      "ALTER TABLE calls ADD COLUMN priority INTEGER",
+      "CREATE INDEX calls_priority ON calls (priority)",
+    );
+    expect(again.printed.filter((line) => line.startsWith("The ledger also has"))).toEqual([
+      "The ledger also has the index calls_priority, which this version does not use. It stays.",
+      "The ledger also has the column calls.priority, which this version does not use. It stays.",
+    ]);
+    expect(account.deployed).toHaveLength(2);
+  });
+});
