@@ -75,6 +75,10 @@ export default defineConfig({
         root,
         test: { name: "aws", include: ["test/aws/**/*.test.ts"], testTimeout: 30_000 },
       },
+      {
+        root,
+        test: { name: "upgrade", include: ["test/upgrade/*.test.ts"], hookTimeout: 60_000 },
+      },
       // One worker a platform; the second after the first, as services that are busy disturb one another's time.
       ...[
         {

@@ -43,7 +43,7 @@ export async function readReleases(): Promise<Releases> {
       JSON.parse(await readFile(join(folder, "published.json"), "utf8")),
     ),
     migrations: Object.fromEntries(names.map((name, index) => [name, texts[index] ?? ""])),
-    fixtures: fixtures.map((name) => name.replace(/\.json$/, "")),
+    fixtures: fixtures.flatMap((name) => /^(.*)\.json$/.exec(name)?.[1] ?? []),
   };
 }
 

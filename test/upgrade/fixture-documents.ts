@@ -1,0 +1,254 @@
+import { accountNameOf } from "../../shared/calls/call-request.ts";
+import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
+import { toIndexSet } from "../../shared/calls/index-set.ts";
+import { requestIdOf } from "../../shared/calls/ids.ts";
+import { dayMs, hourMs, minuteMs } from "../../shared/lib/units.ts";
+import {
+  accountBreakerOf,
+  agentAlarmsOf,
+  backlogBreakerOf,
+  receiverBreakerOf,
+  refusalCountersOf,
+  refusalsOf,
+  shortNameOf,
+} from "../../shared/policy/breakers.ts";
+import { cancellationKeyOf, restoreKey, sweepKey } from "../../shared/policy/controls.ts";
+import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
+import { countsKeyOf } from "../../shared/policy/state-counts.ts";
+import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
+import { routeOf } from "./fixture-calls.ts";
+
+/** Epoch of the stored ledger, and of the object store beside it. */
+export const epoch = 41;
+
+/** Documents of each kind: by key the value and the time at which it expires. */
+type DocumentsOf = { [K in Kind]: Record<string, { value: ValueOf<K>; expiresAt: number | null }> };
+
+/** Kinds whose documents the API and the adapters make themselves. */
+export const kindsMadeByUse = [
+  "idempotency-key",
+  "pause",
+  "do-not-call",
+  "audit",
+  "pace",
+] as const satisfies Kind[];
+
+/**
+ * Makes documents of each kind, apart from those that are made by use. A new kind is a type error here: give it a
+ * document, then make the fixture anew by `npm run fixture`.
+ */
+export function createDocuments(
+  rows: Record<string, CallRow>,
+  storedAt: number,
+): Omit<DocumentsOf, (typeof kindsMadeByUse)[number]> {
+  const row = (name: string): CallRow => {
+    const found = rows[name];
+    if (found === undefined) throw new Error(`there is no call ${name}`);
+    return found;
+  };
+  const ago = (minutes: number) => storedAt - minutes * minuteMs;
+  const sales = { client: "crm", agentId: "agent_sales" };
+  const later = { client: "crm", agentId: "agent_later" };
+  const account = accountNameOf(routeOf("agent_sales"));
+  const desk = accountNameOf(routeOf("agent_desk"));
+  const within = { expiresAt: storedAt + dayMs };
+  const never = { expiresAt: null };
+  const open = {
+    openedAt: ago(2),
+    probeAt: storedAt + hourMs,
+    intervalMs: hourMs,
+    room: 0,
+    blamed: [],
+  };
+  const agents = new Set(Object.values(rows).map(({ agentId }) => agentId));
+  const cap = (times: number[]) => ({
+    value: { entries: times.map((at, n) => ({ call: `call_${n}`, claim: `claim_${n}`, at })) },
+    expiresAt: storedAt + 30 * dayMs,
+  });
+  return {
+    "live-calls": {
+      [`0 ${desk}`]: {
+        value: {
+          entries: [
+            {
+              call: row("live").id,
+              claim: row("live").claims[0] ?? "",
+              at: ago(2),
+              endsAt: storedAt + 4 * hourMs,
+            },
+          ],
+          meanMs: 61_000,
+        },
+        ...within,
+      },
+    },
+    account: {
+      [account]: { value: { busy: false, quick: true }, ...never },
+      [desk]: { value: { busy: true, quick: true }, ...never },
+    },
+    dispatcher: {
+      [dispatcherKey.key]: {
+        value: {
+          holder: "0123456789abcdef0123",
+          since: ago(2),
+          beatAt: ago(1),
+          accounts: {
+            [account]: {
+              client: "crm",
+              agents: { crm: "agent_sales" },
+              completed: [2, 3],
+              allowance: 8,
+              why: null,
+              sent: [
+                {
+                  id: row("dispatched").id,
+                  dueAt: row("dispatched").dueAt ?? 0,
+                  backlog: backlogOf(sales),
+                  at: ago(1),
+                },
+              ],
+            },
+          },
+        },
+        ...never,
+      },
+    },
+    backlog: Object.fromEntries(
+      [...agents].map((agentId) => [
+        backlogOf({ client: "crm", agentId }),
+        { value: { client: "crm", agentId, usedAt: ago(1), answers: "quick" as const }, ...never },
+      ]),
+    ),
+    breaker: {
+      [backlogBreakerOf(later)]: {
+        value: { ...open, state: "open", cause: "agent_refused", code: "http_404" },
+        ...within,
+      },
+      [accountBreakerOf(desk)]: {
+        value: {
+          ...open,
+          state: "half_open",
+          cause: "unreachable",
+          code: "time_out",
+          probeAt: ago(1),
+          room: 2,
+          blamed: [shortNameOf(backlogOf(later))],
+        },
+        ...within,
+      },
+      [receiverBreakerOf("crm")]: {
+        value: { ...open, state: "half_open", cause: "receiver", code: "http_500", room: 1 },
+        ...within,
+      },
+    },
+    failures: {
+      [refusalsOf(later)]: {
+        value: Object.fromEntries(refusalCountersOf("http_404", "US").map((name) => [name, 3])),
+        ...within,
+      },
+      [agentAlarmsOf(later)]: { value: { at: ago(3) }, ...within },
+    },
+    receiver: {
+      crm: { value: { heldUntil: 0, nextAt: ago(1), isSlow: false }, ...within },
+    },
+    cap: {
+      [row("capped").numberHash]: cap([ago(300), ago(200), ago(100)]),
+      [row("due").numberHash]: cap([ago(2000)]),
+    },
+    cancellation: {
+      [cancellationKeyOf({ request: requestIdOf(row("cancelled").id) }).key]: {
+        value: {
+          of: { request: requestIdOf(row("cancelled").id) },
+          orders: [
+            { client: "crm", at: ago(1), by: "crmDesk", indexes: toIndexSet([0]) },
+            { client: null, at: ago(1), by: "operator", indexes: null },
+          ],
+        },
+        expiresAt: storedAt + 60 * dayMs,
+      },
+      [cancellationKeyOf({ agent: "agent_later" }).key]: {
+        value: {
+          of: { agent: "agent_later" },
+          orders: [{ client: null, at: ago(90), by: "operator", indexes: null }],
+        },
+        expiresAt: storedAt + 60 * dayMs,
+      },
+    },
+    "provider-id": {
+      [JSON.stringify([desk, `ring_${row("ended").id}`])]: {
+        value: { call: row("ended").id },
+        expiresAt: storedAt + 60 * dayMs,
+      },
+    },
+    request: {
+      [requestIdOf(row("rejected").id)]: {
+        value: {
+          client: "crm",
+          acceptedAt: row("rejected").acceptedAt,
+          calls: 1,
+          finished: 1,
+          states: { REJECTED: 1 },
+          results: {},
+          finishedAt: ago(8),
+          dueAt: ago(1),
+          tries: 1,
+        },
+        expiresAt: storedAt + 60 * dayMs,
+      },
+      [requestIdOf(row("due").id)]: {
+        value: {
+          client: "crm",
+          acceptedAt: row("due").acceptedAt,
+          calls: 1,
+          finished: 0,
+          states: {},
+          results: {},
+          finishedAt: null,
+        },
+        expiresAt: storedAt + 60 * dayMs,
+      },
+    },
+    "delivered-request": {
+      [requestIdOf(row("ended").id)]: { value: { finishedAt: ago(7) }, ...within },
+    },
+    counts: {
+      [countsKeyOf(storedAt).key]: {
+        value: { PLACED: 7, REJECTED: 2, NEEDS_REVIEW: 2 },
+        expiresAt: storedAt + 60 * dayMs,
+      },
+    },
+    sweep: {
+      [sweepKey.key]: {
+        value: {
+          epoch,
+          epochOutside: epoch - 1,
+          leaseUntil: ago(1),
+          fullRoundAt: ago(1),
+          roundBeganAt: ago(1),
+          watchAfter: null,
+          backlogsAfter: null,
+          visitedAt: ago(30),
+          requestsAfter: null,
+          receivers: ["crm"],
+          orphanedAt: ago(30),
+        },
+        ...never,
+      },
+    },
+    restore: {
+      [restoreKey.key]: {
+        value: {
+          state: "done",
+          since: ago(50_000),
+          epoch: 12,
+          at: ago(50_010),
+          by: "operator",
+          isWatchDone: true,
+          lookedUp: 3,
+          toReview: 1,
+        },
+        ...never,
+      },
+    },
+  };
+}
