@@ -19,8 +19,9 @@ import {
   ttlOf,
 } from "./dynamodb-document-items.ts";
 import { createDynamoPermits } from "./dynamodb-permits.ts";
+import { toListed } from "../ports/listed-document.ts";
 import type { Documents } from "../ports/documents.ts";
-import { type DocumentKey, toDocumentsRead, toDocument } from "../ports/document-kinds.ts";
+import { type DocumentKey, toDocumentsRead } from "../ports/document-kinds.ts";
 
 /** Maximum tries of an addition while other writers replace the same expired document. */
 const additionsMax = 3;
@@ -83,7 +84,7 @@ export function createDynamoDocuments(
         last = textIn(page.at(-1) ?? {}, "sk");
         isEnd = page.length < limit;
       }
-      return found.slice(0, limit).map((item) => toDocument(kind, toStoredText(kind, item)));
+      return found.slice(0, limit).map((item) => toListed(kind, toStoredText(kind, item)));
     },
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
     takePermits: createDynamoPermits({ items, now, freshVersion }),

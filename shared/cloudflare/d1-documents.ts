@@ -1,11 +1,11 @@
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 import { listPermitTimes } from "../telephony/rate.ts";
+import { toListed } from "../ports/listed-document.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
 import {
   type DocumentKey,
   toDocumentsRead,
   paceExpiresAt,
-  toDocument,
   type StoredText,
 } from "../ports/document-kinds.ts";
 
@@ -118,7 +118,7 @@ export function createD1Documents(
         ${after === undefined ? "" : `AND key ${below} ?4`} ORDER BY key ${order} LIMIT ?3`;
       const bound = after === undefined ? [] : [after];
       const found = await all<StoredText>(sql, kind, now(), limit, ...bound);
-      return found.map((one) => toDocument(kind, one));
+      return found.map((one) => toListed(kind, one));
     },
     async remove(removals) {
       const removed = removals.map(({ kind, key, seen }) => ({ kind, key, seen }));

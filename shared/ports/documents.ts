@@ -31,7 +31,10 @@ export interface Documents {
     counters: Record<string, number>,
     expiresAt: number,
   ): Promise<Record<string, number>>;
-  /** Lists documents of a listed kind in the order of their keys, starting after `after`. */
+  /**
+   * Lists documents of a listed kind in the order of their keys, starting behind `after`. The value of one that only a
+   * later version can read throws when it is read: see listed-document.ts.
+   */
   list<K extends Kind>(
     kind: K,
     query: { after?: string | undefined; limit: number; descending?: boolean },

@@ -1,11 +1,12 @@
 import { grantPermits, listPermitTimes } from "../../shared/telephony/rate.ts";
+import { toListed } from "../../shared/ports/listed-document.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import {
   type DocumentKey,
   type StoredDocument,
-  parseValue,
   toDocumentsRead,
   paceExpiresAt,
+  parseValue,
   type StoredText,
 } from "../../shared/ports/document-kinds.ts";
 
@@ -64,13 +65,7 @@ export function createMemoryDocuments(
         .filter(({ key }) => after === undefined || (descending ? key < after : key > after))
         .toSorted((a, b) => (a.key < b.key === descending ? 1 : -1))
         .slice(0, limit);
-      return found.map(({ key, version, json, expiresAt }) => ({
-        kind,
-        key,
-        version,
-        value: parseValue(kind, JSON.parse(json)),
-        expiresAt,
-      }));
+      return found.map((one) => toListed(kind, one));
     },
     async remove(removals) {
       for (const { seen, ...key } of removals) {

@@ -1,4 +1,5 @@
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Documents of one page, and maximum pages that one look reads. */
@@ -17,7 +18,12 @@ export interface BacklogList {
   isReading(): boolean;
 }
 
-export function createBacklogList({ documents }: Pick<DialerDeps, "documents">): BacklogList {
+/** Creates the list. Backlogs that only a later version can read wait: they are left out, with an alarm each. */
+export function createBacklogList({
+  documents,
+  log,
+}: Pick<DialerDeps, "documents" | "log">): BacklogList {
+  const warnedOf = new Set<string>();
   let backlogs = new Map<string, Backlog>();
   /** The backlogs of the current listing, and its cursor. */
   let listing = new Map<string, Backlog>();
@@ -27,6 +33,11 @@ export function createBacklogList({ documents }: Pick<DialerDeps, "documents">):
       for (let page = 0; page < pagesPerLook; page++) {
         const listed = await documents.list("backlog", { after, limit: pageDocuments });
         for (const one of listed) {
+          if (!isReadable(one)) {
+            if (!warnedOf.has(one.key)) log("alarm", "document.unreadable", nameIn(one.key));
+            warnedOf.add(one.key);
+            continue;
+          }
           listing.set(one.key, one);
           backlogs.set(one.key, one);
         }
@@ -42,4 +53,10 @@ export function createBacklogList({ documents }: Pick<DialerDeps, "documents">):
     all: () => backlogs.values(),
     isReading: () => after !== undefined,
   };
+}
+
+/** Returns the client and the agent that a backlog's key names. */
+function nameIn(key: string): { client: string; agent_id: string } {
+  const [client = "", agent_id = ""]: string[] = JSON.parse(key);
+  return { client, agent_id };
 }

@@ -4,7 +4,12 @@ import {
   backlogBreakerOf,
   type BreakerDocument,
 } from "../../../shared/policy/breakers.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import type {
+  DocumentKey,
+  DocumentsRead,
+  StoredDocument,
+} from "../../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {
   pauseKeysOf,
@@ -69,7 +74,16 @@ interface Controls {
   state: ControlDocuments;
 }
 
+/** The account, or the backlog, whose calls wait because a document of it is unreadable. */
+type UnreadableOf = { provider: string } | { client: string; agent_id: string };
+
 export function createView(deps: DialerDeps): View {
+  const warnedOf = new Set<string>();
+  const warn = (of: UnreadableOf) => {
+    const name = JSON.stringify(of);
+    if (!warnedOf.has(name)) deps.log("alarm", "document.unreadable", { ...of });
+    warnedOf.add(name);
+  };
   const { plan } = deps.settings;
   const list = createBacklogList(deps);
   let controls: Controls = {
@@ -82,7 +96,7 @@ export function createView(deps: DialerDeps): View {
     async read() {
       const [read, isListed] = await Promise.all([readControls(deps), list.readOn()]);
       controls = read;
-      waiting = toWaiting(list.all(), controls, plan);
+      waiting = toWaiting(list.all(), controls, { plan, warn });
       return isListed;
     },
     documentOf: (key) => list.get(key),
@@ -122,11 +136,7 @@ async function readControls(deps: DialerDeps): Promise<Controls> {
   const accounts = new Map(
     Object.values(plan.agents).map((route) => [accountNameOf(route), route]),
   );
-  const keys = [...accounts].flatMap(([key, route]) => [
-    { kind: "account", key } as const,
-    paceKeyOf(key),
-    ...liveKeysOf(key, accountOf(route, plan).liveCalls ?? 0),
-  ]);
+  const keys = [...accounts].flatMap(([account, route]) => keysOf(account, route, plan));
   const [state, breakers, pauses] = await Promise.all([
     readWithSuspension(keys, deps),
     documents.list("breaker", { limit: pageDocuments }),
@@ -139,15 +149,47 @@ async function readControls(deps: DialerDeps): Promise<Controls> {
   };
 }
 
-/** Combines what controls each backlog whose agent has a route. */
+/** Names the documents of an account, apart from its breaker. */
+function keysOf(account: string, route: Route, plan: DialPlan): DocumentKey[] {
+  return [
+    { kind: "account", key: account },
+    paceKeyOf(account),
+    ...liveKeysOf(account, accountOf(route, plan).liveCalls ?? 0),
+  ];
+}
+
+/** True if this version can read those of the documents that there are. */
+function areReadable(keys: readonly DocumentKey[], read: DocumentsRead): boolean {
+  try {
+    for (const { kind, key } of keys) read.get(kind, key);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Puts together what bears on each backlog whose agent has a route. A backlog waits, as one without a route does, while
+ * only a later version can read its breaker or what is known of its account: the others must go on.
+ */
 function toWaiting(
   backlogs: Iterable<Backlog>,
   { breakers, pauses, state }: Controls,
-  plan: DialPlan,
+  { plan, warn }: { plan: DialPlan; warn(of: UnreadableOf): void },
 ): Map<string, Waiting> {
   const waiting = new Map<string, Waiting>();
   /** Accounts by route, cached because naming a webhook's account parses a URL, and many backlogs may share a route. */
   const accounts = new Map<Route, string>();
+  const known = new Map<string, boolean>();
+  const isKnown = (account: string, route: Route): boolean => {
+    const breaker = breakers.get(accountBreakerOf(account));
+    const isIt =
+      known.get(account) ??
+      ((breaker === undefined || isReadable(breaker)) &&
+        areReadable(keysOf(account, route, plan), state));
+    known.set(account, isIt);
+    return isIt;
+  };
   for (const backlog of backlogs) {
     const { key, value } = backlog;
     const route = findRoute(value.agentId, plan);
@@ -155,6 +197,15 @@ function toWaiting(
     const account = accounts.get(route) ?? accountNameOf(route);
     accounts.set(route, account);
     const breaker = breakers.get(backlogBreakerOf(value));
+    const accountBreaker = breakers.get(accountBreakerOf(account));
+    if (!isKnown(account, route)) {
+      warn({ provider: route.provider });
+      continue;
+    }
+    if (breaker !== undefined && !isReadable(breaker)) {
+      warn({ client: value.client, agent_id: value.agentId });
+      continue;
+    }
     const isAccountQuick = state.get("account", account)?.value.quick === true;
     waiting.set(key, {
       key,
@@ -162,7 +213,7 @@ function toWaiting(
       account,
       route,
       breaker,
-      accountBreaker: breakers.get(accountBreakerOf(account)),
+      accountBreaker,
       isPaused:
         pauses.size > 0 && pauseKeysOf(value.agentId, route).some((one) => pauses.has(one.key)),
       isSlow: isSlow({ answers: value.answers, breaker }, isAccountQuick),

@@ -3,6 +3,7 @@ import { toCallId } from "../../../shared/calls/ids.ts";
 import { isFinished } from "../../../shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { toDeliverMessages, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.ts";
@@ -37,8 +38,9 @@ export async function trackRequests(
   for (let seen = 0; seen < requestsMax; seen += pageRequests) {
     const query = { ...(last === null ? {} : { after: last }), limit: pageRequests };
     const page = await documents.list("request", query);
-    await sendFinished(page, deps);
-    for (const request of await withFirstFinished(page, deps)) {
+    const readable = page.filter(isReadable);
+    await sendFinished(readable, deps);
+    for (const request of await withFirstFinished(readable, deps)) {
       if (time.isOver() || calls >= callsMax) return last;
       calls += await trackOne(request, deps);
       last = request.key;

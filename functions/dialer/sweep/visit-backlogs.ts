@@ -1,6 +1,7 @@
 import { timeOfId } from "../../../shared/calls/ids.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
@@ -38,7 +39,7 @@ export async function visitBacklogs(
     const page = await documents.list("backlog", { after, limit: pageBacklogs });
     for (const backlog of page) {
       if (time.isOver()) return { backlogsAfter: after ?? "", visitedAt: beganAt };
-      await visit(backlog, time, deps);
+      if (isReadable(backlog)) await visit(backlog, time, deps);
       after = backlog.key;
     }
     if (page.length < pageBacklogs) return { backlogsAfter: null, visitedAt: beganAt };

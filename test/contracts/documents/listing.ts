@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import {
   aDocument,
@@ -39,6 +41,20 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
       );
       expect(await documents.list("breaker", { limit: 9 })).toEqual([breaker]);
       expect(await documents.list("audit", { limit: 9 })).toEqual([]);
+    });
+
+    it("lists documents beside one that only a later version can read", async () => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
+      const later = { of: { later: "agent 2" }, at: 1 } as unknown as ValueOf<"pause">;
+      const unreadable = aDocument("pause", "agent 2", later);
+      const [one, other] = [aPause("agent 1"), aPause("agent 3")];
+      await documents.write(anew(one, unreadable, other));
+      const listed = await documents.list("pause", { limit: 9 });
+      expect(listed.map(({ key, version }) => [key, version])).toEqual(
+        [one, unreadable, other].map(({ key, version }) => [key, version]),
+      );
+      expect(listed.map(isReadable)).toEqual([true, false, true]);
+      expect(listed.filter(isReadable)).toEqual([one, other]);
     });
 
     it("goes on after a key, whether or not there is a document of it", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -139,4 +140,42 @@ describe("an `outcome` of a row that this version cannot read", () => {
     await bench.run(61);
     expect(await statesOf(bench, [call])).toEqual(["PLACED"]);
   });
+});
+
+describe("a document that only a later version can read", () => {
+  const documents: [string, StoredDocument["kind"], string, object][] = [
+    ["a backlog's breaker", "breaker", 'backlog:["crm","agent_sales"]', { state: "ajar" }],
+    ["a backlog", "backlog", '["crm","agent_sales"]', { answers: "glacial" }],
+    ["a pause", "pause", '["agent","agent_sales"]', { of: { line: 1 } }],
+  ];
+
+  it.each(documents)(
+    "keeps %s waiting, with one alarm, and no others",
+    async (_, kind, key, value) => {
+      const bench = createDialerBench();
+      const others = callsNow(bench, 5).map((call) => ({
+        ...call,
+        request: { ...call.request, agent_id: "agent_support" },
+      }));
+      const own = aCallNow(bench);
+      for (const call of [own, ...others]) {
+        await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+      }
+      const name = { kind, key };
+      const seen = (await bench.documents.read([name])).get(kind, key)?.version ?? null;
+      const next = { ...name, version: "later", value, expiresAt: null };
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
+      await bench.documents.write([{ next: next as unknown as StoredDocument, seen }]);
+      await bench.run(20);
+      expect(idsDialed(bench).toSorted()).toEqual(others.map(({ id }) => id).toSorted());
+      expect(await statesOf(bench, [own])).toEqual(["WAITING"]);
+      expect(bench.eventsOf("dispatch.failed")).toEqual([]);
+      if (kind !== "pause") expect(bench.eventsOf("document.unreadable").length).toBeGreaterThan(0);
+
+      const current = (await bench.documents.list(kind, { limit: 9 })).find(
+        (one) => one.key === key,
+      );
+      expect(current?.version).toBe("later");
+    },
+  );
 });
