@@ -7,7 +7,7 @@ import { callStates } from "../../shared/calls/states.ts";
 import { randomId } from "../../shared/lib/random.ts";
 import type { QueueHandler } from "../../functions/dialer/handlers.ts";
 import { type ReadableFixture, readFixtures } from "./fixture.ts";
-import { addLater, addUnreadable, laterField, nameOf } from "./later.ts";
+import { addLater, addUnreadable, findLater, laterField, versionOf } from "./later.ts";
 import { startAws, startCloudflare, type StoredParts, type UpgradePlatform } from "./platforms.ts";
 import { createService, type Service } from "./service.ts";
 
@@ -64,19 +64,17 @@ describe.each(cases)(
         .readRows(now, fixture.reader)
         .filter((row) => row !== undefined && laterField in row);
       expect(new Set(keptRows.map((row) => row?.id))).toEqual(new Set(rows));
-      const [kept, lost] = partition(
-        platform.readDocuments(now, fixture.reader),
-        ({ value }) => laterField in value,
-      );
-      expect(lost.filter((one) => documents.has(nameOf(one))).map(nameOf)).toEqual([]);
+      const { kept, lost } = await findLater(service, documents);
+      expect(lost).toEqual([]);
       expect(kept.length).toBeGreaterThan(15);
 
       // Nothing was lost of what cannot be read, and nothing was done with it.
+      expect(await versionOf(later.breaker, service)).toBe(later.breaker.version);
       const { unreadable } = await service.ledger.read(later.rows);
       expect(unreadable).toEqual(new Set(later.rows));
       const waits = service.waiting().filter(({ attempt }) => attempt > 1);
       expect(new Set(waits.map(({ body }) => body))).toEqual(new Set(later.bodies));
-      for (const alarm of ["row.unreadable", "message.unreadable"]) {
+      for (const alarm of ["row.unreadable", "message.unreadable", "document.unreadable"]) {
         expect(alarmsOf(service)).toContain(alarm);
       }
     });
@@ -249,7 +247,3 @@ function expectKept(before: StoredParts, now: StoredParts): void {
 
 /** Stored things that are done with: an older epoch, dead letters that were handled, tracked and told requests. */
 const mayGo = /^epoch\/|^dead-letters\/unread\/|"(doc#)?(request|breaker|backlog)["#]/;
-
-function partition<Item>(all: readonly Item[], holds: (one: Item) => boolean): [Item[], Item[]] {
-  return [all.filter(holds), all.filter((one) => !holds(one))];
-}
