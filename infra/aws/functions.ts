@@ -72,7 +72,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
   });
 
   allowObjects(bucket, { api: api.role, dialer: dialer.role, dispatcher: dispatcher.role });
-  if (props.operator === true) allowDeadLetters(bucket, api.role);
+  if (props.operator !== false) allowDeadLetters(bucket, api.role);
   allowLedger(dialer.role, table);
   allowDispatcherLedger(dispatcher.role, table);
   allowApiLedger(api.role, table, props);
@@ -112,14 +112,17 @@ function allowObjects(
   for (const role of [dialer, dispatcher]) allow(role, ["s3:ListBucket"], [bucket.bucketArn]);
 }
 
-/** Allows the API's role what operators do with dead letters: list, read and remove them. */
+/**
+ * Allows the API's role what operators do with dead letters: list, read and remove them. For an absent object S3 answers 404
+ * only to a role that may list its name as a prefix, and 403 otherwise.
+ */
 function allowDeadLetters(bucket: s3.Bucket, api: iam.Role): void {
   allow(api, ["s3:GetObject", "s3:DeleteObject"], [bucket.arnForObjects(`${letterPrefix}*`)]);
   api.addToPolicy(
     new iam.PolicyStatement({
       actions: ["s3:ListBucket"],
       resources: [bucket.bucketArn],
-      conditions: { StringEquals: { "s3:prefix": letterPrefix } },
+      conditions: { StringLike: { "s3:prefix": `${letterPrefix}*` } },
     }),
   );
 }

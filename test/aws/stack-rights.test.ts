@@ -155,15 +155,17 @@ describe("the rights that the AWS stack gives", () => {
     const onBucket = (stack: Template) =>
       statementsOf(stack, "apirole").filter((one) => /"s3:(?!PutObject)/.test(JSON.stringify(one)));
     expect(onBucket(template)).toEqual([]);
-    const [objects, list, ...others] = onBucket(templateOf({ operator: true })).map(Object);
+    // Without the setting there is an operator API.
+    const [objects, list, ...others] = onBucket(templateOf({})).map(Object);
     expect(others).toEqual([]);
     expect(objects.Action).toEqual(["s3:GetObject", "s3:DeleteObject"]);
     expect(JSON.stringify(objects.Resource)).toContain("/dead-letters/*");
     expect(list).toMatchObject({
       Action: "s3:ListBucket",
-      Condition: { StringEquals: { "s3:prefix": "dead-letters/" } },
+      // The name of an object too: S3 answers 404 for an absent one only to a role that may list it.
+      Condition: { StringLike: { "s3:prefix": "dead-letters/*" } },
     });
-    expectNoObjection({ operator: true });
+    expectNoObjection({});
   });
 
   it("lets the dispatcher send to the queues, read and write rows and read the epoch, and no more", () => {
