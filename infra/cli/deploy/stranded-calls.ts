@@ -41,7 +41,7 @@ export async function waitingOnCloudflare(
   return answer.flatMap(({ results }) => results);
 }
 
-/** Reads which backlogs of a ledger in DynamoDB have waiting calls. */
+/** Reads which backlogs of a ledger in DynamoDB have waiting calls, or may have some. */
 export async function waitingOnAws(
   dynamo: DynamoDBClient,
   table: string,
@@ -53,9 +53,16 @@ export async function waitingOnAws(
     const ledger = createDynamoLedger(dynamo, table, { retentionMs: 0 });
     const backlogs = listed.map(({ key }) => ({ key }));
     const query = { backlogs, until: Number.MAX_SAFE_INTEGER, each: 1 };
-    const rows = await ledger.due(query);
-    return listed.filter((_, index) => rows[index]?.length === 1).map(({ value }) => value);
+    // Without the index, which this deployment may be about to make, any of them may have calls.
+    const rows = await ledger.due(query).catch(undefinedWithoutIndex);
+    const waiting = listed.filter((_, index) => rows === undefined || rows[index]?.length === 1);
+    return waiting.map(({ value }) => value);
   });
+}
+
+/** DynamoDB refuses so also while it makes the index. @throws any other error */
+function undefinedWithoutIndex(error: unknown): undefined {
+  if (!(error instanceof Error) || error.name !== "ValidationException") throw error;
 }
 
 /**

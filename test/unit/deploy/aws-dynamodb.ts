@@ -42,6 +42,7 @@ const schemaOf = (keys: readonly string[]) =>
 
 const askedSchema = z.object({
   TableName: z.string(),
+  IndexName: z.optional(z.string()),
   ExpressionAttributeNames: z.optional(z.record(z.string(), z.string())),
   ExpressionAttributeValues: z.optional(z.record(z.string(), z.object({ S: z.string() }))),
   TimeToLiveSpecification: z.optional(
@@ -114,6 +115,11 @@ export async function startDynamoDB(): Promise<FakeDynamoDB> {
 
 function answerOf(table: FakeTable, action: string, asked: Asked): object {
   if (action === "Query") {
+    const { IndexName } = asked;
+    if (IndexName !== undefined && !table.indexes.has(IndexName)) {
+      const message = `The table does not have the specified index: ${IndexName}`;
+      return { __type: "ValidationException", message };
+    }
     const name = asked.ExpressionAttributeNames?.["#hash"] ?? "";
     const hash = asked.ExpressionAttributeValues?.[":hash"]?.S;
     return { Items: table.items?.filter((item) => item[name]?.S === hash) ?? [] };

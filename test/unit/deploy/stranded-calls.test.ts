@@ -16,7 +16,7 @@ import { toStoredRow } from "../../../shared/ports/stored-row.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { aRow } from "../../support/call-rows.ts";
 import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
-import { type FakeDynamoDB, startDynamoDB } from "./aws-dynamodb.ts";
+import { type FakeDynamoDB, type FakeTable, standing, startDynamoDB } from "./aws-dynamodb.ts";
 
 const route = { provider: "webhook", url: "https://example.com/dial" };
 const plan = parseDialPlan({ ...dialPlan, agents: { agent_sales: route } }, {});
@@ -116,18 +116,27 @@ describe("the backlogs with waiting calls", () => {
   beforeEach(async () => void (dynamo = await startDynamoDB()));
   afterEach(() => dynamo.stop());
 
-  it("are those of DynamoDB's", async () => {
+  const putTable = (indexes: FakeTable["indexes"]) =>
     dynamo.tables.set("Ledger", {
       keys: ["pk", "sk"],
       ttl: "ttl",
       hasRecovery: true,
       isProtected: true,
-      indexes: new Map(),
+      indexes,
       items: [
         ...documentsOf([sales, lost]).map(toItem),
         ...rowsOf([sales, lost]).map((row) => toRowItem(row, 0)),
       ],
     });
+
+  it("are those of DynamoDB's", async () => {
+    putTable(new Map([["due", standing(["due", "dueKey"])]]));
     expect(await waitingOnAws(dynamo.client, "Ledger")).toMatchObject([sales, lost]);
+  });
+
+  it("are all where DynamoDB's index is only to be made, as in a restored table", async () => {
+    putTable(new Map());
+    const all = [sales, lost, { client: "crm", agentId: "agent_empty" }];
+    expect(await waitingOnAws(dynamo.client, "Ledger")).toMatchObject(all);
   });
 });
