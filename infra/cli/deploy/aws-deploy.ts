@@ -57,11 +57,13 @@ export async function deployToAws(
   const plan = planOf(bundledPlan);
   givenHashKey(tools);
   tools.print("Looking for credentials and secrets …");
-  const current = (await store.exists()) ? await store.names() : [];
+  const isDeployed = await store.exists();
+  const current = isDeployed ? await store.names() : [];
   const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", current });
   const alarms = await chooseAlarmRecipient(tools, { name, given, current: settings, file });
 
-  const ownTable = await store.ownTable();
+  // The secret that names the table outlives its stack, and the table may be gone by now.
+  const ownTable = isDeployed ? await store.ownTable() : undefined;
   const table = settings.ledgerTable ?? ownTable;
   // A plan in the secret DIAL_PLAN goes before that of the file.
   if (table !== undefined && !current.includes("DIAL_PLAN")) {

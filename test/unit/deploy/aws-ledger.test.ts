@@ -27,6 +27,8 @@ let ran: string[][];
 let own: string | undefined;
 /** Command of cdk before which the process is killed. */
 let killedBefore: string | undefined;
+/** What a deployment makes besides. */
+let onDeploy: () => void;
 
 const indexesOf = (indexes: Indexes): FakeTable["indexes"] =>
   new Map(
@@ -59,6 +61,7 @@ beforeEach(async () => {
   settingsFile = join(directory, "settings.json");
   await writeFile(settingsFile, "{}");
   [printed, ran, own, killedBefore] = [[], [], "Ledger-1", undefined];
+  onDeploy = () => undefined;
   dynamo.tables.set("Ledger-1", aTable());
   for (const kind of ["settings", "providers"]) {
     const tags = { [secretTags.stack]: stackName, [secretTags.kind]: kind };
@@ -110,6 +113,7 @@ async function runCdk(args: readonly string[]): Promise<Ran> {
       return failed("Cannot perform more than one GSI creation or deletion in a single update");
     table.indexes = wanted;
   }
+  onDeploy();
   const outputs = args.indexOf("--outputs-file");
   if (outputs >= 0) {
     const text = JSON.stringify({ [stackName]: { DefaultStageUrl: `${url}/` } });
@@ -119,8 +123,8 @@ async function runCdk(args: readonly string[]): Promise<Ran> {
   return done;
 }
 
-const createTools = (): Tools => ({
-  environment: {},
+const createTools = (environment: Tools["environment"] = {}): Tools => ({
+  environment,
   run(_, args) {
     const words = args.join(" ");
     if (killedBefore !== undefined && words.startsWith(killedBefore))
@@ -136,8 +140,8 @@ const createTools = (): Tools => ({
   ask: () => Promise.resolve(undefined),
   askSecret: () => Promise.resolve(undefined),
 });
-const deploy = () => {
-  const tools = createTools();
+const deploy = (environment: Tools["environment"] = {}) => {
+  const tools = createTools(environment);
   const store = createAwsSecretStore(tools, name, aws.client);
   const options = { name, settingsFile, pauseMs: 1, looks: { pauseMs: 1, looks: 2 } };
   return deployToAws({ tools, store, dynamo: dynamo.client }, plan, options);
@@ -177,6 +181,16 @@ describe("the table of the ledger, at each deployment,", () => {
     dynamo.tables.set("other", aTable({ keys: ["id"] }));
     await expect(deploy()).rejects.toThrow(/The table other has the keys id: it is no ledger/);
     expect(commands()).toEqual([]);
+  });
+
+  it("is not that of an earlier stack, which its end has left with the secret of its name", async () => {
+    const providers = aws.secrets.get("arn:providers");
+    aws.secrets.delete("arn:providers");
+    dynamo.tables.clear(); // a person has deleted the table
+    own = undefined;
+    onDeploy = () => void (providers && aws.secrets.set("arn:providers", providers));
+    await deploy({ WEBHOOK_SECRET: `whsec_${"A".repeat(43)}=` });
+    expect(commands()).toEqual(["deploy"]);
   });
 
   it("is not looked at before the first deployment", async () => {
