@@ -1,4 +1,4 @@
-import { causes, nextIntervalMs } from "../../../shared/policy/breaker-causes.ts";
+import { causes, nextIntervalMs, throttles } from "../../../shared/policy/breaker-causes.ts";
 import {
   type BacklogOf,
   type BreakerDocument,
@@ -110,14 +110,13 @@ export async function openBreaker(
   memory.breakersChanged += 1;
   const isOpened = changed !== undefined && changed.before?.state !== "open";
   if (isOpened) {
-    const isThrottled = cause === "busy" || cause === "full";
     const fields = {
       breaker: key,
       code,
       ...(countries.length === 0 ? {} : { countries: countries.toSorted().join(" ") }),
       due_at: new Date(firstProbeAt).toISOString(),
     };
-    if (isThrottled) log("warning", "breaker.throttled", fields);
+    if (throttles.has(cause)) log("warning", "breaker.throttled", fields);
     else log((await isRepeated(alarms, deps)) ? "warning" : "alarm", "breaker.opened", fields);
   }
   return isOpened;

@@ -1,3 +1,4 @@
+import { throttles } from "../../../shared/policy/breaker-causes.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Backlogs of one page, pages that are read, and due calls of a backlog that are counted. */
@@ -10,8 +11,8 @@ const breakersMax = 500;
 
 /**
  * Logs what an operator asks first, once a sweep: how many calls need review, how many are due and since when, and how
- * many circuit breakers are open. Alarms compare these figures with thresholds, so that they last as long as their cause.
- * Every figure is bounded: beyond its bound it stands still.
+ * many circuit breakers trouble has opened. Alarms compare these figures with thresholds, so that they last as long as
+ * their cause. Every figure is bounded: beyond its bound it stands still.
  *
  * @throws if the ledger or the documents cannot be read
  */
@@ -24,7 +25,9 @@ export async function logGauges(deps: DialerDeps): Promise<void> {
   ]);
   log("info", "sweep.measured", {
     needs_review: review.rows.length + review.unreadable,
-    open_breakers: breakers.filter(({ value }) => value.state !== "closed").length,
+    open_breakers: breakers.filter(
+      ({ value }) => value.state !== "closed" && !throttles.has(value.cause),
+    ).length,
     ...due,
   });
 }

@@ -27,7 +27,7 @@ let ran: string[][];
 let own: string | undefined;
 /** Command of cdk before which the process is killed. */
 let killedBefore: string | undefined;
-/** What a deployment makes besides. */
+/** Parts of the stack that a deployment creates, besides the table. */
 let onDeploy: () => void;
 
 const indexesOf = (indexes: Indexes): FakeTable["indexes"] =>

@@ -59,6 +59,16 @@ describe("the figures that a sweep logs", () => {
     ]);
   });
 
+  it("leave out breakers by which a provider only slows calls down, of which no alarm tells either", async () => {
+    const bench = createDialerBench({ startAt });
+    for (const cause of ["busy", "full"] as const) {
+      const value = { ...breaker, cause, state: "open" as const };
+      await putDocument(bench, { kind: "breaker", key: `account:${cause}` }, value);
+    }
+    await bench.sweep();
+    expect(bench.eventsOf("sweep.measured")).toMatchObject([{ open_breakers: 0 }]);
+  });
+
   it("stand still at their bounds", async () => {
     const bench = createDialerBench({ startAt });
     for (let n = 0; n < 101; n++) await putIn(bench, "NEEDS_REVIEW", aCallNow(bench));
