@@ -71,6 +71,11 @@ export const waitingMutants: readonly Mutant[] = [
       "await deadLetters.remove(name);",
     ],
     [
+      "a stored dead letter that ended its process is left alone by others",
+      "if (isMine !== true) return;",
+      "",
+    ],
+    [
       "a stored dead letter of a later version is tried once by a process",
       'if (handled === "unreadable") memory.lettersWaitUntil.set(name, Infinity);',
       "",

@@ -3,7 +3,7 @@ import { withTimeLimits } from "../../../shared/lib/retry.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 import { queueOf, type StoredLetter } from "../../../shared/ports/dead-letters.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { queueSecondsMax } from "../runtime/time-limits.ts";
+import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";
 import { handleDeadEvent } from "./consume-dead-events.ts";
 import { handleDeadLetter } from "./consume-dead-letters.ts";
 
@@ -11,7 +11,9 @@ import { handleDeadLetter } from "./consume-dead-letters.ts";
 const pageLetters = 1_000;
 const pagesMax = 10;
 const lettersMax = 50;
-/** Time after which a process tries a letter again that it could not handle. */
+/** Bytes of the letters that one sweep handles: a large request takes many of D1's thousand queries of an invocation. */
+const bytesMax = 16 * 1024 * 1024;
+/** Time after which a letter is tried again that could not be handled, or whose process died of it. */
 const retryMs = 30 * minuteMs;
 /** Time after which a process lists letters again where there were none: a list costs as much as a write. */
 const listAgainMs = 5 * minuteMs;
@@ -42,9 +44,12 @@ export async function handleStoredLetters(unlimited: DialerDeps, deadline: numbe
     if (due.length === 0) return;
     // Each sweep begins elsewhere: letters that end their process keep no others waiting.
     const start = Math.floor(random.fraction() * due.length);
-    for (const { name } of [...due.slice(start), ...due.slice(0, start)].slice(0, lettersMax)) {
-      if (clock.now() > deadline - endMarginMs) return;
-      await handleStored(name, deps);
+    let handled = 0;
+    const chosen = [...due.slice(start), ...due.slice(0, start)].slice(0, lettersMax);
+    for (const { name, bytes } of chosen) {
+      if (clock.now() > deadline - endMarginMs || handled >= bytesMax) return;
+      handled += bytes;
+      await handleAlone(name, deps);
     }
   } catch (error) {
     log("alarm", "store.unreachable", { error: errorForLog(error) });
@@ -69,10 +74,33 @@ function forgetGone(letters: readonly StoredLetter[], { memory }: DialerDeps): v
   }
 }
 
-async function handleStored(name: string, deps: DialerDeps): Promise<void> {
-  const { deadLetters, memory, clock } = deps;
+/**
+ * Handles a letter under a lease, which lapses half an hour after its process has died: a letter may be what processes die
+ * of, and with each of them end deliveries that have nothing to do with it.
+ */
+async function handleAlone(name: string, deps: DialerDeps): Promise<void> {
+  const { random, memory, clock, log } = deps;
+  const { documents } = withPortLimits(deps);
   // Also where it cannot be fetched: the next sweep goes on with the others.
-  memory.lettersWaitUntil.set(name, clock.now() + retryMs);
+  const expiresAt = clock.now() + retryMs;
+  memory.lettersWaitUntil.set(name, expiresAt);
+  const key = { kind: "failures", key: `letter:${name}` } as const;
+  const lease = { ...key, version: random.version(), value: {}, expiresAt };
+  const [isMine] = await documents.write([{ next: lease, seen: null }]).catch((error: unknown) => {
+    log("alarm", "ledger.unreachable", { error: errorForLog(error) });
+    return [];
+  });
+  if (isMine !== true) return;
+  try {
+    await handleStored(name, deps);
+  } finally {
+    // Otherwise it lapses.
+    await documents.remove([{ ...key, seen: lease.version }]).catch(() => undefined);
+  }
+}
+
+async function handleStored(name: string, deps: DialerDeps): Promise<void> {
+  const { deadLetters, memory } = deps;
   const letter = await deadLetters.read(name);
   if (letter === undefined) return; // an operator has put it back meanwhile
   const delivered = { id: name, attempt: 1, open: async () => letter.body };

@@ -294,6 +294,39 @@ describe("a stored dead letter", () => {
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });
 
+  it("that ends its process is left alone by others for half an hour, not a process a minute", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    keep(bench, { "calls-deadly": message(call) });
+    let deaths = 0;
+    for (let minute = 0; minute < 60; minute++) {
+      const died = Promise.withResolvers<void>();
+      const write = () => {
+        deaths += 1;
+        died.resolve();
+        return new Promise<never>(() => undefined);
+      };
+      const ledger = { ...bench.deps.ledger, write };
+      const memory = createDialerMemory();
+      await Promise.race([sweepLetters(bench, { ledger, memory }), died.promise]);
+      bench.advance(60_000);
+    }
+    expect(deaths).toBe(2);
+    await sweepLetters(bench, { memory: createDialerMemory() });
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+    expect(bench.kept.size).toBe(0);
+  });
+
+  it("is left to the next sweep where those before it were large, as D1 takes a thousand queries", async () => {
+    const bench = createDialerBench();
+    const large = { ...message(aCallNow(bench)), padding: "x".repeat(5_000_000) };
+    keep(bench, Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`calls-${n}`, large])));
+    await sweepLetters(bench);
+    expect(bench.eventsOf("message.unreadable")).toHaveLength(4);
+    await sweepLetters(bench);
+    expect(bench.eventsOf("message.unreadable")).toHaveLength(8);
+  });
+
   it("that cannot be fetched keeps no others waiting", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
