@@ -52,8 +52,13 @@ export const waitingMutants: readonly Mutant[] = [
   ...mutantsOf(unit("dead-letters"), [
     [
       "a dead letter's call without a row comes to a person",
-      'const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";',
-      'const state = "EXPIRED";',
+      'state: isOver ? "EXPIRED" : "NEEDS_REVIEW", reason',
+      'state: "EXPIRED", reason',
+    ],
+    [
+      "a dead letter's call that a restore may have lost is not told as undialed",
+      'const reason = recent.some(isLost) ? "restored" : "dead_letter";',
+      'const reason = recent.some(isLost) ? "dead_letter" : "dead_letter";',
     ],
     [
       "a row that was purged is not written anew",

@@ -6,6 +6,7 @@ import { type LetterQueue, toLetterName } from "../../../shared/ports/dead-lette
 import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
 import { withTimeLimit } from "../../../shared/lib/retry.ts";
+import { mayHaveBeenLost, readWithSuspension } from "../decide/decide-delivered.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";
@@ -92,9 +93,13 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
     // The row may have been purged, and must not be created again.
     log("alarm", "call.too_old", { request_id, count: calls.length - recent.length });
   }
+  const controls = await readWithSuspension([], deps);
+  // A restore may have lost a call's row, and with it that the call was dialed or ended.
+  const isLost = (call: Call) => controls.isSuspended || mayHaveBeenLost(call, undefined, controls);
+  const reason = recent.some(isLost) ? "restored" : "dead_letter"; // they were accepted together
   const changes = recent.flatMap((call) => {
-    const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";
-    const to = { state, reason: "dead_letter" } as const;
+    const isOver = reason === "dead_letter" && at >= expiryOf(call, settings.plan);
+    const to = { state: isOver ? "EXPIRED" : "NEEDS_REVIEW", reason } as const;
     const next = applyDecision(
       undefined,
       { newCall: toNewCall(call, deps), decision: to },
@@ -112,7 +117,7 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
   for (const state of new Set(states)) {
     const count = states.filter((one) => one === state).length;
     // EXPIRED is an alarm here, as the call's message was never handled.
-    log("alarm", logEventOf(state), { request_id, reason: "dead_letter", count });
+    log("alarm", logEventOf(state), { request_id, reason, count });
   }
   await countStates(states, deps);
 }

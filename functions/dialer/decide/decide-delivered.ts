@@ -83,7 +83,11 @@ export function decide(
  * True if a call may have been dialed in the time that a restore lost. Its row may be lost, or a function that stood
  * still may have written the row after the sweeps went through the rows.
  */
-function mayHaveBeenLost(call: Call, row: CallRow | undefined, documents: DocumentsRead): boolean {
+export function mayHaveBeenLost(
+  call: Call,
+  row: CallRow | undefined,
+  documents: DocumentsRead,
+): boolean {
   const restore = documents.get("restore", restoreKey.key)?.value;
   if (restore === undefined) return false;
   if (row === undefined) return mayHaveHadRow(call, restore.since);

@@ -6,6 +6,7 @@ import { createHandlers } from "../../../functions/dialer/handlers.ts";
 import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
+import { restoreKey } from "../../../shared/policy/controls.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -14,6 +15,7 @@ import {
   boom,
   due,
   message,
+  putDocument,
   putIn,
   request,
   rowOf,
@@ -96,6 +98,30 @@ describe("a dead letter", () => {
     const counts = bench.eventsOf("call.needs_review").map(({ count }) => count ?? 0);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1200);
     expect(counts.length).toBeLessThanOrEqual(3);
+  });
+
+  it("of a call whose row a restore may have lost goes to a person as such, never as not dialed", async () => {
+    const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
+    const late = aCallNow(bench);
+    const over = aCall({ acceptedAt: bench.now() - 3_600_000 });
+    await putDocument(bench, restoreKey, {
+      state: "done",
+      since: bench.now(),
+      epoch: 1,
+      at: bench.now() - 3_600_000,
+      by: "ops",
+      isWatchDone: true,
+      lookedUp: 0,
+      toReview: 0,
+    });
+    bench.advance(120_000);
+    const after = aCallNow(bench);
+    const letters = [late, over, after].map((call) => message(call));
+    expect(await settleDeadLetter(bench, letters)).toEqual(["ack", "ack", "ack"]);
+    const lost = { state: "NEEDS_REVIEW", reason: "restored" };
+    expect(await rowOf(bench, late)).toMatchObject(lost);
+    expect(await rowOf(bench, over)).toMatchObject(lost);
+    expect(await rowOf(bench, after)).toMatchObject({ reason: "dead_letter" });
   });
 
   it("of an outcome is settled", async () => {
