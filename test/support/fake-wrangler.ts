@@ -176,6 +176,11 @@ function answerOf(account: FakeAccount, args: readonly string[], input = ""): Ra
   if (kind === "secret") return secretAnswer(account, verb, option("--name"), input);
   if (kind === "deploy") return deployAnswer(account, args, option("--config"));
   if (kind === "delete") {
+    const consumers = [...account.queues.values()].flatMap((queue) => queue.consumers);
+    if (consumers.includes(option("--name"))) {
+      const why = "Cannot delete this Worker as it is a consumer for a Queue.";
+      return refusedBy("/workers/services", why, 10064);
+    }
     const isThere = account.secrets.delete(option("--name"));
     return isThere
       ? ok(`Successfully deleted ${option("--name")}`)

@@ -4,15 +4,20 @@ import { DeployError, type Tools } from "./tools.ts";
 
 const absent = /Queue ".*" does not exist|No worker consumer|\[code: (10007|10090|11000)\]/;
 
-/** Commands that end a deployment: calls are let in no more first, and the queues go last, with what is on them. */
+/**
+ * Commands that end a deployment: calls are let in no more first, and the queues go last, with what is on them. Cloudflare
+ * deletes no Worker that consumes a queue.
+ */
 function deletions(target: Target): string[][] {
-  const { workers } = target;
-  const queues = queuesOf(target);
+  const { workers, queue, eventsQueue, deadQueue, deadEventsQueue } = target;
+  const withConsumers = (worker: string, queues: readonly string[]) => [
+    ...queues.map((one) => ["queues", "consumer", "remove", one, worker]),
+    ["delete", "--name", worker, "--force"],
+  ];
   return [
-    ["delete", "--name", workers.api, "--force"],
-    ...queues.map((queue) => ["queues", "consumer", "remove", queue, workers.dialer]),
-    ["delete", "--name", workers.dialer, "--force"],
-    ...queues.map((queue) => ["queues", "delete", queue]),
+    ...withConsumers(workers.api, [deadQueue, deadEventsQueue]),
+    ...withConsumers(workers.dialer, [queue, eventsQueue]),
+    ...queuesOf(target).map((one) => ["queues", "delete", one]),
   ];
 }
 
