@@ -29,6 +29,7 @@ export const kindsMadeByUse = [
   "idempotency-key",
   "pause",
   "do-not-call",
+  "do-not-call-list",
   "audit",
   "pace",
 ] as const satisfies Kind[];
@@ -149,7 +150,7 @@ export function createDocuments(
       [agentAlarmsOf(later)]: { value: { at: ago(3) }, ...within },
     },
     receiver: {
-      crm: { value: { heldUntil: 0, nextAt: ago(1), isSlow: false }, ...within },
+      crm: { value: { leaseUntil: 0, nextAt: ago(1), isSlow: false }, ...within },
     },
     cap: {
       [row("capped").numberHash]: cap([ago(300), ago(200), ago(100)]),

@@ -173,7 +173,7 @@ async function sendMessages(
 
 /** Stores a claim check's object, and dead letters in each form in which they are kept. */
 async function storeObjects(
-  { put, deadLetters, unreadLetters }: Service,
+  { put, deadLetters }: Service,
   platform: UpgradePlatform,
   { large, dead, signed }: { large: Call[]; dead: Call; signed: EventMessage | undefined },
 ): Promise<void> {
@@ -188,15 +188,15 @@ async function storeObjects(
   const name = "messages/6f0c2f7e-5d1f-4d55-8f0e-3c9d4b1a7e10";
   await platform.load({ tables: {}, objects: { [name]: text } });
   put("messages", [JSON.stringify({ kind: "claim_check", key: name })]);
-  await deadLetters.store("message-unreadable", JSON.stringify({ kind: "of-a-later-version" }));
+  await deadLetters.keep("calls-unreadable", JSON.stringify({ kind: "of-a-later-version" }));
   const letter = JSON.stringify(toCallsMessage([dead]));
   const event = JSON.stringify(signed);
-  if (unreadLetters === undefined) {
+  if (platform.name === "aws") {
     put("deadLetters", [letter]);
     put("deadEvents", [event]);
   } else {
-    await unreadLetters.keep("calls", "message-7", letter);
-    await unreadLetters.keep("events", "message-8", event);
+    await deadLetters.keep("calls-7", letter);
+    await deadLetters.keep("events-8", event);
   }
 }
 

@@ -7,15 +7,12 @@ import { startAwsEngines } from "../../infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { createS3EpochStore } from "../../shared/aws/s3-epoch-store.ts";
-import { createS3DeadLetters, createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
+import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
+import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import {
-  createCloudflareDeadLetters,
-  createCloudflareQueue,
-  createCloudflareUnreadLetters,
-  toCloudflareDelivery,
-} from "../../shared/cloudflare/queue.ts";
+import { createCloudflareQueue, toCloudflareDelivery } from "../../shared/cloudflare/queue.ts";
+import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { dayMs } from "../../shared/lib/units.ts";
@@ -43,8 +40,7 @@ export interface UpgradePlatform {
   createPorts(
     now: () => number,
     freshVersion: () => string,
-  ): Pick<DialerDeps, "ledger" | "documents" | "epochStore" | "deadLetters"> &
-    Partial<Pick<DialerDeps, "unreadLetters">>;
+  ): Pick<DialerDeps, "ledger" | "documents" | "epochStore" | "deadLetters">;
   createQueue<Sent>(take: Take): CallQueue<Sent>;
   toDelivered(message: { id: string; body: string; attempt: number }): Delivered;
   load(stored: StoredParts): Promise<void>;
@@ -87,8 +83,7 @@ export async function startCloudflare(): Promise<UpgradePlatform> {
       ledger: createD1Ledger(database),
       documents: createD1Documents(database, { now, freshVersion }),
       epochStore: createR2EpochStore(bucket),
-      deadLetters: createCloudflareDeadLetters(bucket),
-      unreadLetters: createCloudflareUnreadLetters(bucket),
+      deadLetters: createR2DeadLetters(bucket),
     }),
     createQueue: (take) => createCloudflareQueue(takingQueue(take), bucket),
     toDelivered: ({ id, body, attempt }) =>

@@ -5,7 +5,8 @@
 import { toStoredText } from "../../shared/aws/dynamodb-document-items.ts";
 import type { Item } from "../../shared/aws/dynamodb-items.ts";
 import { toRow } from "../../shared/aws/dynamodb-rows.ts";
-import { type CallRow, parseRow } from "../../shared/calls/call-row.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { parseRow } from "../../shared/ports/stored-row.ts";
 import { messageSchema } from "../../shared/ports/call-messages.ts";
 import { type Kind, parseValue } from "../../shared/ports/document-kinds.ts";
 import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
