@@ -21,6 +21,11 @@ export const hashKeyMutants = [
       "return undefined;",
     ],
     [
+      "a sweep names the former key",
+      "[...list.keys, ...namesOf(hashKeys)]",
+      "[...list.keys, name, ...namesOf(hashKeys).slice(2)]",
+    ],
+    [
       "a sweep names the current key",
       "if (hashKeys.former === undefined) return;\n  const name",
       "if (hashKeys !== undefined) return;\n  const name",

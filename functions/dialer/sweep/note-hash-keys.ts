@@ -1,10 +1,11 @@
 import { changeList } from "../../../shared/policy/dnc-entries.ts";
+import { namesOf } from "../../../shared/policy/dnc-list.ts";
 import { nameOfKey } from "../../../shared/telephony/hash-keys.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
- * While HASH_KEY is rotated, notes the current key in the do-not-call list, and since when it is so. From then on whoever
- * does not hold it dials nobody, and the time runs after which the former key may be ended.
+ * While HASH_KEY is rotated, names both keys in the do-not-call list, and notes since when the current one is so. From then
+ * on whoever lacks one of them dials nobody, and the time runs after which the former key may be ended.
  */
 export async function noteHashKeys(deps: DialerDeps): Promise<void> {
   const { hashKeys } = deps.settings;
@@ -15,7 +16,11 @@ export async function noteHashKeys(deps: DialerDeps): Promise<void> {
     (list) =>
       list.current?.name === name && list.keys.includes(name)
         ? undefined
-        : { ...list, keys: [...new Set([...list.keys, name])], current: { name, since } },
+        : {
+            ...list,
+            keys: [...new Set([...list.keys, ...namesOf(hashKeys)])],
+            current: { name, since },
+          },
     deps,
   );
 }
