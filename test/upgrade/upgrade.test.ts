@@ -248,4 +248,4 @@ function expectKept(before: StoredParts, now: StoredParts): void {
 }
 
 /** Stored things that are done with: an older epoch, dead letters that were handled, tracked and told requests. */
-const mayGo = /^epoch\/|^dead-letters\/unread\/|"(doc#)?(request|breaker|backlog)["#]/;
+const mayGo = /^epoch\/|^dead-letters\/(calls-7|events-8)$|"(doc#)?(request|breaker|backlog)["#]/;
