@@ -1,5 +1,5 @@
 import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
-import { digitsOf } from "../telephony/hash-keys.ts";
+import { digitsOf } from "../telephony/phone-number.ts";
 import {
   type DocumentKey,
   type Kind,

@@ -4,12 +4,11 @@ import { mayBeCalled, expiryOf, accountOf, findRoute } from "../dial-plan/dial-p
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { findCancellation, isPaused } from "./controls.ts";
-import { isOnDoNotCallList } from "./dnc-list.ts";
+import { findCancellation, isPaused, isOnDoNotCallList } from "./controls.ts";
 import { contextProblem } from "../providers/routes.ts";
 import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
-import type { HashKeys } from "../telephony/hash-keys.ts";
+import type { HashKeys } from "../telephony/phone-number.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 
 /**

@@ -3,8 +3,8 @@ import { changeDocument } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
 import { minuteMs } from "../lib/units.ts";
-import { keyNameIn } from "../telephony/hash-keys.ts";
-import { doNotCallKeyOf, doNotCallListKey } from "./dnc-list.ts";
+import { keyNameIn } from "../telephony/phone-number.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "./controls.ts";
 
 /** Entries of one write, so that each ends within its time limit. */
 const entriesAtOnce = 500;

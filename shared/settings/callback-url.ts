@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Route } from "../calls/call-request.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 import { hmacUnder } from "../lib/hmac.ts";
-import { type HashKeys, listKeys } from "../telephony/hash-keys.ts";
+import { type HashKeys, listKeys } from "../telephony/phone-number.ts";
 
 /** Subject of a callback URL: one placed call of an account, or the whole account. */
 export interface CallbackSubject {

@@ -5,7 +5,7 @@ import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { readPublicUrl } from "./callback-url.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "../lib/log.ts";
-import { type HashKeys, parseHashKeys } from "../telephony/hash-keys.ts";
+import { type HashKeys, parseHashKeys } from "../telephony/phone-number.ts";
 import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
 import {
   agentsOfClient,

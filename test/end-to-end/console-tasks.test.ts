@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hashNumber } from "../../shared/telephony/hash-keys.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { toPace } from "../../shared/telephony/rate.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";

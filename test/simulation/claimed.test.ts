@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { hashNumber } from "../../shared/telephony/hash-keys.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { randomId } from "../../shared/lib/random.ts";
 import { aRowIn, changed } from "../support/call-rows.ts";
 import { agents, benchOf, hostAccount, placed, post, waitingRows } from "./rules-bench.ts";

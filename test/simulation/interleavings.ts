@@ -7,7 +7,7 @@ import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { hashNumber } from "../../shared/telephony/hash-keys.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";

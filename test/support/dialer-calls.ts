@@ -16,9 +16,10 @@ import {
   cancellationKeyOf,
   type Pausable,
   pauseKeyOf,
+  doNotCallKeyOf,
+  doNotCallListKey,
 } from "../../shared/policy/controls.ts";
-import { doNotCallKeyOf, doNotCallListKey } from "../../shared/policy/dnc-list.ts";
-import { hashNumber, nameOfKey } from "../../shared/telephony/hash-keys.ts";
+import { hashNumber, nameOfKey } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallQueue } from "../../shared/ports/queue.ts";

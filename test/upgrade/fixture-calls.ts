@@ -17,7 +17,7 @@ import { findRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { findReceiver } from "../../shared/dial-plan/receivers.ts";
 import { indexEvents, withEvents } from "../../shared/events/outbox-rows.ts";
 import { hourMs, minuteMs } from "../../shared/lib/units.ts";
-import { hashNumber } from "../../shared/telephony/hash-keys.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { hashKey, plan } from "./service.ts";
 
 /** A stored call, and the only states in which it may be some minutes later. */

@@ -9,7 +9,7 @@ import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import type { Log } from "../../shared/lib/log.ts";
 import { minuteMs } from "../../shared/lib/units.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { parseHashKeys } from "../../shared/telephony/hash-keys.ts";
+import { parseHashKeys } from "../../shared/telephony/phone-number.ts";
 import type { DialingProvider } from "../../shared/providers/provider.ts";
 import type { Route } from "../../shared/calls/call-request.ts";
 import {

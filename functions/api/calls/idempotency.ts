@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { HashKeys } from "../../../shared/telephony/hash-keys.ts";
+import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";

@@ -5,9 +5,9 @@ import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { type BacklogOf, listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { isPaused, isLedgerSuspended } from "../../../shared/policy/controls.ts";
-import { isOnDoNotCallList } from "../../../shared/policy/dnc-list.ts";
-import type { HashKeys } from "../../../shared/telephony/hash-keys.ts";
+import { isPaused, isLedgerSuspended, isOnDoNotCallList } from "../../../shared/policy/controls.ts";
+import type { ControlsRead, PlanWithSchedule } from "./read-controls.ts";
+import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
 import {
   type DecisionInputs,
@@ -18,7 +18,6 @@ import {
 import { findPlanErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
-import type { ControlsRead, PlanWithSchedule } from "./read-controls.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
 import { addDelay, toEnd, notForecast, ruleIn, runQueues } from "./run-queues.ts";
 

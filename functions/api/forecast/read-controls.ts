@@ -5,9 +5,13 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { cancellationKeysOf, pauseKeysOf, restoreKey } from "../../../shared/policy/controls.ts";
-import { doNotCallKeysOf } from "../../../shared/policy/dnc-list.ts";
-import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
+import {
+  cancellationKeysOf,
+  pauseKeysOf,
+  restoreKey,
+  doNotCallKeysOf,
+} from "../../../shared/policy/controls.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Schedule } from "../../../shared/dial-plan/schedule.ts";

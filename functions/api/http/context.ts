@@ -6,7 +6,7 @@ import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { CallbackSubject } from "../../../shared/settings/callback-url.ts";
-import type { HashKeys } from "../../../shared/telephony/hash-keys.ts";
+import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
 import type { Log } from "../../../shared/lib/log.ts";
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";

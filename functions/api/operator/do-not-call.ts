@@ -8,9 +8,9 @@ import {
   isOfOtherKey,
   isOnDoNotCallList,
   namesOf,
-} from "../../../shared/policy/dnc-list.ts";
+} from "../../../shared/policy/controls.ts";
 import { changeList, inParts, putNumbers } from "../../../shared/policy/dnc-entries.ts";
-import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";

@@ -1,7 +1,7 @@
-import { doNotCallListKey, findCurrentSince } from "../../../shared/policy/dnc-list.ts";
+import { doNotCallListKey, findCurrentSince } from "../../../shared/policy/controls.ts";
 import { changeList } from "../../../shared/policy/dnc-entries.ts";
 import { capDaysMax } from "../../../shared/telephony/frequency-cap.ts";
-import { keyNameIn, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
+import { keyNameIn, nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";

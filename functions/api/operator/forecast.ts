@@ -1,11 +1,11 @@
 import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { isOfOtherKey } from "../../../shared/policy/dnc-list.ts";
+import { isOfOtherKey } from "../../../shared/policy/controls.ts";
+import { type PlanWithSchedule, readControls } from "../forecast/read-controls.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
 import { readCallAt } from "../calls/call-errors.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { forecastCalls, type Posted } from "../forecast/forecast-calls.ts";
 import { forecastRequestSchema, forecastSchema } from "../forecast/forecast-schema.ts";
-import { type PlanWithSchedule, readControls } from "../forecast/read-controls.ts";
 import { describeItems, summarize } from "../forecast/summarize.ts";
 import {
   toPointer,

@@ -12,8 +12,8 @@ import {
   sweepKey,
   cancellationKeysOf,
   pauseKeysOf,
+  doNotCallKeysOf,
 } from "../../../shared/policy/controls.ts";
-import { doNotCallKeysOf } from "../../../shared/policy/dnc-list.ts";
 import { claimAheadMsMax, paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import {
   type DecisionInputs,
@@ -22,7 +22,7 @@ import {
   findWaitReason,
   type WaitingDecision,
 } from "../../../shared/policy/decide.ts";
-import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";

@@ -21,9 +21,9 @@ import {
   type ControlDocuments,
   findCancellation,
   isPaused,
+  isOnDoNotCallList,
 } from "../../../shared/policy/controls.ts";
-import { isOnDoNotCallList } from "../../../shared/policy/dnc-list.ts";
-import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Time reserved after a request for the settlement, its retries, and the acknowledgement of the message. */

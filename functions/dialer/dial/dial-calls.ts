@@ -75,11 +75,12 @@ export async function dialCalls(
     deps.log("alarm", "ledger.unreachable", { count: ids.length, error: errorForLog(error) });
     for (const id of ids) retry.add(id);
   };
+  const listed = listNumbersRefused(plan);
   const idsOf = (writes: readonly ToWrite[]) => writes.map(({ call }) => call.id);
   const [results] = await Promise.all([
     dialAll(plan, deps, deadline),
     writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),
-    renewEntries(listNumbersRefused(plan), plan.read, deps),
+    listed.length > 0 ? renewEntries(listed, plan.read, deps) : undefined,
     review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
     plan.lookUps.length > 0 ? lookUpCalls(plan.lookUps, deps, deadline) : undefined,
   ]);

@@ -4,7 +4,7 @@ import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";

@@ -1,7 +1,7 @@
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { capDaysMax, freeAt, type FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";

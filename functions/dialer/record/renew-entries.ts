@@ -1,6 +1,6 @@
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { putNumbers } from "../../../shared/policy/dnc-entries.ts";
-import { hashesOf } from "../../../shared/telephony/hash-keys.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

@@ -6,7 +6,7 @@ import { echoOf, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
-import { hashNumber } from "../../../shared/telephony/hash-keys.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { ensureBacklogs } from "./open-backlogs.ts";
 import { wakeForRows } from "./wake-dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";

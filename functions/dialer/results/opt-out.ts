@@ -1,9 +1,9 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
-import { doNotCallListKey, listIn, namesOf } from "../../../shared/policy/dnc-list.ts";
+import { doNotCallListKey, listIn, namesOf } from "../../../shared/policy/controls.ts";
 import { putEntries } from "../../../shared/policy/dnc-entries.ts";
-import { hashNumber, keyNameIn } from "../../../shared/telephony/hash-keys.ts";
+import { hashNumber, keyNameIn } from "../../../shared/telephony/phone-number.ts";
 import { changeRows } from "../record/change-rows.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { nameOfKey, parseHashKeys } from "../../../shared/telephony/hash-keys.ts";
+import { nameOfKey, parseHashKeys } from "../../../shared/telephony/phone-number.ts";
 import type { SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
-import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
+import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import {

@@ -3,8 +3,8 @@ import {
   doNotCallKeysOf,
   doNotCallListKey,
   isOnDoNotCallList,
-} from "../../../shared/policy/dnc-list.ts";
-import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
+} from "../../../shared/policy/controls.ts";
+import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
 import { removeCurrent } from "../../support/documents.ts";
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listByNumber } from "../../../functions/api/actions/list-by-number.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";
-import { hashNumber } from "../../../shared/telephony/hash-keys.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { readHashKeys } from "../../../shared/settings/settings.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";

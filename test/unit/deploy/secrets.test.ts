@@ -14,7 +14,7 @@ import {
 import { rotateHashKey } from "../../../infra/cli/deploy/hash-key.ts";
 import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
 import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
-import { nameOfKey } from "../../../shared/telephony/hash-keys.ts";
+import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
 import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { applyClaim } from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
-import { hashNumber } from "../../../shared/telephony/hash-keys.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {

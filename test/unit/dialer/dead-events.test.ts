@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { handleStoredLetters } from "../../../functions/dialer/consume/handle-stored-letters.ts";
 import { createHandlers } from "../../../functions/dialer/handlers.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isOnDoNotCallList, doNotCallKeysOf } from "../../../shared/policy/dnc-list.ts";
+import { isOnDoNotCallList, doNotCallKeysOf } from "../../../shared/policy/controls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createCaps } from "../../../functions/dialer/record/number-caps.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import { hashNumber } from "../../../shared/telephony/hash-keys.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { aCallNow, documentOf } from "../../support/dialer-calls.ts";
 import {
   createRotationBench,

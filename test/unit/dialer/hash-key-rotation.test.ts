@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { doNotCallListKey } from "../../../shared/policy/dnc-list.ts";
-import { hashNumber, nameOfKey } from "../../../shared/telephony/hash-keys.ts";
+import { doNotCallListKey } from "../../../shared/policy/controls.ts";
+import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import { documentOf, numberOf } from "../../support/dialer-calls.ts";
 import {
   createRotationBench,

@@ -3,7 +3,7 @@ import {
   doNotCallKeyOf,
   doNotCallKeysOf,
   isOnDoNotCallList,
-} from "../../../shared/policy/dnc-list.ts";
+} from "../../../shared/policy/controls.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { ToldResult } from "../../../shared/providers/provider.ts";
 import { createDialerBench } from "../../support/dialer.ts";

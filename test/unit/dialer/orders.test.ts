@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Pausable } from "../../../shared/policy/controls.ts";
-import { doNotCallKeyOf, doNotCallListKey } from "../../../shared/policy/dnc-list.ts";
+import {
+  type Pausable,
+  doNotCallKeyOf,
+  doNotCallListKey,
+} from "../../../shared/policy/controls.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
