@@ -9,15 +9,15 @@ interface DocumentEdit<K extends Kind> {
    * Returns the document's new content, or undefined to leave the document as it is. It is called again after another
    * process's write.
    */
-  change(current: ValueOf<K> | undefined): Changed<K> | Promise<Changed<K>>;
-  /** Maximum tries. Default: 3. */
-  triesMax?: number;
+  change(
+    current: ValueOf<K> | undefined,
+  ): Pick<StoredDocument<K>, "value" | "expiresAt"> | undefined;
 }
 
-type Changed<K extends Kind> = Pick<StoredDocument<K>, "value" | "expiresAt"> | undefined;
+const triesMax = 3;
 
 /**
- * Reads a document, changes it, and writes it over the version that was read. It tries again if another process writes the
+ * Reads a document, changes it, and writes it over the version that was read. It tries three times, as another process may write the
  * document meanwhile. An unchanged value is written under a fresh version too, which an earlier removal whose answer was
  * lost does not match.
  *
@@ -25,13 +25,13 @@ type Changed<K extends Kind> = Pick<StoredDocument<K>, "value" | "expiresAt"> | 
  * @throws ConflictError if other writes came first each time
  */
 export async function changeDocument<K extends Kind>(
-  { name, change, triesMax = 3 }: DocumentEdit<K>,
+  { name, change }: DocumentEdit<K>,
   { documents, random }: { documents: Documents; random: { version(): string } },
 ): Promise<{ before: ValueOf<K> | undefined; after: ValueOf<K> | undefined }> {
   return retry(async () => {
     const current = (await documents.read([name])).get(name.kind, name.key);
     const before = current?.value;
-    const changed = await change(before);
+    const changed = change(before);
     if (changed === undefined) return { before, after: undefined };
     const next = { ...name, ...changed, version: random.version() };
     const [isWritten] = await documents.write([{ next, seen: current?.version ?? null }]);

@@ -42,8 +42,8 @@ export const hashKeyMutants = [
     ],
     [
       "an entry that stops a call moves",
-      "renewEntries(listNumbersRefused(plan), plan.read, deps),",
-      "renewEntries([], plan.read, deps),\n    listNumbersRefused(plan),",
+      "listed.length > 0 ? renewEntries(listed, plan.read, deps) : undefined,",
+      "undefined,",
     ],
     [
       "a number is removed under both keys",

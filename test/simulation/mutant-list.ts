@@ -324,8 +324,8 @@ const ofDialing = [
       ],
       [
         "what may have rung stays counted",
-        "const entries = current.entries.filter((one) => one.claim !== version);",
-        "const entries: typeof current.entries = [];",
+        "const others = entries.filter((one) => one.claim !== version);",
+        "const others: typeof entries = [];",
       ],
       [
         "what surely was not placed frees its place",

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { printHelp } from "../../infra/cli/help.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { accountNameOf, type Call } from "../../shared/calls/call-request.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
@@ -21,6 +22,10 @@ import type { Fixture } from "./fixture.ts";
 import { startAws, startCloudflare, type UpgradePlatform } from "./platforms.ts";
 import { createService, type Service } from "./service.ts";
 
+printHelp(`npm run fixture
+
+Stores what the version in package.json stores on both platforms, in test/upgrade/fixtures. The same version makes the
+same fixture. Refuses a released version.`);
 const { version } = packageJson;
 const storedAt = Date.parse("2026-11-20T15:00:00Z");
 const key = "fixture-1";

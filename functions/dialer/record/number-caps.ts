@@ -30,7 +30,7 @@ function addEntry(
   const own = entries.find((one) => one.call === row.id);
   // A process that claimed the call first may have died before it counted the call: then there is no
   // entry yet.
-  const hasPlace = row.resent && own !== undefined;
+  const hasEntry = row.resent && own !== undefined;
   // A later claim has counted the call while this holder stood still: counting here would overwrite
   // that entry.
   if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
@@ -38,7 +38,7 @@ function addEntry(
   }
   const times = others.map((one) => one.at);
   const free = freeAt(times, caps, at);
-  if (free > at && !hasPlace) return { freeAt: free };
+  if (free > at && !hasEntry) return { freeAt: free };
   return { next: [...others, { call: row.id, claim: version, at }] };
 }
 

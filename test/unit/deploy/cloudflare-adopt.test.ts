@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
 import { deployToCloudflare } from "../../../infra/cli/deploy/cloudflare-deploy.ts";
 import { destroyOnCloudflare } from "../../../infra/cli/deploy/cloudflare-destroy.ts";
@@ -44,7 +45,14 @@ const putQueue = (name: string, more = {}) =>
 
 describe("npm run deploy:cloudflare, of what it finds without the Workers that use it,", () => {
   it.each<[string, () => void, RegExp]>([
-    ["a database", () => account.databases.add("outbound-calls"), /Found D1 outbound-calls, but/],
+    [
+      "a database",
+      () => {
+        account.databases.add("outbound-calls");
+        account.ledgers.set("outbound-calls", new DatabaseSync(":memory:"));
+      },
+      /Found D1 outbound-calls, but/,
+    ],
     [
       "a bucket",
       () => account.buckets.set("outbound-calls", new Map()),
