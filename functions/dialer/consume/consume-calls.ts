@@ -1,3 +1,4 @@
+import type { Settlement } from "../../../shared/calls/transitions.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import {
   type CallsMessage,
@@ -17,7 +18,7 @@ import { splitRequest } from "./split-request.ts";
 
 /** Work that a message asks for. */
 type Work =
-  | { kind: "settle"; settlement: Extract<Message, { kind: "outcome" }>["settlement"] }
+  | { kind: "settle"; settlement: Settlement }
   | { kind: "split"; request: CallsMessage }
   | { kind: "dial"; calls: RequestedCall[] };
 
@@ -69,10 +70,7 @@ async function answerAll(
   return answers;
 }
 
-/**
- * Decides which work a message asks for. A request of more than 25 calls is split into rows, which wait for their
- * turn.
- */
+/** Decides which work a message asks for. A request of more than 25 calls is split into rows, which wait for a turn. */
 function classify(message: Message): Work {
   switch (message.kind) {
     case "outcome":
@@ -111,10 +109,7 @@ async function dial(
 }
 
 /** Writes a settlement. Resolves to false if the ledger could not be reached. */
-async function settle(
-  settlement: Extract<Work, { kind: "settle" }>["settlement"],
-  deps: DialerDeps,
-): Promise<boolean> {
+async function settle(settlement: Settlement, deps: DialerDeps): Promise<boolean> {
   try {
     await settleOutcome(settlement, deps);
     return true;

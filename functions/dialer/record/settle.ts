@@ -12,10 +12,7 @@ import type { DialerDeps } from "../runtime/context.ts";
  */
 export type Settling = "written" | "refused" | "lost";
 
-/**
- * Waits before each try of a write, in milliseconds, and the maximum number of conflicts after which the row is read
- * again.
- */
+/** Waits before each try of a write, in milliseconds, and maximum conflicts after which the row is read again. */
 const waitsMs = [0, 250, 1000];
 const conflictsMax = 3;
 
@@ -96,11 +93,7 @@ export async function sendOutcome(
   }
 }
 
-/**
- * Writes the settlement of an `outcome` message.
- *
- * @throws if the ledger cannot be read or written. The message is then retried
- */
+/** Writes the settlement of an `outcome` message. @throws if the ledger fails: the message is then retried */
 export async function settleOutcome(settlement: Settlement, deps: DialerDeps): Promise<void> {
   const { ledger, random, log } = deps;
   const { id: call_id, state, reason } = settlement;
