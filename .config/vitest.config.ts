@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, "..");
 
 /** Files that take longest, by name: one that begins last leaves a core idle. Their contracts make them small files. */
 const longest =
-  /-(hours|refusals|kills|events|processes)\.test|\/(aws|cloudflare|schedules)\.test|\/http-api\.test/;
+  /-(drill|hours|refusals|kills|events|processes)\.test|\/(aws|cloudflare|schedules)\.test|\/http-api\.test/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
