@@ -25,6 +25,7 @@ export function createDialerMemory(): DialerMemory {
     lettersListAt: -Infinity,
     lettersWaitUntil: new Map(),
     unverifiedSaidAt: -Infinity,
+    unreadableSaidOf: new Set(),
   };
 }
 

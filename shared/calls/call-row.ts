@@ -138,6 +138,12 @@ export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId
   return JSON.stringify([client, agentId]);
 }
 
+/** Returns the client and the agent that a backlog's key names. */
+export function backlogOfKey(key: string): Pick<CallRow, "client" | "agentId"> {
+  const [client = "", agentId = ""]: string[] = JSON.parse(key);
+  return { client, agentId };
+}
+
 /** The data of a call's first row. */
 export interface NewCall {
   call: Call;

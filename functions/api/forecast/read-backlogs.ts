@@ -2,6 +2,7 @@ import { type Call } from "../../../shared/calls/call-request.ts";
 import { toCall } from "../../../shared/calls/call-row.ts";
 import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import { endOfTime } from "../http/fields.ts";
@@ -80,10 +81,12 @@ async function listBacklogs(
   documents: Documents,
 ): Promise<{ backlogs: Backlog[]; isCut: boolean }> {
   const backlogs: Backlog[] = [];
+  let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
-    const after = backlogs.at(-1)?.key;
     const listed = await documents.list("backlog", { after, limit: pageBacklogs });
-    backlogs.push(...listed);
+    // The calls of a backlog that only a later version can read wait for that version.
+    backlogs.push(...listed.filter(isReadable));
+    after = listed.at(-1)?.key;
     if (listed.length < pageBacklogs) return { backlogs, isCut: false };
   }
   return { backlogs, isCut: true };

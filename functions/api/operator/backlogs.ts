@@ -1,6 +1,7 @@
 import { timeOfId } from "../../../shared/calls/ids.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type {
   DocumentKey,
   DocumentsRead,
@@ -156,6 +157,7 @@ async function waitingIn(
     const asked = some.map(({ key }) => ({ key }));
     const heads = await ledger.due({ backlogs: asked, until: endOfTime, each: 1 });
     for (const [index, document] of some.entries()) {
+      if (!isReadable(document)) continue; // the dispatcher raises an alarm
       const head = heads[index]?.[0];
       const route = findRoute(document.value.agentId, plan);
       if (head !== undefined) waiting.push({ document, head, route });

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { backlogOfKey } from "../../../shared/calls/call-row.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { Cancellable, GivenOrder } from "../../../shared/policy/controls.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
@@ -182,7 +183,8 @@ async function listBacklogs(
   for (let page = 0; page < backlogPages; page++) {
     const listed = await documents.list("backlog", { after: rest, limit: backlogsPage });
     if (listed.length === 0) return { keys };
-    for (const { key, value } of listed) if (value.agentId === ofAgent) keys.push(key);
+    // The key names the agent, also of a backlog that only a later version can read.
+    for (const { key } of listed) if (backlogOfKey(key).agentId === ofAgent) keys.push(key);
     rest = listed.at(-1)?.key;
   }
   return { keys, rest };

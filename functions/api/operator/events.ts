@@ -17,6 +17,7 @@ import {
 } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
@@ -222,7 +223,7 @@ async function listExhaustedRequests(
 ): Promise<ExhaustedPage> {
   const listed = await documents.list("request", { after, limit: scanRequestsMax });
   const exhausted: Exhausted[] = [];
-  for (const request of listed) {
+  for (const request of listed.filter(isReadable)) {
     const { client, exhausted: isExhausted } = request.value;
     if (isExhausted !== true || findReceiver(client, plan)?.name !== receiver.name) continue;
     exhausted.push(exhaustedOfRequest(request));

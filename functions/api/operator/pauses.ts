@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { type Pausable, pauseKeyOf } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
@@ -145,9 +146,11 @@ async function allOf<K extends "pause" | "breaker">(
   documents: Documents,
 ): Promise<StoredDocument<K>[]> {
   const found: StoredDocument<K>[] = [];
+  let after: string | undefined;
   for (let page = 0; page < answerPages; page++) {
-    const listed = await documents.list(kind, { after: found.at(-1)?.key, limit: pageDocuments });
-    found.push(...listed);
+    const listed = await documents.list(kind, { after, limit: pageDocuments });
+    found.push(...listed.filter(isReadable));
+    after = listed.at(-1)?.key;
     if (listed.length < pageDocuments) break;
   }
   return found;

@@ -23,6 +23,7 @@ import {
   type WaitingDecision,
 } from "../../../shared/policy/decide.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import * as z from "../../../shared/lib/zod.ts";
 import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";
@@ -60,7 +61,13 @@ export interface Known extends DecisionInputs {
   canLookUp(route: Route): boolean;
 }
 
-/** Decides about a call, by its row if one exists, as a message is only a hint. */
+/** Why a row is left of which only a later version can read a document. */
+const unreadable = "document_unreadable";
+
+/**
+ * Decides about a call, by its row if one exists, as a message is only a hint. A call waits while only a later version can
+ * read a document of its own, such as its agent's cancellation: the others must go on.
+ */
 export function decide(
   delivered: Call | undefined,
   row: CallRow | undefined,
@@ -74,9 +81,30 @@ export function decide(
   if (mayHaveBeenLost(call, row, known.documents)) {
     return { kind: "write", decided: { state: "NEEDS_REVIEW", reason: "restored" } };
   }
-  if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
-  const decision = decideWaiting(call, row, known);
-  return decision.kind === "dial" ? { ...decision, call, row } : decision;
+  try {
+    if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
+    const decision = decideWaiting(call, row, known);
+    return decision.kind === "dial" ? { ...decision, call, row } : decision;
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    if (row !== undefined) return { kind: "leave", because: unreadable };
+    return { kind: "write", decided: { state: "WAITING", reason: "turn", dueAt: known.now } };
+  }
+}
+
+/** True if a call is left as one of its documents is unreadable. Raises an alarm, once for each client and agent. */
+export function isLeftUnread(
+  decision: Decision,
+  { client, agentId }: BacklogOf,
+  { memory, log }: Pick<DialerDeps, "memory" | "log">,
+): boolean {
+  if (decision.kind !== "leave" || decision.because !== unreadable) return false;
+  const name = backlogOf({ client, agentId });
+  if (!memory.unreadableSaidOf.has(name)) {
+    log("alarm", "document.unreadable", { client, agent_id: agentId });
+  }
+  memory.unreadableSaidOf.add(name);
+  return true;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { backlogOfKey } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -55,8 +56,7 @@ export function createBacklogList({
   };
 }
 
-/** Returns the client and the agent that a backlog's key names. */
 function nameIn(key: string): { client: string; agent_id: string } {
-  const [client = "", agent_id = ""]: string[] = JSON.parse(key);
-  return { client, agent_id };
+  const { client, agentId } = backlogOfKey(key);
+  return { client, agent_id: agentId };
 }

@@ -3,7 +3,7 @@ import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { decide, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
+import { decide, isLeftUnread, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import { writeDecided } from "../record/write-decisions.ts";
 
 /** Maximum rows that one look decides, and maximum closed rows that it writes. */
@@ -25,7 +25,7 @@ function asCall({ id, of }: DueRow): Call {
 
 /**
  * Decides due rows, without their context: `open` rows may be dialed now, `closed` ones must not, and are to be
- * written. A row that has changed meanwhile, or cannot be read, is neither.
+ * written. A row that has changed meanwhile, or cannot be read, or whose documents cannot, is neither.
  */
 export async function decideRows(
   due: readonly DueRow[],
@@ -47,7 +47,9 @@ export async function decideRows(
     const row: CallRow = { ...brief, version: "" };
     const call = row.state === "WAITING" ? toCall(row) : undefined;
     if (call === undefined) continue;
-    const isClosed = decide(call, row, known).kind === "write";
+    const decision = decide(call, row, known);
+    if (isLeftUnread(decision, row, deps)) continue;
+    const isClosed = decision.kind === "write";
     (isClosed ? decided.closed : decided.open).add(id);
   }
   return decided;
@@ -80,7 +82,7 @@ export async function writeOff(
   await writeDecided(
     calls.flatMap(({ call, row }) => {
       const decision = decide(call, row, known);
-      if (decision.kind !== "write") return [];
+      if (isLeftUnread(decision, row, deps) || decision.kind !== "write") return [];
       const { decided } = decision;
       return endsOnly && decided.state === "WAITING" ? [] : [{ call, row, decided }];
     }),

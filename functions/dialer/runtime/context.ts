@@ -105,4 +105,6 @@ export interface DialerMemory {
   lettersWaitUntil: Map<string, number>;
   /** Time at which this process last raised an alarm about callbacks that do not verify. */
   unverifiedSaidAt: number;
+  /** Backlogs of which this process has said that a document of their calls is unreadable, by their keys. */
+  unreadableSaidOf: Set<string>;
 }

@@ -1,4 +1,5 @@
 import { throttles } from "../../../shared/policy/breaker-causes.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Backlogs of one page, pages that are read, and due calls of a backlog that are counted. */
@@ -25,9 +26,9 @@ export async function logGauges(deps: DialerDeps): Promise<void> {
   ]);
   log("info", "sweep.measured", {
     needs_review: review.rows.length + review.unreadable,
-    open_breakers: breakers.filter(
-      ({ value }) => value.state !== "closed" && !throttles.has(value.cause),
-    ).length,
+    open_breakers: breakers
+      .filter(isReadable)
+      .filter(({ value }) => value.state !== "closed" && !throttles.has(value.cause)).length,
     ...due,
   });
 }

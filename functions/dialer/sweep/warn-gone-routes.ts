@@ -1,5 +1,6 @@
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Backlogs without a route that an alarm has named. */
@@ -20,7 +21,9 @@ export async function warnGoneRoutes(
   { documents, ledger, settings, log }: DialerDeps,
 ): Promise<KnownGone> {
   const listed = await documents.list("backlog", { limit: backlogsMax });
-  const gone = listed.filter(({ value }) => findRoute(value.agentId, settings.plan) === undefined);
+  const gone = listed
+    .filter(isReadable)
+    .filter(({ value }) => findRoute(value.agentId, settings.plan) === undefined);
   const old = gone.filter(({ key }) => known.includes(key)).map(({ key }) => key);
   const fresh = gone.filter(({ key }) => !known.includes(key));
   const backlogs = fresh.map(({ key }) => ({ key }));

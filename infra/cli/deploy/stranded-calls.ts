@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createDynamoDocuments } from "../../../shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../../shared/aws/dynamodb-ledger.ts";
+import { backlogOfKey } from "../../../shared/calls/call-row.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
@@ -56,7 +57,8 @@ export async function waitingOnAws(
     // Without the index, which this deployment may be about to make, any of them may have calls.
     const rows = await ledger.due(query).catch(undefinedWithoutIndex);
     const waiting = listed.filter((_, index) => rows === undefined || rows[index]?.length === 1);
-    return waiting.map(({ value }) => value);
+    // A roll-back finds documents of a later version, whose values it may be unable to read.
+    return waiting.map(({ key }) => backlogOfKey(key));
   });
 }
 
