@@ -22,8 +22,13 @@ export const hashKeyMutants = [
     ],
     [
       "a sweep names the former key",
-      "[...list.keys, ...namesOf(hashKeys)]",
-      "[...list.keys, name, ...namesOf(hashKeys).slice(2)]",
+      "[...list.keys, ...held]",
+      "[...list.keys, name, ...held.slice(2)]",
+    ],
+    [
+      "a sweep names no third key",
+      "if (isNoted || list.keys.some((one) => !held.includes(one))) return undefined;",
+      "if (isNoted) return undefined;",
     ],
     [
       "a sweep names the current key",

@@ -57,6 +57,21 @@ describe("the do-not-call list while HASH_KEY is rotated", () => {
     expect((await rotation.dial("during", number))?.state).toBe("PLACED");
   });
 
+  it("names no third key, so that the two of before can be set again", async () => {
+    const rotation = createRotationBench();
+    await add(rotation, "before");
+    await rotate(rotation);
+    const { bench } = rotation;
+    bench.deps.settings = {
+      ...bench.deps.settings,
+      hashKeys: { current: "c3".repeat(32), former: currentKey },
+    };
+    await bench.sweep();
+    expect(await namedKeys(rotation)).toEqual([formerKey, currentKey].map(nameOfKey));
+    expect((await rotation.dial("during", numberOf(1)))?.state).toBe("PLACED");
+    expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
+  });
+
   it("moves an entry that stops calls: first it stands under both keys, for a minute", async () => {
     const rotation = createRotationBench();
     await add(rotation, "before");
