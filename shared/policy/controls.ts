@@ -117,6 +117,11 @@ export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
   return { kind: "do-not-call", key: numberHash };
 }
 
+/** Entries of the list may stand under a key that is not held. */
+export class OtherHashKeyError extends Error {
+  override name = "OtherHashKeyError";
+}
+
 /** Names the documents that say whether these hashed numbers are on the do-not-call list. */
 export function doNotCallKeysOf(numberHashes: readonly string[]): DocumentKey[] {
   return [...numberHashes.map(doNotCallKeyOf), doNotCallListKey];
@@ -127,7 +132,7 @@ export function doNotCallKeysOf(numberHashes: readonly string[]): DocumentKey[] 
  *
  * @param numberHashes its hashes under all keys that are held
  * @param documents the documents named by `doNotCallKeysOf`
- * @throws if entries may stand under another HASH_KEY
+ * @throws OtherHashKeyError if entries may stand under another HASH_KEY
  */
 export function isOnDoNotCallList(
   numberHashes: readonly string[],
@@ -135,7 +140,7 @@ export function isOnDoNotCallList(
   keys: HashKeys,
 ): boolean {
   if (isOfOtherKey(documents, keys)) {
-    throw new Error("the do-not-call list was made under another HASH_KEY");
+    throw new OtherHashKeyError("the do-not-call list was made under another HASH_KEY");
   }
   return numberHashes.some((hash) => documents.get("do-not-call", hash) !== undefined);
 }

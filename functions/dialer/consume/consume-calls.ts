@@ -7,6 +7,7 @@ import {
   messageCallsMax,
   messageSchema,
 } from "../../../shared/ports/call-messages.ts";
+import { OtherHashKeyError } from "../../../shared/policy/controls.ts";
 import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
 import { dialCalls, type RequestedCall } from "../dial/dial-calls.ts";
 import { settleOutcome } from "../record/settle.ts";
@@ -103,7 +104,9 @@ async function dial(
   try {
     return await dialCalls(requested, deps, deadline);
   } catch (error) {
-    deps.log("alarm", "ledger.unreachable", { count: requested.length, error: errorForLog(error) });
+    const fields = { count: requested.length, error: errorForLog(error) };
+    if (error instanceof OtherHashKeyError) deps.log("alarm", "hash_key.missing", fields);
+    else deps.log("alarm", "ledger.unreachable", fields);
     return new Set(requested.map(({ id }) => id));
   }
 }

@@ -339,7 +339,8 @@ describe("the do-not-call list", () => {
     await sendEach(bench, call);
     expect(await bench.deliver()).toEqual([again]);
     expect(bench.dialed).toEqual([]);
-    expect(bench.eventsOf("ledger.unreachable")).toMatchObject([{ level: "alarm" }]);
+    expect(bench.eventsOf("hash_key.missing")).toMatchObject([{ level: "alarm", count: 1 }]);
+    expect(bench.eventsOf("ledger.unreachable")).toEqual([]);
     bench.breakDocuments({
       read: (keys) =>
         keys.some(({ kind }) => kind === "do-not-call") ? boom() : bench.documents.read(keys),
