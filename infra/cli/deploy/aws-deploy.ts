@@ -136,13 +136,15 @@ async function deployStack(
 }
 
 /**
- * Shows the HASH_KEY that Secrets Manager has made, once, or sets the one that was given: that of a table that was kept.
+ * Shows the HASH_KEY that Secrets Manager has made, once, or sets the one that was given: that of a table that was kept. A
+ * former key stays beside a current one that alone is given: dropped too early, nobody is dialed.
  *
  * @param isNew true before the first token is set: nothing has been hashed under the key that was made
  */
 async function keepHashKey(tools: Tools, store: AwsSecretStore, isNew: boolean): Promise<void> {
   const given = givenHashKey(tools);
   const current = await store.read("HASH_KEY");
+  if (given !== undefined && current?.startsWith(`${given} `)) return;
   if (given !== undefined && given !== current) {
     await store.set({ HASH_KEY: given }, { replaces: isNew });
   } else if (given === undefined && current !== undefined && isNew) showHashKey(tools, current);

@@ -321,6 +321,17 @@ describe("npm run deploy:aws", () => {
     expect(current()).toBe(kept);
   });
 
+  it("leaves a former HASH_KEY beside the current one, which alone is given", async () => {
+    await deploy();
+    const both = `${"cd".repeat(32)} ${hashKey}`;
+    const settings = () => aws.current("arn:OutboundCalls:settings");
+    environment["HASH_KEY"] = both;
+    await deploy();
+    environment["HASH_KEY"] = "cd".repeat(32);
+    await deploy();
+    expect(settings()["HASH_KEY"]).toBe(both);
+  });
+
   it("makes no token where its output is kept, and shows no key", async () => {
     environment["CI"] = "true";
     await deploy();
