@@ -23,7 +23,10 @@ const plan = parseDialPlan({ ...dialPlan, agents: { agent_sales: route } }, {});
 const sales = { client: "crm", agentId: "agent_sales" };
 const lost = { client: "crm", agentId: "agent_lost" };
 
-/** Rows of the waiting calls of these backlogs, and the documents of these and of an empty one. */
+/**
+ * Rows of the waiting calls of these backlogs, and the documents of these and of an empty one, as a later version may have
+ * written them: a roll-back looks too.
+ */
 const rowsOf = (backlogs: readonly (typeof sales)[]) =>
   backlogs.map((of) => aRow({ ...of, backlog: backlogOf(of), dueAt: 2_000_000_000_000 }));
 const documentsOf = (backlogs: readonly (typeof sales)[]) =>
@@ -31,7 +34,7 @@ const documentsOf = (backlogs: readonly (typeof sales)[]) =>
     kind: "backlog" as const,
     key: backlogOf(of),
     version: "0123456789abcdef0123",
-    json: JSON.stringify({ ...of, usedAt: 0 }),
+    json: JSON.stringify({ ...of, usedAt: 0, answers: "glacial" }),
     expiresAt: null,
   }));
 

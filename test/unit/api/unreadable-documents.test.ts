@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import type { Backlogs } from "../../../functions/api/operator/backlogs.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { aCall } from "../../support/calls.ts";
+import { createTestApi } from "../../support/api.ts";
+import { tokens } from "../../support/environment.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
+
+const now = Date.UTC(2026, 5, 1, 12);
+
+it("operators' lists leave out documents that only a later version can read, and a cancellation finds their calls", async () => {
+  const { app, ledger, documents } = createTestApi({ now: () => now });
+  const waiting = ["agent_sales", "agent_support"].map((agent_id) => {
+    const request = { phone_number: "+12025550123", agent_id };
+    return rowIn("WAITING", aCall({ acceptedAt: now - 60_000, request }), { dueAt: now });
+  });
+  await writeRows(waiting, ledger, documents);
+  const later: [StoredDocument["kind"], string, object][] = [
+    ["backlog", '["crm","agent_sales"]', { answers: "glacial" }],
+    ["breaker", 'backlog:["crm","agent_sales"]', { state: "ajar" }],
+    ["pause", '["agent","agent_sales"]', { of: { line: 1 } }],
+    ["request", "000000Z4300P04F4G2WZN6D000", { client: 1 }],
+  ];
+  for (const [kind, key, value] of later) {
+    const seen = (await documents.read([{ kind, key }])).get(kind, key)?.version ?? null;
+    const next = { kind, key, version: "later", value, expiresAt: null };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
+    await documents.write([{ next: next as unknown as StoredDocument, seen }]);
+  }
+  const ask = (path: string, body?: object) =>
+    app.request(`/operator${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: {
+        authorization: `Bearer ${tokens.operator}`,
+        "content-type": "application/json",
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const listed = await ask("/backlogs");
+  expect(listed.status).toBe(200);
+  const { backlogs }: Backlogs = await listed.json();
+  expect(backlogs.map(({ agent_id }) => agent_id)).toEqual(["agent_support"]);
+  expect((await ask("/pauses")).status).toBe(200);
+  const cancelled = await ask("/cancel", { agent_id: "agent_sales" });
+  expect([cancelled.status, await cancelled.json()]).toMatchObject([200, { cancelled: 1 }]);
+});
