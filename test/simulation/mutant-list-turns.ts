@@ -186,7 +186,7 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "rows that must not be dialed take no turn",
-        'const isClosed = decide(call, row, known).kind === "write";',
+        'const isClosed = decision.kind === "write";',
         "const isClosed = false;",
       ],
       [

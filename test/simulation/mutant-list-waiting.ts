@@ -12,6 +12,18 @@ export const waitingMutants: readonly Mutant[] = [
       "",
     ],
   ]),
+  ...mutantsOf(unit("unreadable"), [
+    [
+      "an order that only a later version can read stops its own calls alone",
+      "if (!(error instanceof z.ZodError)) throw error;",
+      "if (error !== undefined) throw error;",
+    ],
+    [
+      "a row of which a document is unreadable is not dispatched",
+      "if (isLeftUnread(decision, row, deps)) continue;",
+      "",
+    ],
+  ]),
   ...mutantsOf(unit("delivery", "unreadable", "claims"), [
     [
       "a ledger that cannot be read hands the delivery back",
