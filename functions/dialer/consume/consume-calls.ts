@@ -24,9 +24,8 @@ type Work =
   | { kind: "dial"; calls: RequestedCall[] };
 
 /**
- * Handles one delivery of the call queue. This is the only place that decides if its messages are acknowledged or
- * retried. Never throws. Both platforms deliver one message at a time, so that quick calls share no delivery with
- * slow ones.
+ * Handles one delivery of the call queue, and alone decides if its messages are acknowledged or retried. Never throws.
+ * Both platforms deliver one message at a time, so that quick calls share no delivery with slow ones.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
@@ -64,10 +63,8 @@ async function answerAll(
     return splitRequest(work.request, { attempt, deadline }, deps);
   };
   const answers: AckOrRetry[] = [];
-  for (const { work, attempt } of works) {
-    const isDone = await finish(work, attempt);
-    answers.push(isDone ? "ack" : retryLater(attempt));
-  }
+  for (const { work, attempt } of works)
+    answers.push((await finish(work, attempt)) ? "ack" : retryLater(attempt));
   return answers;
 }
 
