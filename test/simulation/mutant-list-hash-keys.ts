@@ -26,6 +26,11 @@ export const hashKeyMutants = [
       "[...list.keys, name, ...held.slice(2)]",
     ],
     [
+      "callback URLs are under the former key while a process may lack the current one",
+      "clock.now() >= since + keyReadMs ? current : former",
+      "clock.now() >= since ? current : former",
+    ],
+    [
       "a sweep names no third key",
       "if (isNoted || list.keys.some((one) => !held.includes(one))) return undefined;",
       "if (isNoted) return undefined;",

@@ -1,7 +1,8 @@
 import { type Route, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { accountOf, expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import type { ControlDocuments } from "../../../shared/policy/controls.ts";
+import { type ControlDocuments, findCurrentSince } from "../../../shared/policy/controls.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
 import type { DocumentChange } from "../../../shared/ports/documents.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
@@ -39,7 +40,7 @@ export async function sendRequest(
     return undefined;
   });
   const lastLook = createLastLook(claim, read, delivery);
-  const outcome = await request(claim, lastLook, deps);
+  const outcome = await request(claim, { ring: lastLook.ring, read }, deps);
   isUnderWay = false;
   if (outcome === undefined) return { refused: lastLook.refused(), counted: true };
   return { outcome, sentAt, answerMs: deps.clock.now() - sentAt, read };
@@ -48,7 +49,7 @@ export async function sendRequest(
 /** Sends the request. Undefined: the last look withheld it. */
 async function request(
   claim: Claim,
-  { ring }: LastLook,
+  { ring, read }: Pick<LastLook, "ring"> & { read: DocumentsRead },
   deps: DialerDeps,
 ): Promise<DialOutcome | undefined> {
   const { settings } = deps;
@@ -66,7 +67,7 @@ async function request(
         timeoutSeconds,
         maxCallMinutes,
         ring,
-        callbackUrl: toCallbackUrl(claim, route, settings),
+        callbackUrl: toCallbackUrl(claim, { route, hashKey: urlKeyOf(read, deps) }, settings),
         tellsAnswer: findReceiver(row.client, settings.plan)?.types.includes("call.answered"),
       },
       route,
@@ -77,12 +78,27 @@ async function request(
 /** Returns the URL to which the provider is to report the call's end. A resend repeats the first request's URL. */
 function toCallbackUrl(
   { row, version }: Claim,
-  route: Route,
-  { plan, publicUrl, hashKeys }: DialerSettings,
+  { route, hashKey }: { route: Route; hashKey: string },
+  { plan, publicUrl }: DialerSettings,
 ): string | undefined {
   if (publicUrl === undefined || plan.results === undefined) return undefined;
   const call = { id: row.id, claim: row.claims[0] ?? version };
-  return callbackAddressAlong(route, call, { publicUrl, hashKey: hashKeys.current });
+  return callbackAddressAlong(route, call, { publicUrl, hashKey });
+}
+
+/** Time after which every process of the API has read a new HASH_KEY: the settings it keeps are an hour old at most. */
+const keyReadMs = hourMs;
+
+/**
+ * Returns the key of the codes of callback URLs: while HASH_KEY is rotated the former one, for as long as a process of the
+ * API may lack the current one. It would answer 404, and the callee's opt-out in the callback would be lost.
+ */
+function urlKeyOf(read: DocumentsRead, { settings, clock }: DialerDeps): string {
+  const { hashKeys } = settings;
+  const { current, former } = hashKeys;
+  if (former === undefined) return current;
+  const since = findCurrentSince(read, hashKeys);
+  return since !== undefined && clock.now() >= since + keyReadMs ? current : former;
 }
 
 /** Maximum tolerated backward step of the clock. After a larger one, a claim's age is unknown. */

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { doNotCallListKey } from "../../../shared/policy/controls.ts";
+import { callbackCheck } from "../../../shared/settings/callback-url.ts";
 import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import { documentOf, numberOf } from "../../support/dialer-calls.ts";
 import {
@@ -9,6 +10,7 @@ import {
   currentKey,
   formerKey,
   type Holder,
+  holders,
   type RotationBench,
 } from "../../support/rotation-bench.ts";
 
@@ -197,6 +199,28 @@ describe("an opt-out while HASH_KEY is rotated", () => {
     expect(await rotation.optOut("before", row)).toBe(true);
     expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
   });
+});
+
+it("callback URLs are under the former key until every process of the API knows the current one", async () => {
+  const rotation = createRotationBench({ results: {} });
+  const { bench } = rotation;
+  bench.deps.settings.publicUrl = "https://calls.example";
+  const dial = async (holder: Holder) => {
+    const row = await rotation.dial(holder, number);
+    const [code = ""] = bench.callbackUrls.at(-1)?.split("/").slice(-1) ?? [];
+    const call = { id: row?.id ?? "", claim: row?.claims[0] ?? "" };
+    const subject = { account: row?.route?.provider ?? "", call };
+    return (["before", "after"] as const).filter((key) =>
+      callbackCheck(holders[key])({ subject, code }),
+    );
+  };
+  expect(await dial("before")).toEqual(["before"]);
+  expect(await dial("during")).toEqual(["before"]);
+  await rotation.sweep("during");
+  bench.advance(60 * minuteMs - 1);
+  expect(await dial("during")).toEqual(["before"]);
+  bench.advance(1);
+  expect(await dial("during")).toEqual(["after"]);
 });
 
 describe("ending the former HASH_KEY", () => {
