@@ -28,10 +28,7 @@ const cancellationOrderSchema = z.looseObject({
 });
 export type CancellationOrder = z.infer<typeof cancellationOrderSchema>;
 
-/**
- * Schemas of the documents' values, by kind. Times are milliseconds since the epoch. Fields unknown to this
- * version are kept, as every change spreads the value.
- */
+/** Schemas of values, by kind. Times: milliseconds since the epoch. Unknown fields stay, as changes spread the value. */
 const kinds = {
   /** Key: client and Idempotency-Key, hashed. Written before the request is sent to the queue. */
   "idempotency-key": z.looseObject({
@@ -103,7 +100,7 @@ const kinds = {
     openedAt: time,
     probeAt: time,
     intervalMs: z.number(),
-    /** Half-open: calls that may be under way at once. Each success doubles it. */
+    /** Half-open: calls that may be under way at once. Each success adds one. */
     room: z._default(z.number(), 0),
     /** Hashes of the backlogs that have failed since the account last answered, in an account's breaker. */
     blamed: z._default(z.array(z.string()), []),
@@ -131,7 +128,7 @@ const kinds = {
   }),
   /** Key: the number's hash. */
   "do-not-call": z.looseObject({ at: time }),
-  /** Key: `list`. See dnc-list.ts. */
+  /** Key: `list`. See controls.ts. */
   "do-not-call-list": z.looseObject({
     /** Names of the keys under which entries may stand. */
     keys: z.array(z.string()),
@@ -145,10 +142,7 @@ const kinds = {
   }),
   /** Key: account and the provider's id of a call. */
   "provider-id": z.looseObject({ call: z.string() }),
-  /**
-   * Key: request. Exists from the request's first row until `request.finished` is delivered, if the client has a
-   * receiver of it.
-   */
+  /** Key: request. From its first row until `request.finished` is delivered, if the client has a receiver of it. */
   request: z.looseObject({
     ...deliveryFields,
     client: z.string(),
@@ -217,10 +211,7 @@ const kinds = {
   }),
   /** Key: `ledger`. The last restore of the ledger to an earlier state. See recover-restore.ts. */
   restore: z.looseObject({
-    /**
-     * `suspended`: nothing is dialed. `confirmed`: an operator has named the backup's time, and sweeps go through the
-     * rows.
-     */
+    /** `suspended`: nothing is dialed. `confirmed`: an operator has named the time, and sweeps go through the rows. */
     state: z.enum(["suspended", "confirmed", "done"]),
     /** Time at which the restore was noticed or declared. A call that was due or accepted later was not dialed before. */
     since: time,
@@ -240,10 +231,7 @@ const kinds = {
 export type Kind = keyof typeof kinds;
 export type ValueOf<K extends Kind> = z.infer<(typeof kinds)[K]>;
 
-/**
- * Kinds that are listed and written rarely: DynamoDB keeps each in one partition, which takes a thousand writes a second.
- * Entries of the do-not-call list are listed too, from 16 partitions.
- */
+/** Kinds that are listed and written rarely: DynamoDB keeps each in one partition, and the do-not-call list in 16. */
 export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "backlog",
   "breaker",
@@ -287,10 +275,7 @@ export interface StoredText {
   expiresAt: number | null;
 }
 
-/**
- * Returns the expiry of a pace last used for this time: about a day later, in whole days, so that it seldom
- * changes.
- */
+/** Returns the expiry of a pace last used for this time: about a day later, in whole days, so that it seldom changes. */
 export function paceExpiresAt(permitAt: number): number {
   return (Math.floor(permitAt / dayMs) + 2) * dayMs;
 }

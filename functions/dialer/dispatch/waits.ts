@@ -5,7 +5,7 @@ const namedMax = 20;
 
 /** The backlogs of which a look has dispatched nothing. */
 interface Undispatched {
-  /** Those with rows that are due, though their accounts and they themselves are allowed some. */
+  /** Backlogs with due rows, although they and their accounts have an allowance. */
   left: readonly string[];
   /** True for those of which it did not see whether a row is due. */
   isUnknown(backlog: string): boolean;
