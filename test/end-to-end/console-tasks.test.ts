@@ -162,9 +162,12 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
       page,
       page.getByRole("navigation", { name: "States" }).getByRole("link", { name: "Rejected" }),
     );
+    // The form sends the state that the page shows: the page must show it first.
+    await until(() => page.url().endsWith("#/calls?state=REJECTED"), 10_000);
+    await page.getByRole("region", { name: "Calls found" }).waitFor();
     await type(page, page.getByLabel("Reason"), "do_not_call");
     await page.keyboard.press("Enter");
-    await until(() => page.url().endsWith("#/calls?state=REJECTED&reason=do_not_call"), 5000);
+    await until(() => page.url().endsWith("#/calls?state=REJECTED&reason=do_not_call"), 10_000);
     const found = page.getByRole("region", { name: "Calls found" }).getByRole("row");
     await until(async () => (await found.count()) === 19, 10_000);
     await page.reload(); // as somebody does to whom the address was sent
