@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 /** The views of the page by their names in the URL, in the order of the navigation. */
 export const views = {
@@ -59,11 +59,13 @@ export function go(address: string, { replace = false } = {}): void {
 
 /** Returns the current location, and renders again when it changes. */
 export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeIn(location.hash));
+  const [hash, setHash] = useState(() => location.hash);
   useEffect(() => {
-    const read = () => setPlace(placeIn(location.hash));
+    const read = () => setHash(location.hash);
     addEventListener("hashchange", read);
+    // The fragment may have changed after the first rendering, before this listener was there.
+    read();
     return () => removeEventListener("hashchange", read);
   }, []);
-  return place;
+  return useMemo(() => placeIn(hash), [hash]);
 }

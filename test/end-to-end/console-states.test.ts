@@ -11,8 +11,7 @@ import { flawsOf } from "../support/axe.ts";
 
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
 
-// A browser beside five other files may get no core for as long as a test waits: one such try is repeated.
-describe("the operator's page", { retry: 1 }, () => {
+describe("the operator's page", () => {
   let browser: Browser;
   let server: ConsoleServer;
   let page: Page;
@@ -29,11 +28,11 @@ describe("the operator's page", { retry: 1 }, () => {
   });
   afterAll(() => browser.close());
 
-  async function signIn(): Promise<void> {
+  async function signIn({ to = "Overview" } = {}): Promise<void> {
     await page.goto(`${server.address}/operator`);
     await page.getByLabel("Operator's token").fill(tokens.operator);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 2, name: "Overview" }).waitFor();
+    await page.getByRole("heading", { level: 2, name: to }).waitFor();
   }
   const open = (address: string) => page.goto(`${server.address}/operator#/${address}`);
 
@@ -96,6 +95,18 @@ describe("the operator's page", { retry: 1 }, () => {
     answer();
     await page.getByText("There is no request yet.").waitFor();
     await page.getByText("Loading …").waitFor({ state: "detached" });
+  });
+
+  it("goes to a view that is opened while the page appears", async () => {
+    await page.addInitScript(() => {
+      new MutationObserver((_changes, observer) => {
+        if (document.querySelector("nav") === null) return;
+        observer.disconnect();
+        location.hash = "#/requests";
+      }).observe(document, { childList: true, subtree: true });
+    });
+    await signIn({ to: "Requests" });
+    await page.getByText("There is no request yet.").waitFor();
   });
 
   it("stays open though a former token is refused late", async () => {
