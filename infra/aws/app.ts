@@ -1,4 +1,4 @@
-/** The CDK app, which cdk.json names: `npm run synth:aws`, `npm run deploy:aws`, or `npx cdk` (see docs/deploy-aws.md). */
+/** The CDK app, which cdk.json names: `npm run synth:aws`, `npm run deploy:aws`, or `npm run cdk` (see docs/deploy-aws.md). */
 import { resolve } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";

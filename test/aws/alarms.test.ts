@@ -1,8 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { App } from "aws-cdk-lib";
-import { Template } from "aws-cdk-lib/assertions";
+import { App, Template } from "../../infra/aws/cdk.ts";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { functionNames } from "../../infra/aws/bundle.ts";
 import { OutboundCallsStack } from "../../infra/aws/stack.ts";

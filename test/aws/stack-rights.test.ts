@@ -1,4 +1,4 @@
-import type { Template } from "aws-cdk-lib/assertions";
+import type { Template } from "../../infra/aws/cdk.ts";
 import { describe, expect, it } from "vitest";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";

@@ -1,4 +1,4 @@
-import { Match, type Template } from "aws-cdk-lib/assertions";
+import { Match, type Template } from "../../infra/aws/cdk.ts";
 import { describe, expect, it } from "vitest";
 import { secretTags } from "../../infra/aws/secret-tags.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";

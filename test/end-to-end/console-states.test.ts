@@ -98,13 +98,11 @@ describe("the operator's page", () => {
   });
 
   it("goes to a view that is opened while the page appears", async () => {
-    await page.addInitScript(() => {
-      new MutationObserver((_changes, observer) => {
-        if (document.querySelector("nav") === null) return;
-        observer.disconnect();
-        location.hash = "#/requests";
-      }).observe(document, { childList: true, subtree: true });
-    });
+    await page.addInitScript(`new MutationObserver((changes, observer) => {
+      if (document.querySelector("nav") === null) return;
+      observer.disconnect();
+      location.hash = "#/requests";
+    }).observe(document, { childList: true, subtree: true });`);
     await signIn({ to: "Requests" });
     await page.getByText("There is no request yet.").waitFor();
   });

@@ -50,7 +50,9 @@ async function copyOf(from: string): Promise<string> {
   for (const part of parts) {
     await cp(join(from, part), join(copy, part), { recursive: true, filter });
   }
-  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+  for (const folder of ["", "test", "infra/aws"]) {
+    await symlink(join(root, folder, "node_modules"), join(copy, folder, "node_modules"));
+  }
   return copy;
 }
 

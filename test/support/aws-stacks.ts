@@ -1,9 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { App, Validations } from "aws-cdk-lib";
-import { Template } from "aws-cdk-lib/assertions";
-import { AwsSolutionsChecks } from "cdk-nag";
+import { App, AwsSolutionsChecks, Template, Validations } from "../../infra/aws/cdk.ts";
 import { afterAll, expect } from "vitest";
 import { functionNames } from "../../infra/aws/bundle.ts";
 import type { OutboundCallsProps } from "../../infra/aws/props.ts";

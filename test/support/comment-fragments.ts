@@ -7,13 +7,7 @@ const beginsFragment = new RegExp(`^(?:${fragmentWords.join("|")})\\b`);
 const beginsFragmentInAnyCase = new RegExp(beginsFragment.source, "i");
 
 const folders = ["functions", "shared", "infra", "test"];
-const foreign = [
-  "test/bench/competitors/node_modules/",
-  "test/bench/engines/node_modules/",
-  "test/sdks/dist/",
-  "test/sdks/node_modules/",
-  "functions/api/generated/",
-];
+const foreign = /\/node_modules\/|^test\/sdks\/dist\/|^functions\/api\/generated\//;
 
 /** A comment that begins with a fragment. */
 export interface CommentFragment {
@@ -60,9 +54,7 @@ export async function commentFragments(root: string): Promise<string[]> {
       return names.map((name) => `${folder}/${name}`);
     }),
   );
-  const paths = inFolder
-    .flat()
-    .filter((path) => /\.tsx?$/.test(path) && !foreign.some((start) => path.startsWith(start)));
+  const paths = inFolder.flat().filter((path) => /\.tsx?$/.test(path) && !foreign.test(path));
   const fragments = await Promise.all(
     paths.map(async (path) =>
       fragmentsIn(await readFile(join(root, path), "utf8")).map(

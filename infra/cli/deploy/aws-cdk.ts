@@ -18,7 +18,7 @@ const bootstrapQuestion =
   "cdk has not been used in this account and region. Shall cdk bootstrap create its bucket and its roles, one of which " +
   "may create anything? yes or no";
 const bootstrapHelp =
-  "cdk has not been used in this account and region: have somebody who may run npx cdk bootstrap, then run this again.";
+  "cdk has not been used in this account and region: have somebody who may run npm run cdk -- bootstrap, then run this again.";
 const regionHelp = "There is no region: set AWS_REGION, then run this again.";
 
 /** Returns the settings by which a client of the SDK works in the region that cdk deploys to. */

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { resolve } from "node:path";
+import { delimiter, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 
 /** The result of a command of the platform. */
@@ -41,6 +41,15 @@ const root = resolve(import.meta.dirname, "../../..");
 const commandMsMax = 30 * 60_000;
 const shownMsMax = 12 * 60 * 60_000;
 
+/** The process's variables, with the commands of this project's packages on the path; CDK's are in their own folder. */
+const env = {
+  ...process.env,
+  PATH: [
+    ...["node_modules/.bin", "infra/aws/node_modules/.bin"].map((folder) => resolve(root, folder)),
+    process.env["PATH"],
+  ].join(delimiter),
+};
+
 /** The surroundings of a command that a person runs. */
 export const processTools: Tools = {
   environment: process.env,
@@ -48,7 +57,7 @@ export const processTools: Tools = {
   print: (line) => console.log(line),
   run: (command, args, { input, isShown = false } = {}) =>
     new Promise((done, failed) => {
-      const child = spawn(command, args, { cwd: root, stdio: ["pipe", "pipe", "pipe"] });
+      const child = spawn(command, args, { cwd: root, env, stdio: ["pipe", "pipe", "pipe"] });
       const msMax = isShown ? shownMsMax : commandMsMax;
       const timer = setTimeout(() => child.kill("SIGKILL"), msMax);
       let stdout = "";

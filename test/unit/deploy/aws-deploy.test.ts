@@ -228,7 +228,7 @@ describe("npm run deploy:aws", () => {
     for (const answer of [undefined, "no", ""]) {
       answered = answer;
       const keeps = { alarmEmail: "ada@example.com" }; // nothing else is asked
-      await expect(deploy(undefined, keeps)).rejects.toThrow(/may run npx cdk bootstrap/);
+      await expect(deploy(undefined, keeps)).rejects.toThrow(/may run npm run cdk -- bootstrap/);
     }
     expect(commands()).toEqual(["deploy", "deploy", "deploy"]);
     ran = [];

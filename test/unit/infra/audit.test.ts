@@ -38,12 +38,16 @@ const server = createServer((request, response) => {
     return answer(200, known.severity === "" ? {} : { hono: [advisory] });
   });
 });
-/** Entries of package-lock.json. */
+/** Entries of all lock files whose packages are asked about. */
 let locked: Record<string, { version?: string }> = {};
 let directory = "";
 
 beforeAll(async () => {
-  locked = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")).packages;
+  const locks = ["test", "infra/aws", ""].map(async (folder) => {
+    const text = await readFile(join(root, folder, "package-lock.json"), "utf8");
+    return Object.entries<{ version?: string }>(JSON.parse(text).packages);
+  });
+  locked = Object.fromEntries((await Promise.all(locks)).flat());
   directory = await mkdtemp(join(tmpdir(), "audit-"));
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port, not on a pipe
@@ -93,7 +97,8 @@ it.each([
 it("asks about what is deployed and about what builds, tests and deploys it", async () => {
   known = { severity: "" };
   expect(await audit([])).toMatchObject({ code: 0, printed: expect.stringMatching(/^0 known/) });
-  for (const name of ["hono", "wrangler", "aws-cdk-lib", "vitest"]) expect(asked).toContain(name);
+  for (const name of ["hono", "wrangler", "vitest", "aws-cdk-lib", "playwright-core"])
+    expect(asked).toContain(name);
 }, 60_000);
 
 it("fails where the registry cannot be asked, unless that is to be reported alone", async () => {

@@ -17,7 +17,8 @@ describe("the workflows", () => {
 
   it("are updated by Dependabot, as are the packages of every folder that has its own", async () => {
     const config = await readFile(".github/dependabot.yml", "utf8");
-    const [, listed = ""] = /package-ecosystem: npm\n +directories: \[(.*)\]/.exec(config) ?? [];
+    const [, listed = ""] =
+      /package-ecosystem: npm\n +directories:\s*\[([^\]]*)\]/.exec(config) ?? [];
     const folders = [...listed.matchAll(/"(.*?)"/g)].map(([, folder = ""]) => folder);
     const locks = globSync("**/package.json", {
       exclude: (path) => /node_modules|dist/.test(path),
