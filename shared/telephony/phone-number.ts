@@ -165,13 +165,17 @@ export interface HashKeys {
   former?: string | undefined;
 }
 
-/** Parses HASH_KEY: one key, or the current and the former one, separated by a space. @throws if it is neither */
+/**
+ * Parses HASH_KEY: one key, or the current and the former one, separated by a space. Letters in capitals are the same key.
+ *
+ * @throws if it is neither
+ */
 export function parseHashKeys(text: string): HashKeys {
   if (!/^[0-9a-f]{64}( [0-9a-f]{64})?$/i.test(text)) {
     throw new Error("HASH_KEY must be 32 bytes in hex, or two such keys separated by a space");
   }
-  const [current = "", former] = text.split(" ");
-  if (current.toLowerCase() === former?.toLowerCase()) {
+  const [current = "", former] = text.toLowerCase().split(" ");
+  if (current === former) {
     throw new Error("HASH_KEY must not be the same key twice");
   }
   return { current, former };

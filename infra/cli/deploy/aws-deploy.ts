@@ -144,7 +144,7 @@ async function deployStack(
 async function keepHashKey(tools: Tools, store: AwsSecretStore, isNew: boolean): Promise<void> {
   const given = givenHashKey(tools);
   const current = await store.read("HASH_KEY");
-  if (given !== undefined && current?.startsWith(`${given} `)) return;
+  if (given !== undefined && current?.toLowerCase().startsWith(`${given} `)) return;
   if (given !== undefined && given !== current) {
     await store.set({ HASH_KEY: given }, { replaces: isNew });
   } else if (given === undefined && current !== undefined && isNew) showHashKey(tools, current);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { nameOfKey, parseHashKeys } from "../../../shared/telephony/phone-number.ts";
+import { listKeys, nameOfKey, parseHashKeys } from "../../../shared/telephony/phone-number.ts";
 import type { SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -14,11 +14,10 @@ export function checkHashKey(value: string): ReturnType<typeof parseHashKeys> {
   }
 }
 
-/** Returns HASH_KEY of the environment, where it is there. @throws DeployError if it cannot be right */
+/** Returns HASH_KEY of the environment in small letters, where it is there. @throws DeployError if it cannot be right */
 export function givenHashKey({ environment }: Surroundings): string | undefined {
   const given = environment["HASH_KEY"];
-  if (given !== undefined) checkHashKey(given);
-  return given;
+  return given === undefined ? undefined : listKeys(checkHashKey(given)).join(" ");
 }
 
 export const createHashKey = (): string => randomBytes(32).toString("hex");
@@ -37,11 +36,12 @@ export function showHashKey({ environment, print }: Surroundings, key: string): 
 }
 
 /**
- * True if a HASH_KEY may take the place of another one without more ado: it is the same, brings in a new key beside it, or
- * ends the former of two. Everything that is hashed stays known, or nobody is dialed.
+ * True if a HASH_KEY may take the place of another one without more ado: it is the same, or brings in a new key beside it.
+ * Everything that is hashed stays known. Ended too early, a former key stops all dialing: that must be told.
  */
 export function mayFollow(current: string, next: string): boolean {
-  return next === current || next.endsWith(` ${current}`) || current.startsWith(`${next} `);
+  const [now, then] = [current.toLowerCase(), next.toLowerCase()];
+  return then === now || then.endsWith(` ${now}`);
 }
 
 export const keptHashKey =

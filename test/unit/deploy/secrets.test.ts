@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
+import { parseHashKeys } from "../../../shared/telephony/phone-number.ts";
 import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
 import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
 import {
@@ -193,12 +194,21 @@ describe("npm run secrets -- set", () => {
     }
   });
 
-  it("ends the former of two keys without more ado where it can see them", async () => {
+  it("ends the former of two keys only if told to, as nobody may be dialed without it", async () => {
     const kind = readable();
     const [former, current] = [key, "1".repeat(64)];
     await set("HASH_KEY", `${current} ${former}`, false, kind);
     await expect(set("HASH_KEY", former, false, kind)).rejects.toThrow(/rotate HASH_KEY/);
-    expect(await set("HASH_KEY", current, false, kind)).toMatchObject({ HASH_KEY: current });
+    await expect(set("HASH_KEY", current, false, kind)).rejects.toThrow(/--replace/);
+    expect(await set("HASH_KEY", current, true, kind)).toMatchObject({ HASH_KEY: current });
+  });
+
+  it("takes a HASH_KEY in capitals for the same key", async () => {
+    const kind = readable();
+    await set("HASH_KEY", key, true, kind);
+    const next = `${"1".repeat(64)} ${key.toUpperCase()}`;
+    expect(await set("HASH_KEY", next, false, kind)).toMatchObject({ HASH_KEY: next });
+    expect(parseHashKeys(next).former).toBe(parseHashKeys(key).current);
   });
 
   it("overwrites HASH_KEY only if told to", async () => {
