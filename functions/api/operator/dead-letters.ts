@@ -88,8 +88,14 @@ const showDeadLetter = declareRoute({
   },
 });
 
+/** Maximum characters of one answer. Quotes may be escaped three times over, and Lambda answers at most 6 MB. */
+const revealedMax = 512 * 1024;
+
 const revealedLetterSchema = z
-  .strictObject({ body: z.string().check(z.describe("The message as it was sent")) })
+  .strictObject({
+    body: z.string().check(z.describe("The message as it was sent, or its part from `from` on")),
+    next: z.optional(z.int()).check(z.describe("`from` of the next part; absent in the last one")),
+  })
   .check(z.meta({ id: "RevealedDeadLetter" }));
 export type RevealedDeadLetter = z.infer<typeof revealedLetterSchema>;
 
@@ -98,13 +104,16 @@ const revealDeadLetter = declareRoute({
   summary: "Its message, with numbers and contexts; recorded",
   method: "post",
   path: "/dead-letters/:id/reveal",
+  query: z.strictObject({ from: z._default(z.coerce.number().check(z.int(), z.minimum(0)), 0) }),
   answer: revealedLetterSchema,
   problems: [404],
-  async handle({ c, deps }) {
+  async handle({ c, deps, query: { from } }) {
     const letter = await findLetter(c, deps);
     if (letter instanceof Response) return letter;
     await recordAction(c, { action: "reveal", target: letter.name }, deps);
-    return { body: letter.body };
+    const end = from + revealedMax;
+    const body = letter.body.slice(from, end);
+    return end < letter.body.length ? { body, next: end } : { body };
   },
 });
 

@@ -26,8 +26,7 @@ const verbs: Record<string, Command> = {
     if (name === undefined) throw new Failure("dead show needs a dead letter's name.");
     const path = `/dead-letters/${encodeURIComponent(name)}`;
     const letter = await ask<DeadLetterDetail>(path);
-    const revealed =
-      values.reveal === true ? await ask<RevealedDeadLetter>(`${path}/reveal`, {}) : {};
+    const revealed = values.reveal === true ? { body: await reveal(path, ask) } : {};
     const whole = { ...letter, ...revealed };
     if (values.json === true) {
       terminal.print(JSON.stringify(whole));
@@ -67,6 +66,21 @@ export const deadLetterCommands: Record<string, Command> = {
     return perform(names, values, deps);
   },
 };
+
+/** Reads the whole message of a dead letter, part after part. */
+async function reveal(path: string, ask: Client): Promise<string> {
+  let body = "";
+  let from: number | undefined = 0;
+  while (from !== undefined) {
+    const part: RevealedDeadLetter = await ask<RevealedDeadLetter>(
+      `${path}/reveal?from=${from}`,
+      {},
+    );
+    body += part.body;
+    from = part.next;
+  }
+  return body;
+}
 
 /** Reads dead letters, page after page. */
 async function listLetters(limit: number, ask: Client): Promise<DeadLetter[]> {

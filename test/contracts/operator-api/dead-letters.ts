@@ -52,6 +52,16 @@ export function itPutsDeadLettersBack(api: OperatorApiBench): void {
     expect(await actions()).toEqual([["reveal", "operator"]]);
   });
 
+  it("reveals a long dead letter in parts, each of which fits in an answer of Lambda", async () => {
+    const long = `${'"é'.repeat(400 * 1024)}end`;
+    await api.deadLetters.keep(name, long);
+    const first = (await ask(`/dead-letters/${name}/reveal`, {})).body;
+    const second = (await ask(`/dead-letters/${name}/reveal?from=${first.next}`, {})).body;
+    expect([first.body, second.body].join("")).toBe(long);
+    expect(second.next).toBeUndefined();
+    expect((await ask(`/dead-letters/${name}/reveal?from=-1`, {})).status).toBe(422);
+  });
+
   it("puts a dead letter back onto its queue, once, which is recorded", async () => {
     await api.queued(0);
     await api.queuedEvents(0);
