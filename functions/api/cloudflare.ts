@@ -2,7 +2,11 @@ import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { workerLog as log } from "../../shared/lib/log.ts";
-import { createCloudflareQueue } from "../../shared/cloudflare/queue.ts";
+import {
+  answerBatch,
+  createCloudflareQueue,
+  toCloudflareDelivery,
+} from "../../shared/cloudflare/queue.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
@@ -66,5 +70,12 @@ export default {
     await app.fetch(new Request("https://api.invalid/readyz"), env, context);
   },
   /** The dead-letter queues: their messages are kept here though the dialer dies. */
-  queue: (batch, env) => keepDeadLetters(batch, env.ENVELOPES, log),
+  async queue({ queue, messages }, env) {
+    const letters = messages.map((message) => ({
+      ...toCloudflareDelivery(message, env.ENVELOPES),
+      envelope: String(message.body),
+    }));
+    const deadLetters = createR2DeadLetters(env.ENVELOPES);
+    answerBatch(messages, await keepDeadLetters(queue, letters, { deadLetters, log }));
+  },
 } satisfies ExportedHandler<ApiWorkerEnv>;

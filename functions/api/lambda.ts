@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws/platform.ts";
@@ -9,7 +10,7 @@ import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { lazyPort } from "../../shared/lib/lazy-port.ts";
 import { lambdaLog as log } from "../../shared/aws/log.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { createSqsQueue } from "../../shared/aws/sqs-queue.ts";
+import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import {
   readApiSettings,
@@ -18,6 +19,7 @@ import {
   readTokens,
 } from "../../shared/settings/settings.ts";
 import { createApp } from "./app.ts";
+import { keepDeadLetters } from "./keep-dead-letters.ts";
 import type { Parts } from "./http/context.ts";
 import { adaptEvent } from "./lambda-event.ts";
 import { dayMs } from "../../shared/lib/units.ts";
@@ -75,8 +77,29 @@ const wire = everyFiveMinutes(async () => {
   return handle(app);
 }, log);
 
-/** Answers HTTP API (payload 2.0), REST API, Function URL and load balancer events. */
-export async function handler(event: LambdaEvent, context?: LambdaContext) {
+/**
+ * Answers HTTP API (payload 2.0), REST API, Function URL and load balancer events. Keeps the messages of the dead-letter
+ * queues, though the dialer dies; those that are not kept come again after the queue's visibility timeout.
+ */
+export function handler(event: SQSEvent): Promise<SQSBatchResponse>;
+export function handler(
+  event: LambdaEvent,
+  context?: LambdaContext,
+): ReturnType<ReturnType<typeof handle>>;
+export async function handler(event: LambdaEvent | SQSEvent, context?: LambdaContext) {
+  if ("Records" in event) return keep(event);
   const answer = await wire();
   return answer(adaptEvent(event, process.env["BASE_PATH"]), context);
+}
+
+async function keep({ Records }: SQSEvent): Promise<SQSBatchResponse> {
+  const letters = Records.map((record) => ({
+    ...toSqsDelivery(record, platform.s3, platform.bucket),
+    envelope: record.body,
+  }));
+  const deadLetters = await createDeadLetters();
+  const queue = Records[0]?.eventSourceARN ?? "";
+  const answers = await keepDeadLetters(queue, letters, { deadLetters, log });
+  const again = Records.filter((_, index) => answers[index] !== "ack");
+  return { batchItemFailures: again.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }

@@ -4,7 +4,11 @@ import { createD1Size } from "../../shared/cloudflare/d1-size.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { workerLog as log } from "../../shared/lib/log.ts";
-import { createCloudflareQueue, toCloudflareDelivery } from "../../shared/cloudflare/queue.ts";
+import {
+  answerBatch,
+  createCloudflareQueue,
+  toCloudflareDelivery,
+} from "../../shared/cloudflare/queue.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
@@ -68,12 +72,7 @@ export default {
     handlers ??= wire(env);
     const delivered = batch.messages.map((message) => toCloudflareDelivery(message, env.ENVELOPES));
     const deadline = Date.now() + invocationMsMax;
-    const answers = await handlers[handlerFor(batch.queue)](delivered, deadline);
-    for (const [index, message] of batch.messages.entries()) {
-      const answer = answers[index];
-      if (answer === "ack") message.ack();
-      else message.retry({ delaySeconds: answer?.retryAfterSeconds ?? 60 });
-    }
+    answerBatch(batch.messages, await handlers[handlerFor(batch.queue)](delivered, deadline));
   },
   /** Cron triggers run beside the queue, so that dispatchers and sweeps wait for no delivery. */
   async scheduled({ cron }, env) {

@@ -1,10 +1,7 @@
 import type { Settings } from "../../shared/settings/settings.ts";
-import type { LetterQueue } from "../../shared/ports/dead-letters.ts";
 import type { AckOrRetry, Delivered } from "../../shared/ports/queue.ts";
 import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
 import { dispatch } from "./dispatch/dispatcher.ts";
-import { consumeDeadEvents } from "./consume/consume-dead-events.ts";
-import { consumeDeadLetters, storeWhole } from "./consume/consume-dead-letters.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";
 import { handleStoredLetters } from "./consume/handle-stored-letters.ts";
 import { purge } from "./sweep/purge.ts";
@@ -16,12 +13,8 @@ import { sweep } from "./sweep/sweep.ts";
 export interface Handlers {
   /** Handles a delivery of the call queue. */
   messages(delivered: readonly Delivered[], deadline: number): Promise<AckOrRetry[]>;
-  /** Handles a delivery of the dead-letter queue. */
-  deadLetters(delivered: readonly Delivered[]): Promise<AckOrRetry[]>;
   /** Handles a delivery of the events queue. */
   events(delivered: readonly Delivered[], deadline: number): Promise<AckOrRetry[]>;
-  /** Handles a delivery of the events' dead-letter queue. */
-  deadEvents(delivered: readonly Delivered[]): Promise<AckOrRetry[]>;
   /** Runs the loop that decides whose turn it is. */
   dispatch(deadline: number): Promise<void>;
   sweep(deadline: number): Promise<void>;
@@ -33,9 +26,7 @@ export type QueueHandler = Exclude<keyof Handlers, "dispatch" | "sweep" | "purge
 
 /** Returns the handler of a queue, by the end of the queue's name or ARN. */
 export function handlerFor(queueName: string): QueueHandler {
-  if (queueName.endsWith("-events-dead")) return "deadEvents";
-  if (queueName.endsWith("-events")) return "events";
-  return queueName.endsWith("-dead") ? "deadLetters" : "messages";
+  return queueName.endsWith("-events") ? "events" : "messages";
 }
 
 /** Dependencies from an entry, with unchecked settings. */
@@ -47,9 +38,7 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
   const deps = { ...others, settings: settings.value };
   return {
     messages: (delivered, deadline) => consumeCalls(delivered, deps, deadline),
-    deadLetters: (delivered) => consumeDeadLetters(delivered, deps),
     events: (delivered, deadline) => consumeEvents(delivered, deps, deadline),
-    deadEvents: (delivered) => consumeDeadEvents(delivered, deps),
     dispatch: (deadline) => dispatch(deps, deadline),
     async sweep(deadline) {
       await sweep(deps, deadline);
@@ -59,21 +48,15 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
   };
 }
 
-function unconfigured(problem: string, deps: Pick<DialerDeps, "deadLetters" | "log">): Handlers {
+function unconfigured(problem: string, deps: Pick<DialerDeps, "log">): Handlers {
   const alarm = (count: number) => deps.log("alarm", "dialer.not_configured", { problem, count });
   const handBack: Handlers["messages"] = async (delivered) => {
     alarm(delivered.length);
     return delivered.map(({ attempt }) => retryLater(attempt));
   };
-  const keep = async (queue: LetterQueue, delivered: readonly Delivered[]) => {
-    alarm(delivered.length);
-    return Promise.all(delivered.map((one) => storeWhole(one, { queue }, deps)));
-  };
   return {
     messages: handBack,
     events: handBack,
-    deadEvents: (delivered) => keep("events", delivered),
-    deadLetters: (delivered) => keep("calls", delivered),
     async dispatch() {
       alarm(0);
     },

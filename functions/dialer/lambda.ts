@@ -42,9 +42,7 @@ const platform: AwsPlatform = createAwsPlatform(process.env, log);
 const memory = createDialerMemory();
 const queueUrls: Record<QueueHandler, string> = {
   messages: platform.queueUrl,
-  deadLetters: platform.deadQueueUrl,
   events: platform.eventsQueueUrl,
-  deadEvents: platform.deadEventsQueueUrl,
 };
 
 const wire = everyFiveMinutes(async (): Promise<Handlers> => {
@@ -82,7 +80,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   });
 }, log);
 
-/** Handles messages of the queues and their dead-letter queues, and the scheduled events. */
+/** Handles messages of the queues, and the scheduled events. */
 export async function handler(
   event: SQSEvent | ScheduledEvent,
   context: Context,

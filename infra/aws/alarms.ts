@@ -150,13 +150,12 @@ function queueConditions(watched: Watched): Record<string, Condition> {
     DeadLetters: {
       metric: depthOf({ name: "deadCalls", queue: deadQueue }),
       minutes: 5,
-      description: "messages that failed a hundred times have not been written down for 5 minutes",
+      description: "messages that failed a hundred times have not been stored for 5 minutes",
     },
     EventDeadLetters: {
       metric: depthOf({ name: "deadEvents", queue: deadEventsQueue }),
       minutes: 5,
-      description:
-        "callbacks or questions about placed calls failed each time that they were handled",
+      description: "callbacks have been on their dead-letter queue for 5 minutes",
     },
   };
 }

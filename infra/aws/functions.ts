@@ -21,7 +21,7 @@ import {
   dialerTimeoutSeconds,
   dispatcherTimeoutSeconds,
   eventsDeliveriesAtOnce,
-  otherDeliveriesAtOnce,
+  deadDeliveriesAtOnce,
 } from "./limits.ts";
 import type { OutboundCallsProps } from "./props.ts";
 import type { Storage } from "./storage.ts";
@@ -84,7 +84,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });
   for (const { role } of [dialer, dispatcher]) allow(role, ["lambda:InvokeFunction"], [arn]);
-  deliverQueues(dialer.made, dialerConcurrency, storage);
+  deliverQueues({ api: api.made, dialer: dialer.made }, dialerConcurrency, storage);
   schedule(stack, dialer.made, [
     ["SweepEveryMinute", "sweep", Duration.minutes(1)],
     ["PurgeEveryHour", "purge", Duration.hours(1)],
@@ -100,13 +100,11 @@ function allowObjects(
   { api, dialer, dispatcher }: Record<"api" | "dialer" | "dispatcher", iam.Role>,
 ): void {
   const messages = [bucket.arnForObjects("messages/*")];
-  allow(api, ["s3:PutObject"], messages);
+  // The API keeps dead letters, whose messages may be objects.
+  allow(api, ["s3:PutObject", "s3:GetObject"], messages);
+  allow(api, ["s3:PutObject"], [bucket.arnForObjects(`${letterPrefix}*`)]);
   allow(dialer, ["s3:PutObject", "s3:GetObject"], messages);
-  allow(
-    dialer,
-    ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"],
-    [bucket.arnForObjects(`${letterPrefix}*`)],
-  );
+  allow(dialer, ["s3:GetObject", "s3:DeleteObject"], [bucket.arnForObjects(`${letterPrefix}*`)]);
   allow(dialer, ["s3:PutObject", "s3:DeleteObject"], [bucket.arnForObjects(`${epochPrefix}*`)]);
   // The epoch is the first name of a list.
   for (const role of [dialer, dispatcher]) allow(role, ["s3:ListBucket"], [bucket.bucketArn]);
@@ -131,20 +129,20 @@ function allow(role: iam.Role, actions: string[], resources: string[]): void {
   role.addToPolicy(new iam.PolicyStatement({ actions, resources }));
 }
 
-/** Has the messages of all queues delivered to the dialer. */
+/** Has the messages of the queues delivered to the dialer, and their dead letters to the API. */
 function deliverQueues(
-  dialer: lambda.Function,
+  { api, dialer }: Record<"api" | "dialer", lambda.Function>,
   dialerConcurrency: number | undefined,
   { queue, deadQueue, eventsQueue, deadEventsQueue }: Storage,
 ): void {
-  for (const [source, batchSize, maxConcurrency] of [
+  for (const [consumer, source, batchSize, maxConcurrency] of [
     // A delivery is one message of up to 25 calls, so that quick calls share none with slow ones.
-    [queue, 1, deliveriesOf(dialerConcurrency)],
-    [deadQueue, 1, otherDeliveriesAtOnce], // a request of ten thousand calls takes as many writes
-    [eventsQueue, 10, eventsDeliveriesAtOnce],
-    [deadEventsQueue, 10, otherDeliveriesAtOnce],
+    [dialer, queue, 1, deliveriesOf(dialerConcurrency)],
+    [api, deadQueue, 1, deadDeliveriesAtOnce], // a message of up to 4 MiB
+    [dialer, eventsQueue, 10, eventsDeliveriesAtOnce],
+    [api, deadEventsQueue, 10, deadDeliveriesAtOnce],
   ] as const) {
-    dialer.addEventSource(
+    consumer.addEventSource(
       new sources.SqsEventSource(source, {
         batchSize,
         maxConcurrency,

@@ -46,7 +46,7 @@ export function createFunction(
   name: string,
   { options, props, storage }: FunctionParts,
 ): CreatedFunction {
-  const { queue, deadQueue, eventsQueue, deadEventsQueue, table, bucket } = storage;
+  const { queue, eventsQueue, table, bucket } = storage;
   const { bundle, timeoutSeconds, secrets, environment, ...others } = options;
   const logGroup = new logs.LogGroup(stack, `${name}-log`, {
     retention: logRetention,
@@ -72,9 +72,7 @@ export function createFunction(
     tracing: props.xray === true ? lambda.Tracing.ACTIVE : lambda.Tracing.DISABLED,
     environment: {
       QUEUE_URL: queue.queueUrl,
-      DEAD_QUEUE_URL: deadQueue.queueUrl,
       EVENTS_QUEUE_URL: eventsQueue.queueUrl,
-      DEAD_EVENTS_QUEUE_URL: deadEventsQueue.queueUrl,
       BUCKET: bucket.bucketName,
       TABLE: table.tableName,
       SECRET_IDS: secrets.map(({ secretArn }) => secretArn).join(),

@@ -12,12 +12,11 @@ export const dispatcherTimeoutSeconds = 900;
 const deliveriesAtOnce = 20;
 /** The same of the events queue. Several receivers that begin to hang at the same moment hold one each, for 15 seconds. */
 export const eventsDeliveriesAtOnce = 6;
-/** The same of each dead-letter queue: the least that Lambda accepts, so that most are left to dial. */
-export const otherDeliveriesAtOnce = 2;
-const otherQueues = 2;
+/** The same of each dead-letter queue: the least that Lambda accepts, as the API answers clients meanwhile. */
+export const deadDeliveriesAtOnce = 2;
 /** Reserved invocations kept free for the sweep and the purge, which must not wait for deliveries. */
 const scheduledAtOnce = 2;
-const others = eventsDeliveriesAtOnce + otherQueues * otherDeliveriesAtOnce + scheduledAtOnce;
+const others = eventsDeliveriesAtOnce + scheduledAtOnce;
 /** Least reservation of the dialer. Lambda accepts no maximum of concurrent deliveries below two. */
 export const reservationMin = others + 2;
 

@@ -72,9 +72,7 @@ const environment = {
   ...settings.environment,
   ...engines.variables,
   QUEUE_URL: queueUrl,
-  DEAD_QUEUE_URL: deadQueueUrl,
   EVENTS_QUEUE_URL: eventsQueueUrl,
-  DEAD_EVENTS_QUEUE_URL: deadEventsQueueUrl,
   BUCKET: bucket,
   TABLE: table,
   CONSUMERS: String(deliveriesAtOnce),
@@ -90,8 +88,8 @@ interface LocalFunction {
 const start = (name: string, { bundle = name, ...limits }: LocalFunction) =>
   startFunction({ name, bundle: join(bundles, bundle, "index.mjs"), environment, ...limits });
 const api = await start("api", { instances: 2, timeoutSeconds: 30 });
-// One more instance serves both dead-letter queues and one the schedule: a sweep waits behind no delivery.
-const instances = deliveriesAtOnce + eventsDeliveriesAtOnce + 2;
+// One more instance serves the schedule: a sweep waits behind no delivery.
+const instances = deliveriesAtOnce + eventsDeliveriesAtOnce + 1;
 const dialer = await start("dialer", { instances, timeoutSeconds: dialerTimeoutSeconds });
 // One runs, and another one may be woken or take over.
 const dispatcher = await start("dispatcher", {
@@ -102,15 +100,15 @@ const dispatcher = await start("dispatcher", {
 invokeEndpoint.add(dispatcherFunction, dispatcher);
 const sources = (
   [
-    [queueName, queueUrl, 1, deliveriesAtOnce],
-    [deadQueueName, deadQueueUrl, 1, 1],
-    [eventsQueueName, eventsQueueUrl, 10, eventsDeliveriesAtOnce],
-    [deadEventsQueueName, deadEventsQueueUrl, 10, 1],
+    [dialer, queueName, queueUrl, 1, deliveriesAtOnce],
+    [api, deadQueueName, deadQueueUrl, 1, 1],
+    [dialer, eventsQueueName, eventsQueueUrl, 10, eventsDeliveriesAtOnce],
+    [api, deadEventsQueueName, deadEventsQueueUrl, 10, 1],
   ] as const
-).map(([name, url, batchSize, concurrency]) =>
+).map(([consumer, name, url, batchSize, concurrency]) =>
   startEventSource({
     sqs,
-    consumer: dialer,
+    consumer,
     queueUrl: url,
     queueName: name,
     batchSize,

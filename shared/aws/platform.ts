@@ -10,9 +10,7 @@ import { hourMs, minuteMs } from "../lib/units.ts";
 export interface AwsPlatform {
   sqs: SQSClient;
   queueUrl: string;
-  deadQueueUrl: string;
   eventsQueueUrl: string;
-  deadEventsQueueUrl: string;
   s3: () => Promise<S3Client>;
   bucket: string;
   dynamo: () => Promise<DynamoDBClient>;
@@ -25,7 +23,7 @@ export interface AwsPlatform {
 }
 
 /**
- * @param variables QUEUE_URL, DEAD_QUEUE_URL, EVENTS_QUEUE_URL, DEAD_EVENTS_QUEUE_URL, BUCKET, TABLE; SECRET_IDS,
+ * @param variables QUEUE_URL, EVENTS_QUEUE_URL, BUCKET, TABLE; SECRET_IDS,
  * separated by commas; on a machine without an account also AWS_ENDPOINT_URL_S3 and the like, which the SDK reads by itself
  * @throws an Error that names the missing variable
  */
@@ -46,9 +44,7 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
   return {
     sqs: new SQSClient(limits),
     queueUrl: required("QUEUE_URL"),
-    deadQueueUrl: required("DEAD_QUEUE_URL"),
     eventsQueueUrl: required("EVENTS_QUEUE_URL"),
-    deadEventsQueueUrl: required("DEAD_EVENTS_QUEUE_URL"),
     bucket: required("BUCKET"),
     table: required("TABLE"),
     s3: once(async () => {

@@ -1,5 +1,6 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { withTimeLimit } from "../lib/retry.ts";
+import { openBody } from "./sqs-queue.ts";
 import { type DeadLetters, letterNameIn, letterPrefix } from "../ports/dead-letters.ts";
 
 /** Time limit for reading an object's body; the client's own time limits are in platform.ts. */
@@ -38,10 +39,12 @@ export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string)
       try {
         const object = await (await s3()).send(new GetObjectCommand(objectOf(name)));
         const { Body, LastModified, ContentLength = 0 } = object;
-        const body = await withTimeLimit(
+        const stored = await withTimeLimit(
           Body?.transformToString() ?? Promise.resolve(""),
           bodySecondsMax,
         );
+        // A letter whose body was sent beside its message, and could not be fetched then, has only the body's name.
+        const body = await openBody(stored, { s3, bucket }).catch(() => stored);
         return { name, storedAt: LastModified?.getTime() ?? 0, bytes: ContentLength, body };
       } catch (error) {
         if (error instanceof NoSuchKey) return undefined;

@@ -136,6 +136,12 @@ function createBatches(sendBatch: (batch: Entry[]) => Promise<number>) {
   };
 }
 
+/** The bucket with the bodies that are too large for a message. */
+interface Bucket {
+  s3: () => Promise<S3Client>;
+  bucket: string;
+}
+
 /** Wraps a record of a Lambda's SQS event. Its body is fetched from S3 on `open`. */
 export function toSqsDelivery(
   record: { messageId: string; body: string; attributes: { ApproximateReceiveCount: string } },
@@ -145,20 +151,23 @@ export function toSqsDelivery(
   return {
     attempt: Number(record.attributes.ApproximateReceiveCount),
     id: record.messageId,
-    async open() {
-      if (!record.body.startsWith(claimCheckStart)) return record.body;
-      const { key } = claimCheckSchema.parse(JSON.parse(record.body));
-      const { GetObjectCommand } = await import("@aws-sdk/client-s3");
-      const client = await s3();
-      const object = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-      const text = await withTimeLimit(
-        object.Body?.transformToString() ?? Promise.resolve(""),
-        storeSecondsMax,
-      );
-      if (text === "") throw new Error("the object of a claim check is empty");
-      return text;
-    },
+    open: () => openBody(record.body, { s3, bucket }),
   };
+}
+
+/** Resolves to the message of a body, which may name an object with it. @throws if that cannot be fetched */
+export async function openBody(body: string, { s3, bucket }: Bucket): Promise<string> {
+  if (!body.startsWith(claimCheckStart)) return body;
+  const { key } = claimCheckSchema.parse(JSON.parse(body));
+  const { GetObjectCommand } = await import("@aws-sdk/client-s3");
+  const client = await s3();
+  const object = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+  const text = await withTimeLimit(
+    object.Body?.transformToString() ?? Promise.resolve(""),
+    storeSecondsMax,
+  );
+  if (text === "") throw new Error("the object of a claim check is empty");
+  return text;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { withTimeLimit } from "../lib/retry.ts";
 import * as z from "../lib/zod.ts";
-import type { CallQueue, Delivered } from "../ports/queue.ts";
+import type { AckOrRetry, CallQueue, Delivered } from "../ports/queue.ts";
 import { toJson, type Message as CallMessage } from "../ports/call-messages.ts";
 
 /**
@@ -86,4 +86,13 @@ export async function openBody(body: string, bucket: R2Bucket): Promise<string |
   const { key } = claimCheckSchema.parse(JSON.parse(body));
   const object = await withTimeLimit(bucket.get(key), storeSecondsMax);
   return object === null ? undefined : withTimeLimit(object.text(), storeSecondsMax);
+}
+
+/** Acknowledges each message of a delivery, or has it delivered again, by the answer at its place. */
+export function answerBatch(messages: readonly Message[], answers: readonly AckOrRetry[]): void {
+  for (const [index, message] of messages.entries()) {
+    const answer = answers[index];
+    if (answer === "ack") message.ack();
+    else message.retry({ delaySeconds: answer?.retryAfterSeconds ?? 60 });
+  }
 }

@@ -40,9 +40,7 @@ beforeAll(async () => {
     ...engines.variables,
     DIAL_PLAN: JSON.stringify(plan),
     QUEUE_URL: queueUrl,
-    DEAD_QUEUE_URL: queueUrl,
     EVENTS_QUEUE_URL: eventsQueueUrl,
-    DEAD_EVENTS_QUEUE_URL: eventsQueueUrl,
     BUCKET: bucket,
     TABLE: "ledger",
   });
@@ -114,47 +112,34 @@ describe("the dialer's Lambda function", () => {
     expect((await receive()).map(({ body }) => body.includes("nothing"))).toEqual([false]);
   });
 
-  it("moves dead letters to review, and dials none of them", async () => {
+  it("hands dead letters to review that the API has kept, and dials none of them", async () => {
+    const letters = createS3DeadLetters(async () => engines.s3, bucket);
     const call = aCall({ acceptedAt: Date.now() });
     await send(toCallsMessage([call]));
-    const received = (await receive()).filter(({ body }) => body.includes(call.requestId));
-    const records = received.map((record) => ({
-      ...record,
-      eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls-dead",
-    }));
-    expect(records).toHaveLength(1);
-    expect(await handler({ Records: records }, context)).toEqual({ batchItemFailures: [] });
+    await engines.sqs.send(
+      new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: '{"kind":"of a later version"}' }),
+    );
+    const dead = (await receive())
+      .filter(({ body }) => body.includes(call.requestId) || body.includes("later"))
+      .map((record) => ({
+        ...record,
+        eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls-dead",
+      }));
+    expect(dead).toHaveLength(2);
+    const { handler: api } = await import("../../functions/api/lambda.ts");
+    expect(await api({ Records: dead })).toEqual({ batchItemFailures: [] });
+    const names = async () => (await letters.list({ limit: 10 })).map(({ name }) => name);
+    expect(await names()).toEqual(dead.map(({ messageId }) => `calls-${messageId}`).toSorted());
+
+    await handler({ scheduled: "sweep" }, context);
     expect(receiver.received.filter(({ id }) => id === call.id)).toEqual([]);
     expect((await ledger.read([call.id])).rows.get(call.id)).toMatchObject({
       state: "NEEDS_REVIEW",
       reason: "dead_letter",
       request: call.request,
     });
-  });
-
-  it("keeps a dead letter that it cannot read in the bucket, and has sweeps handle what is kept", async () => {
-    const letters = createS3DeadLetters(async () => engines.s3, bucket);
-    await engines.sqs.send(
-      new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: '{"kind":"of a later version"}' }),
-    );
-    const records = (await receive())
-      .filter(({ body }) => body.includes("later"))
-      .map((record) => ({
-        ...record,
-        eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls-dead",
-      }));
-    expect(await handler({ Records: records }, context)).toEqual({ batchItemFailures: [] });
-    const kept = `calls-${records[0]?.messageId}`;
-    expect((await letters.read(kept))?.body).toBe('{"kind":"of a later version"}');
-
-    const call = aCall({ acceptedAt: Date.now() });
-    await letters.keep("calls-readable", JSON.stringify(toCallsMessage([call])));
-    await handler({ scheduled: "sweep" }, context);
-    expect((await ledger.read([call.id])).rows.get(call.id)).toMatchObject({
-      state: "NEEDS_REVIEW",
-      reason: "dead_letter",
-    });
-    expect((await letters.list({ limit: 10 })).map(({ name }) => name)).toEqual([kept]);
+    const later = dead.find(({ body }) => body.includes("later"));
+    expect(await names()).toEqual([`calls-${later?.messageId}`]);
   });
 
   it("handles events apart, and hides one that it cannot read on the events queue", async () => {
@@ -177,7 +162,8 @@ describe("the dialer's Lambda function", () => {
     await new Promise((next) => setTimeout(next, 1500));
     expect((await receive(eventsQueueUrl)).map(({ body }) => body)).not.toContain(bodies[1]);
     // It may be a signed callback, so that it is kept.
-    expect(await handler(from("events-dead"), context)).toEqual({ batchItemFailures: [] });
+    const { handler: api } = await import("../../functions/api/lambda.ts");
+    expect(await api(from("events-dead"))).toEqual({ batchItemFailures: [] });
     const letters = createS3DeadLetters(async () => engines.s3, bucket);
     expect((await letters.read(`events-${odd?.messageId}`))?.body).toBe('{"kind":"odd"}');
   });

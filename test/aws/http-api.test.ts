@@ -33,9 +33,7 @@ beforeAll(async () => {
   Object.assign(process.env, apiEnvironment, {
     ...engines.variables,
     QUEUE_URL: queueUrl,
-    DEAD_QUEUE_URL: queueUrl,
     EVENTS_QUEUE_URL: eventsQueueUrl,
-    DEAD_EVENTS_QUEUE_URL: eventsQueueUrl,
     BUCKET: bucket,
     TABLE: "ledger",
   });

@@ -1,3 +1,4 @@
+import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
@@ -65,4 +66,8 @@ describe("SQS with S3, where a part of a batch fails", () => {
   });
 });
 
-describeDeadLetters("S3", () => createS3DeadLetters(async () => engines.s3, bucket));
+describeDeadLetters(
+  "S3",
+  () => createS3DeadLetters(async () => engines.s3, bucket),
+  (key, text) => engines.s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: text })),
+);

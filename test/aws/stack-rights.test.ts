@@ -146,17 +146,26 @@ describe("the rights that the AWS stack gives", () => {
     // By these /readyz sees whether the dialer works.
     expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#sweep","doc#dispatcher#dispatcher"]');
     expect(api[0]).not.toContain("ProviderSecrets");
-    expect(api[0]).not.toMatch(/UpdateItem|DeleteItem|Query|GetObject/);
+    expect(api[0]).not.toMatch(/UpdateItem|DeleteItem|Query|DeleteObject|ListBucket/);
     // The dialer and the dispatcher, which read the same settings.
     expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(2);
   });
 
-  it("lets the API list, read and remove dead letters, and no other object, where operators are to", () => {
+  it("lets the API keep dead letters, and list, read and remove them alone, where operators are to", () => {
     const onBucket = (stack: Template) =>
-      statementsOf(stack, "apirole").filter((one) => /"s3:(?!PutObject)/.test(JSON.stringify(one)));
-    expect(onBucket(template)).toEqual([]);
+      statementsOf(stack, "apirole")
+        .map(Object)
+        .filter((one) => JSON.stringify(one).includes('"s3:'));
+    const kept = onBucket(template);
+    // It opens what the dead-letter queues name, and cannot list what else there is.
+    expect(kept.map(({ Action }) => Action)).toEqual([
+      ["s3:PutObject", "s3:GetObject"],
+      "s3:PutObject",
+    ]);
+    expect(JSON.stringify(kept[0].Resource)).toContain("/messages/*");
+    expect(JSON.stringify(kept[1].Resource)).toContain("/dead-letters/*");
     // Without the setting there is an operator API.
-    const [objects, list, ...others] = onBucket(templateOf({})).map(Object);
+    const [objects, list, ...others] = onBucket(templateOf({})).slice(kept.length);
     expect(others).toEqual([]);
     expect(objects.Action).toEqual(["s3:GetObject", "s3:DeleteObject"]);
     expect(JSON.stringify(objects.Resource)).toContain("/dead-letters/*");

@@ -35,7 +35,7 @@ describe("the AWS stack", () => {
     });
   });
 
-  it("hides a message for six times as long as the dialer may run, and keeps it for 14 days", () => {
+  it("hides a message for six times as long as its consumer may run, and keeps it for 14 days", () => {
     // The dispatcher is delivered none.
     const consumers = new Set(
       resources("AWS::Lambda::EventSourceMapping").map(
@@ -46,7 +46,7 @@ describe("the AWS stack", () => {
     const timeouts = functions.flatMap(([id, { Properties }]) =>
       consumers.has(id) ? Number(Object(Properties).Timeout) : [],
     );
-    expect(timeouts).toHaveLength(1);
+    expect(timeouts).toHaveLength(2); // the API's too, which keeps dead letters
     const queues = resources("AWS::SQS::Queue");
     expect(queues).toHaveLength(4);
     for (const queue of queues) {
@@ -101,12 +101,14 @@ describe("the AWS stack", () => {
   it("leaves invocations for the sweep and the purge, of those that are reserved to the dialer", () => {
     const other = templateOf({ dialerConcurrency: 16 });
     other.hasResourceProperties("AWS::Lambda::Function", { ReservedConcurrentExecutions: 16 });
-    const most = Object.values(other.findResources("AWS::Lambda::EventSourceMapping")).map(
-      ({ Properties }): number => Object(Properties).ScalingConfig.MaximumConcurrency,
-    );
+    const most = Object.values(other.findResources("AWS::Lambda::EventSourceMapping"))
+      .map(({ Properties }) => Object(Properties))
+      .filter(({ FunctionName }) => FunctionName.Ref.startsWith("dialer"))
+      .map(({ ScalingConfig }): number => ScalingConfig.MaximumConcurrency);
+    expect(most).toHaveLength(2);
     expect(most.reduce((sum, one) => sum + one, 0)).toBe(16 - 2);
-    for (const wrong of [13, 15.5, Number.NaN]) {
-      expect(() => templateOf({ dialerConcurrency: wrong })).toThrow(/at least 14/);
+    for (const wrong of [9, 15.5, Number.NaN]) {
+      expect(() => templateOf({ dialerConcurrency: wrong })).toThrow(/at least 10/);
     }
   });
 
@@ -247,7 +249,7 @@ describe("the AWS stack", () => {
     expect(dispatcher).toMatchObject({
       FunctionName: "OutboundCalls-staging-dispatcher",
       Timeout: 900,
-      Environment: { Variables: { CONSUMERS: "18" } },
+      Environment: { Variables: { CONSUMERS: "22" } },
     });
     expect(dispatcher).not.toHaveProperty("ReservedConcurrentExecutions");
     const variables = propertiesOf(staging, "AWS::Lambda::Function").map(
@@ -255,8 +257,8 @@ describe("the AWS stack", () => {
     );
     expect(variables.map((one) => [one["DISPATCHER_FUNCTION"], one["CONSUMERS"]])).toEqual([
       [undefined, undefined],
-      ["OutboundCalls-staging-dispatcher", "18"],
-      ["OutboundCalls-staging-dispatcher", "18"],
+      ["OutboundCalls-staging-dispatcher", "22"],
+      ["OutboundCalls-staging-dispatcher", "22"],
     ]);
   });
 
@@ -277,9 +279,9 @@ describe("the AWS stack", () => {
       },
     );
     const dialing =
-      "BASE_PATH,BUCKET,CONSUMERS,DEAD_EVENTS_QUEUE_URL,DEAD_QUEUE_URL,DISPATCHER_FUNCTION,EVENTS_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE";
+      "BASE_PATH,BUCKET,CONSUMERS,DISPATCHER_FUNCTION,EVENTS_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE";
     expect(names).toEqual([
-      "BASE_PATH,BUCKET,DEAD_EVENTS_QUEUE_URL,DEAD_QUEUE_URL,EVENTS_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE",
+      "BASE_PATH,BUCKET,EVENTS_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE",
       dialing,
       dialing,
     ]);
@@ -335,7 +337,7 @@ describe("the AWS stack", () => {
     });
     for (const expected of [
       /hundred times/,
-      /failed each time/,
+      /dead-letter queue for 5 minutes/,
       /an hour late/,
       /keep up/,
       /none was finished for 15 minutes/,

@@ -15,9 +15,7 @@ const root = resolve(import.meta.dirname, "../..");
 /** Environment of a Lambda function. */
 const environment = {
   QUEUE_URL: "http://127.0.0.1/queue",
-  DEAD_QUEUE_URL: "http://127.0.0.1/dead",
   EVENTS_QUEUE_URL: "http://127.0.0.1/events",
-  DEAD_EVENTS_QUEUE_URL: "http://127.0.0.1/events-dead",
   BUCKET: "bucket",
   TABLE: "table",
   AWS_REGION: "eu-central-1",

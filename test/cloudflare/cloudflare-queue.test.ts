@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { keepDeadLetters } from "../../functions/api/keep-dead-letters.ts";
-import { createCloudflareQueue } from "../../shared/cloudflare/queue.ts";
+import {
+  answerBatch,
+  createCloudflareQueue,
+  toCloudflareDelivery,
+} from "../../shared/cloudflare/queue.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
@@ -37,7 +41,11 @@ describe("Cloudflare Queues with R2, throttled", () => {
   });
 });
 
-describeDeadLetters("R2", () => createR2DeadLetters(testEnv.ENVELOPES));
+describeDeadLetters(
+  "R2",
+  () => createR2DeadLetters(testEnv.ENVELOPES),
+  (key, text) => testEnv.ENVELOPES.put(key, text),
+);
 
 describe("dead letters that the API keeps", () => {
   const letters = createR2DeadLetters(testEnv.ENVELOPES);
@@ -58,9 +66,13 @@ describe("dead letters that the API keeps", () => {
       ack: () => void answers.push("ack"),
       retry: ({ delaySeconds = 0 } = {}) => void answers.push(`after ${delaySeconds} s`),
     }));
-    const metadata = { metrics: { backlogCount: 0, backlogBytes: 0 } };
-    const batch = { queue, messages, metadata, ackAll: () => {}, retryAll: () => {} };
-    await keepDeadLetters(batch, bucket, (level, event) => void logged.push(`${level} ${event}`));
+    const log = (level: string, event: string) => void logged.push(`${level} ${event}`);
+    const dead = messages.map((message) => ({
+      ...toCloudflareDelivery(message, testEnv.ENVELOPES),
+      envelope: message.body,
+    }));
+    const deadLetters = createR2DeadLetters(bucket);
+    answerBatch(messages, await keepDeadLetters(queue, dead, { deadLetters, log }));
     return { answers, logged };
   }
   const kept = async () =>

@@ -1,8 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type DeadLetters, toLetterName } from "../../shared/ports/dead-letters.ts";
 
-/** Describes a store of dead letters. */
-export function describeDeadLetters(name: string, create: () => DeadLetters): void {
+/**
+ * Describes a store of dead letters.
+ *
+ * @param putObject stores an object under a key of the same bucket, as a large message is
+ */
+export function describeDeadLetters(
+  name: string,
+  create: () => DeadLetters,
+  putObject: (key: string, text: string) => Promise<unknown>,
+): void {
   describe(`dead letters in ${name}`, () => {
     let letters: DeadLetters;
     const names = async (after?: string, limit = 1_000) =>
@@ -37,6 +45,14 @@ export function describeDeadLetters(name: string, create: () => DeadLetters): vo
       const first = await names(undefined, 3);
       expect(first).toEqual(["calls-1", "calls-2", "events-1"]);
       expect(await names(first.at(-1), 3)).toEqual(["events-2"]);
+    });
+
+    it("are fetched beside their message where that only names an object", async () => {
+      const claimCheck = '{"kind":"claim_check","key":"messages/of-a-letter"}';
+      await letters.keep("calls-1", claimCheck);
+      expect((await letters.read("calls-1"))?.body).toBe(claimCheck);
+      await putObject("messages/of-a-letter", "the body");
+      expect((await letters.read("calls-1"))?.body).toBe("the body");
     });
 
     it("are replaced where the same message is stored once more", async () => {

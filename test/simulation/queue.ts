@@ -1,7 +1,6 @@
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { consumeDeadLetters } from "../../functions/dialer/consume/consume-dead-letters.ts";
+import { keepDeadLetters } from "../../functions/api/keep-dead-letters.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
-import { consumeDeadEvents } from "../../functions/dialer/consume/consume-dead-events.ts";
 import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import type * as z from "../../shared/lib/zod.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
@@ -42,27 +41,27 @@ export interface QueueTraits {
   partial: number;
 }
 
-/** The messages of a queue, and the functions that handle its deliveries and its dead letters. */
+/** The messages of a queue, the function that handles its deliveries, and its dead-letter queue. */
 export interface QueueUse<Sent> {
   /** Text before the names of the queue's steps and functions. */
   prefix: string;
   schema: z.ZodMiniType<Sent>;
   handle(delivered: Delivered[], deps: DialerDeps, deadline: number): Promise<AckOrRetry[]>;
-  settleDeadLetter(delivered: Delivered[], deps: DialerDeps): Promise<AckOrRetry[]>;
+  deadQueue: string;
 }
 
 export const callsUse: QueueUse<Message> = {
   prefix: "",
   schema: messageSchema,
   handle: consumeCalls,
-  settleDeadLetter: consumeDeadLetters,
+  deadQueue: "calls-dead",
 };
 
 export const eventsUse: QueueUse<EventMessage> = {
   prefix: "events: ",
   schema: eventMessageSchema,
   handle: consumeEvents,
-  settleDeadLetter: consumeDeadEvents,
+  deadQueue: "calls-events-dead",
 };
 
 /** Size above which bodies lie in object storage. */
@@ -77,7 +76,7 @@ export function createSimulatedQueue<Sent>(
   faults: () => Faults,
   traits: () => QueueTraits,
   processes: Pick<Processes, "run">,
-  { prefix, schema, handle, settleDeadLetter: settleDeadLetters }: QueueUse<Sent>,
+  { prefix, schema, handle, deadQueue }: QueueUse<Sent>,
 ) {
   let waiting: Queued[] = [];
   let dead: Queued[] = [];
@@ -190,7 +189,7 @@ export function createSimulatedQueue<Sent>(
     };
     processes
       .run(`${prefix}undertaker`, traits().lifeMs, (deps) =>
-        settleDeadLetters([deliveredOf(letter)], deps),
+        keepDeadLetters(deadQueue, [{ ...deliveredOf(letter), envelope: letter.json }], deps),
       )
       .then(end, (error: unknown) => {
         thrown.push(`thrown: by the ${prefix}undertaker, ${String(error)}`);

@@ -72,9 +72,7 @@ async function storeOn(platform: UpgradePlatform): Promise<Made> {
   const { objects, tables } = await platform.dump();
   const queues: Fixture["platforms"]["aws"]["queues"] = {
     messages: [],
-    deadLetters: [],
     events: [],
-    deadEvents: [],
   };
   for (const { of, body: text } of service.waiting()) queues[of].push(text);
   const rows = Object.entries(entries).map(([name, { id, ends, rings, providerCallId }]) => [
@@ -196,13 +194,8 @@ async function storeObjects(
   await deadLetters.keep("calls-unreadable", JSON.stringify({ kind: "of-a-later-version" }));
   const letter = JSON.stringify(toCallsMessage([dead]));
   const event = JSON.stringify(signed);
-  if (platform.name === "aws") {
-    put("deadLetters", [letter]);
-    put("deadEvents", [event]);
-  } else {
-    await deadLetters.keep("calls-7", letter);
-    await deadLetters.keep("events-8", event);
-  }
+  await deadLetters.keep("calls-7", letter);
+  await deadLetters.keep("events-8", event);
 }
 
 function mustAll(written: readonly boolean[]): void {

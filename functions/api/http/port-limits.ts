@@ -7,7 +7,7 @@ import type { UncheckedApiDeps } from "./context.ts";
 /** Time limit of one call to the ledger or its documents. */
 const ledgerSecondsMax = 4;
 /** Time limit of one call to the object store, which may have to read a request of 4 MiB. */
-const storeSecondsMax = 15;
+export const storeSecondsMax = 15;
 /** Time limit of one send. Two sends and two calls to the ledger stay within the 30 s of a gateway. */
 const sendSecondsMax = 10;
 /**

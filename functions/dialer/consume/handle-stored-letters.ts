@@ -4,8 +4,8 @@ import { minuteMs } from "../../../shared/lib/units.ts";
 import { queueOf, type StoredLetter } from "../../../shared/ports/dead-letters.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";
-import { handleDeadEvent } from "./consume-dead-events.ts";
-import { handleDeadLetter } from "./consume-dead-letters.ts";
+import { handleDeadEvent } from "./handle-dead-event.ts";
+import { handleDeadLetter } from "./handle-dead-letter.ts";
 
 /** Letters of one listed page, pages that are listed, and letters that one sweep handles. */
 const pageLetters = 1_000;
@@ -21,7 +21,7 @@ const listAgainMs = 5 * minuteMs;
 const endMarginMs = 30_000;
 
 /**
- * Handles stored dead letters as a consumer of their queue would: calls go to a person, late outcomes are settled. What fails
+ * Handles stored dead letters, which the API keeps: calls go to a person, late outcomes are settled. What fails
  * stays, and is tried again half an hour later.
  *
  * A letter that this version cannot read stays too, and this process does not try it again: it waits for another version,

@@ -58,9 +58,7 @@ describe("the environment of a Lambda function", () => {
   it("names the variable that is missing", () => {
     const variables = {
       QUEUE_URL: "q",
-      DEAD_QUEUE_URL: "d",
       EVENTS_QUEUE_URL: "e",
-      DEAD_EVENTS_QUEUE_URL: "ed",
       BUCKET: "b",
     };
     process.env["AWS_REGION"] ??= "us-east-1";
@@ -71,9 +69,7 @@ describe("the environment of a Lambda function", () => {
   it("is the variables alone where no secret is named", async () => {
     const variables = {
       QUEUE_URL: "q",
-      DEAD_QUEUE_URL: "d",
       EVENTS_QUEUE_URL: "e",
-      DEAD_EVENTS_QUEUE_URL: "ed",
       BUCKET: "b",
       TABLE: "t",
       HASH_KEY: "h",

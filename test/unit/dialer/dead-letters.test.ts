@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { consumeDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
+import { handleDeadLetter } from "../../../functions/dialer/consume/handle-dead-letter.ts";
 import { handleStoredLetters } from "../../../functions/dialer/consume/handle-stored-letters.ts";
 import { createHandlers } from "../../../functions/dialer/handlers.ts";
 import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
@@ -24,17 +24,13 @@ import {
   stateOf,
 } from "../../support/dialer-calls.ts";
 
-const later = { retryAfterSeconds: 1800 };
-
-/** Hands messages to the dead-letter queue's consumer. */
-const settleDeadLetter = (bench: Bench, messages: readonly unknown[], attempt = 1) =>
-  consumeDeadLetters(
-    messages.map((one, index) => ({
-      attempt,
-      id: `dead-${index}`,
-      open: async () => (typeof one === "string" ? one : JSON.stringify(one)),
-    })),
-    bench.deps,
+/** Has messages handled that have failed a hundred times. */
+const settleDeadLetter = (bench: Bench, messages: readonly unknown[]) =>
+  Promise.all(
+    messages.map((one, index) => {
+      const open = async () => (typeof one === "string" ? one : JSON.stringify(one));
+      return handleDeadLetter({ attempt: 1, id: `dead-${index}`, open }, bench.deps);
+    }),
   );
 
 const outcome = (call: Call, claim: string) =>
@@ -47,7 +43,7 @@ describe("a dead letter", () => {
   it("of a call that has no row goes to a person, and dials nobody", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
-    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["done"]);
     expect(await rowOf(bench, call)).toMatchObject({
       state: "NEEDS_REVIEW",
       reason: "dead_letter",
@@ -64,7 +60,7 @@ describe("a dead letter", () => {
   it("of a call whose time is over ends EXPIRED, with its payload", async () => {
     const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
     const call = aCall({ acceptedAt: bench.now() - 3_600_000 });
-    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["done"]);
     expect(await rowOf(bench, call)).toMatchObject({ state: "EXPIRED", request: call.request });
     expect(bench.eventsOf("call.expired")).toMatchObject([{ level: "alarm", count: 1 }]);
   });
@@ -74,7 +70,7 @@ describe("a dead letter", () => {
       const bench = createDialerBench();
       const call = aCallNow(bench);
       const row = await putIn(bench, state, call);
-      expect(await settleDeadLetter(bench, [message(call)])).toEqual(["ack"]);
+      expect(await settleDeadLetter(bench, [message(call)])).toEqual(["done"]);
       expect(await rowOf(bench, call)).toEqual(row);
     }
   });
@@ -82,7 +78,7 @@ describe("a dead letter", () => {
   it("of a call too old to have kept its row writes nothing", async () => {
     const bench = createDialerBench({ plan: { retentionDays: 40 }, startAt: "2026-06-01T10:00Z" });
     const call = aCall({ acceptedAt: bench.now() - 39 * 86_400_000 - 1 });
-    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["done"]);
     expect(bench.stored.size).toBe(0);
     expect(bench.eventsOf("call.too_old")).toMatchObject([{ level: "alarm" }]);
   });
@@ -93,7 +89,7 @@ describe("a dead letter", () => {
     const calls = Array.from({ length: 1200 }, (_, index) =>
       aCallNow(bench, {}, { requestId, id: toCallId(requestId, index) }),
     );
-    expect(await settleDeadLetter(bench, [request(calls)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [request(calls)])).toEqual(["done"]);
     expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(1200);
     const counts = bench.eventsOf("call.needs_review").map(({ count }) => count ?? 0);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1200);
@@ -117,7 +113,7 @@ describe("a dead letter", () => {
     bench.advance(120_000);
     const after = aCallNow(bench);
     const letters = [late, over, after].map((call) => message(call));
-    expect(await settleDeadLetter(bench, letters)).toEqual(["ack", "ack", "ack"]);
+    expect(await settleDeadLetter(bench, letters)).toEqual(["done", "done", "done"]);
     const lost = { state: "NEEDS_REVIEW", reason: "restored" };
     expect(await rowOf(bench, late)).toMatchObject(lost);
     expect(await rowOf(bench, over)).toMatchObject(lost);
@@ -128,7 +124,7 @@ describe("a dead letter", () => {
     const bench = createDialerBench();
     const call = aCall();
     const row = await putIn(bench, "NEEDS_REVIEW", call);
-    expect(await settleDeadLetter(bench, [outcome(call, row.claims[0] ?? "")])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [outcome(call, row.claims[0] ?? "")])).toEqual(["done"]);
     expect(await stateOf(bench, call)).toBe("PLACED");
     expect(bench.eventsOf("call.settled_late")).toHaveLength(1);
   });
@@ -137,7 +133,7 @@ describe("a dead letter", () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
     const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-    expect(await settleDeadLetter(bench, [due(call)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [due(call)])).toEqual(["done"]);
     expect(await rowOf(bench, call)).toEqual(row);
     expect(bench.kept.size).toBe(0);
     await bench.run(60);
@@ -156,15 +152,16 @@ describe("a dead letter", () => {
 });
 
 describe("a dead letter that cannot be read or written", () => {
-  it.each<[string, (bench: Bench) => unknown]>([
-    ["is no JSON", () => "no JSON, with +12025550123 in it"],
-    ["has a field of a later version", () => ({ ...message(aCall()), later: true })],
+  it.each<[string, (bench: Bench) => unknown, string]>([
+    ["is no JSON", () => "no JSON, with +12025550123 in it", "unreadable"],
+    ["has a field of a later version", () => ({ ...message(aCall()), later: true }), "unreadable"],
     [
       "finds the ledger down",
       (bench) => {
         bench.breakLedger({ write: boom });
         return message(aCallNow(bench));
       },
+      "failed",
     ],
     [
       "is the outcome of a row that cannot be read",
@@ -174,47 +171,13 @@ describe("a dead letter that cannot be read or written", () => {
         bench.stored.set(call.id, { id: call.id, version: "later", json });
         return outcome(call, "claim");
       },
+      "failed",
     ],
-  ])("as it %s, is stored whole before it is acknowledged", async (_, make) => {
+  ])("as it %s, is not done with", async (_, make, handled) => {
     const bench = createDialerBench();
-    const one = make(bench);
-    const body = typeof one === "string" ? one : JSON.stringify(one);
-    const { deadLetters } = bench.deps;
-    bench.deps.deadLetters = { ...deadLetters, keep: boom };
-    // While the store fails, the message is retried, however often it has come.
-    for (const attempt of [1, 11, 50])
-      expect(await settleDeadLetter(bench, [one], attempt)).toEqual([later]);
-    expect(bench.kept.size).toBe(0);
-    expect(bench.eventsOf("store.unreachable")).toMatchObject([
-      { level: "alarm" },
-      { level: "alarm" },
-      { level: "alarm" },
-    ]);
-    bench.deps.deadLetters = deadLetters;
-    expect(await settleDeadLetter(bench, [one], 51)).toEqual(["ack"]);
-    expect([...bench.kept.entries()]).toEqual([["calls-dead-0", body]]);
-    expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
+    expect(await settleDeadLetter(bench, [make(bench)])).toEqual([handled]);
     expect(bench.dialed).toEqual([]);
     expect(JSON.stringify(bench.events)).not.toContain("2025550123");
-  });
-
-  it("does not keep others from being written", async () => {
-    const bench = createDialerBench();
-    const [one, other] = [aCallNow(bench), aCallNow(bench)];
-    expect(await settleDeadLetter(bench, [message(one), "no JSON", message(other)])).toEqual([
-      "ack",
-      "ack",
-      "ack",
-    ]);
-    expect([...bench.kept]).toEqual([["calls-dead-1", "no JSON"]]);
-    expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(2);
-  });
-
-  it("whose body cannot be fetched comes again, and is never acknowledged", async () => {
-    const bench = createDialerBench();
-    const lost = [{ attempt: 50, id: "m", large: true, open: boom }];
-    expect(await consumeDeadLetters(lost, bench.deps)).toEqual([later]);
-    expect(bench.kept.size).toBe(0);
   });
 });
 
@@ -227,7 +190,7 @@ describe("a stored dead letter", () => {
     }
   };
 
-  it("is handled by a sweep as its queue's consumer would, once", async () => {
+  it("is handled by a sweep, once", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
     const hint = { kind: "poll", account: "webhook", sentAt: 0 };

@@ -20,14 +20,9 @@ function createUnconfigured() {
 describe("the events queue", () => {
   const event = (sent: object) => ({ ...delivered(1), open: async () => JSON.stringify(sent) });
 
-  it("is told from the others by the end of its name", () => {
-    const names = [
-      "outbound-calls",
-      "OutboundCalls-dead",
-      "x:outbound-calls-events",
-      "a-events-dead",
-    ];
-    expect(names.map(handlerFor)).toEqual(["messages", "deadLetters", "events", "deadEvents"]);
+  it("is told from the call queue by the end of its name", () => {
+    const names = ["outbound-calls", "x:outbound-calls-events"];
+    expect(names.map(handlerFor)).toEqual(["messages", "events"]);
   });
 
   it("has what no version can read come again, and dials nobody", async () => {
@@ -53,16 +48,6 @@ describe("the dialer with wrong settings", () => {
     expect(bench.stored.size).toBe(0);
     const expected = { level: "alarm", count: 2, problem: "HASH_KEY is not set" };
     expect(bench.eventsOf("dialer.not_configured")).toMatchObject([expected, { count: 1 }]);
-  });
-
-  it("stores dead letters whole", async () => {
-    const { bench, handlers } = createUnconfigured();
-    expect(await handlers.deadLetters([delivered(1)])).toEqual(["ack"]);
-    expect(await handlers.deadEvents([delivered(1)])).toEqual(["ack"]);
-    expect([...bench.kept]).toEqual([
-      ["calls-one", body],
-      ["events-one", body],
-    ]);
   });
 
   it("sweeps and purges nothing, with an alarm each", async () => {

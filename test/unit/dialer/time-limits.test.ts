@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { consumeDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
+import { keepDeadLetters } from "../../../functions/api/keep-dead-letters.ts";
 import { consumeCalls } from "../../../functions/dialer/consume/consume-calls.ts";
 import { purge } from "../../../functions/dialer/sweep/purge.ts";
 import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
@@ -362,9 +362,9 @@ describe("an object store that never answers", () => {
   it("has a dead letter come again, as it may not have been stored", async () => {
     const { bench } = createBench();
     bench.deps.deadLetters.keep = silent;
-    const letter = { attempt: 100, id: "m", open: async () => "no JSON" };
-    const answers = await within(60, consumeDeadLetters([letter], bench.deps));
-    expect(answers).toEqual([{ retryAfterSeconds: 1800 }]);
+    const letter = { id: "m", open: silent, envelope: "no JSON" };
+    const answers = await within(60, keepDeadLetters("calls-dead", [letter], bench.deps));
+    expect(answers).toEqual([{ retryAfterSeconds: 900 }]);
     expect(await rowsIn(bench, "NEEDS_REVIEW")).toEqual([]);
   });
 });

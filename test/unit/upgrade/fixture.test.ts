@@ -42,13 +42,12 @@ function readAll({ tables }: StoredParts) {
 /** Returns the bodies of a queue and its dead letters, with those that lie in the object store. */
 function bodiesOf({ platforms }: ReadableFixture, of: "calls" | "events"): string[] {
   return Object.values(platforms).flatMap(({ queues, objects }) => {
-    const [live, dead] =
-      of === "calls" ? [queues.messages, queues.deadLetters] : [queues.events, queues.deadEvents];
+    const live = of === "calls" ? queues.messages : queues.events;
     const kept = Object.entries(objects).flatMap(([name, body]) =>
-      name.startsWith(`dead-letters/unread/${of}/`) ? body : [],
+      name.startsWith(`dead-letters/${of}-`) && !name.endsWith("-unreadable") ? body : [],
     );
     const opened = live.map((body) => objects[JSON.parse(body).key] ?? body);
-    return [...opened, ...dead, ...kept];
+    return [...opened, ...kept];
   });
 }
 

@@ -2,46 +2,25 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import { applyDecision } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { type LetterQueue, toLetterName } from "../../../shared/ports/dead-letters.ts";
-import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
+import type { Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import { mayHaveBeenLost, readWithSuspension } from "../decide/decide-delivered.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";
+import { withPortLimits } from "../runtime/time-limits.ts";
 import { openMessage } from "./open-message.ts";
 import { settleOutcome } from "../record/settle.ts";
 import { countStates, logEventOf, toNewCall } from "../record/write-decisions.ts";
 
 /** Maximum rows per write. */
 const rowsPerWrite = 500;
-/** Time after which a message comes again that could neither be handled nor stored. */
-const retryAfterSeconds = 1800;
-
-/**
- * Handles messages that failed a hundred times. Dials nothing: late outcomes are settled, hints are dropped,
- * and a call without a row is written NEEDS_REVIEW, or EXPIRED where its time is over. What cannot be read or written is
- * stored, and handled by a later sweep. Never throws.
- */
-export async function consumeDeadLetters(
-  delivered: readonly Delivered[],
-  deps: DialerDeps,
-): Promise<AckOrRetry[]> {
-  const answers: AckOrRetry[] = [];
-  for (const one of delivered) answers.push(await handleOne(one, deps));
-  return answers;
-}
-
-async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrRetry> {
-  const handled = await handleDeadLetter(delivered, deps);
-  return handled === "done" ? "ack" : storeWhole(delivered, { queue: "calls" }, deps);
-}
-
 /** Result of handling a dead letter. `failed`: it may be handled later. */
 export type Handled = "done" | "unreadable" | "failed";
 
-/** Handles one dead letter of the call queue. Never throws. */
+/**
+ * Handles a message that failed a hundred times. Dials nothing: a late outcome is settled, a hint is dropped, and a call
+ * without a row is written NEEDS_REVIEW, or EXPIRED where its time is over. Never throws.
+ */
 export async function handleDeadLetter(delivered: Delivered, deps: DialerDeps): Promise<Handled> {
   const { log } = deps;
   const { attempt } = delivered;
@@ -54,24 +33,6 @@ export async function handleDeadLetter(delivered: Delivered, deps: DialerDeps): 
   } catch (error) {
     log("alarm", "ledger.unreachable", { error: errorForLog(error) });
     return "failed";
-  }
-}
-
-/** Stores a dead letter that could not be read or written, before it is acknowledged. Never throws. */
-export async function storeWhole(
-  { id, open }: Delivered,
-  { queue }: { queue: LetterQueue },
-  { deadLetters, log }: Pick<DialerDeps, "deadLetters" | "log">,
-): Promise<AckOrRetry> {
-  const name = toLetterName(queue, id);
-  try {
-    const body = await withTimeLimit(open(), queueSecondsMax);
-    await withTimeLimit(deadLetters.keep(name, body), queueSecondsMax);
-    log("alarm", "message.stored", { problem: `a message is kept as dead-letters/${name}` });
-    return "ack";
-  } catch (error) {
-    log("alarm", "store.unreachable", { error: errorForLog(error) });
-    return { retryAfterSeconds };
   }
 }
 

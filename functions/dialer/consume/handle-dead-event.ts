@@ -1,31 +1,14 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
-import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
+import type { Delivered } from "../../../shared/ports/queue.ts";
 import { eventMessageSchema, isHint } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { type Handled, storeWhole } from "./consume-dead-letters.ts";
+import type { Handled } from "./handle-dead-letter.ts";
 import { openMessage } from "./open-message.ts";
 import { followCallback } from "../results/handle-callback.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 
 /**
- * Handles messages of the events queue that failed a hundred times. What cannot be handled is stored whole, as a call's
- * message is. Never throws.
- */
-export async function consumeDeadEvents(
-  delivered: readonly Delivered[],
-  deps: DialerDeps,
-): Promise<AckOrRetry[]> {
-  return Promise.all(
-    delivered.map(async (one) =>
-      (await handleDeadEvent(one, deps)) === "done"
-        ? "ack"
-        : storeWhole(one, { queue: "events" }, deps),
-    ),
-  );
-}
-
-/**
- * Handles one dead letter of the events queue. A hint is dropped, as sweeps do the same work without it. A signed
+ * Handles a message of the events queue that failed a hundred times. A hint is dropped, as sweeps do the same work without it. A signed
  * callback is the only source of its call's result or opt-out, so it is tried again. Never throws.
  */
 export async function handleDeadEvent(one: Delivered, deps: DialerDeps): Promise<Handled> {
