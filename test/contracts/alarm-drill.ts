@@ -144,8 +144,8 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       expect(response.status).toBe(201);
       return `call_${response.headers.get("x-request-id")}_00000`;
     }
-    const stateOf = async (id: string) =>
-      (await platform.rows(service)).find((row) => row.id === id)?.state;
+    const rowOf = async (id: string) => (await platform.rows(service)).find((row) => row.id === id);
+    const stateOf = async (id: string) => (await rowOf(id))?.state;
     const comesTo = (id: string, state: string) =>
       until(async () => (await stateOf(id)) === state, 60 * second, 500);
     const requestFor = (id: string): ReceivedCall => {
@@ -199,6 +199,8 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       const call = requestFor(id);
       const tells = (status: string) => callBack(call, { status, human: null });
       expect(await tells("completed")).toBe(204);
+      // The queue keeps no order.
+      await until(async () => (await rowOf(id))?.result?.status === "completed", 30 * second, 250);
       await until(async () => (await tells("busy")) === 204, 20 * second);
       await raised("result.contradicted");
       for (const command of await commandsFor("result.contradicted")) {
