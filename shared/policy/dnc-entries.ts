@@ -26,12 +26,17 @@ export interface ListDeps {
  */
 export async function putEntries(numberHashes: readonly string[], deps: ListDeps): Promise<void> {
   if (numberHashes.length === 0) return;
+  await nameKeys(numberHashes, deps);
+  for (const some of inParts([...new Set(numberHashes)])) await putSome(some, deps);
+}
+
+/** Has the list name the keys of hashes. */
+async function nameKeys(numberHashes: readonly string[], deps: ListDeps): Promise<void> {
   const names = [...new Set(numberHashes.map(keyNameIn))];
   await changeList(({ keys, ...list }) => {
     const unnamed = names.filter((name) => !keys.includes(name));
     return unnamed.length === 0 ? undefined : { ...list, keys: [...keys, ...unnamed] };
   }, deps);
-  for (const some of inParts([...new Set(numberHashes)])) await putSome(some, deps);
 }
 
 async function putSome(
@@ -95,6 +100,57 @@ async function findReplaced(
     if (entry === undefined || !hasStood) return [];
     return [{ ...doNotCallKeyOf(entry.key), seen: entry.version }];
   });
+}
+
+/**
+ * Moves numbers that stand under the former key to the current one. Unlike `putNumbers` it was asked by nobody, so it must
+ * not undo a removal that comes at the same time: it creates entries under the current key only where none was seen, and
+ * takes them back where the former entry is gone afterwards. A former entry is removed only after the current one
+ * was written over, so that no other process that takes its entry back removes the last one.
+ *
+ * @param numbers hashes of each under the current key and under the former one
+ */
+export async function renewNumbers(
+  numbers: readonly (readonly string[])[],
+  deps: ListDeps,
+): Promise<void> {
+  for (const some of inParts(numbers)) await renewSome(some, deps);
+}
+
+async function renewSome(numbers: readonly (readonly string[])[], deps: ListDeps): Promise<void> {
+  const { documents, clock, random } = deps;
+  const now = clock.now();
+  const read = await documents.read(numbers.flat().map(doNotCallKeyOf));
+  const moves = numbers.flatMap(([hash = "", formerHash = ""]) => {
+    const former = read.get("do-not-call", formerHash);
+    const current = read.get("do-not-call", hash);
+    const hasStood = (current?.value.at ?? 0) <= now - stoodMsMin;
+    if (former === undefined || !hasStood) return [];
+    const value = current?.value ?? { at: now };
+    const next = { ...doNotCallKeyOf(hash), version: random.version(), value, expiresAt: null };
+    return [{ change: { next, seen: current?.version ?? null }, former }];
+  });
+  if (moves.length === 0) return;
+  await nameKeys(
+    moves.map(({ change }) => change.next.key),
+    deps,
+  );
+  const written = await documents.write(moves.map(({ change }) => change));
+  const done = moves.filter((_, index) => written[index] === true);
+  const isNew = ({ change }: (typeof moves)[number]) => change.seen === null;
+  const removeThose = async (
+    all: readonly { kind: "do-not-call"; key: string; version: string }[],
+  ) => {
+    const removals = all.map(({ kind, key, version }) => ({ kind, key, seen: version }));
+    if (removals.length > 0) await documents.remove(removals);
+  };
+  await removeThose(done.filter((move) => !isNew(move)).map(({ former }) => former));
+  const created = done.filter(isNew);
+  if (created.length === 0) return;
+  const left = await documents.read(created.map(({ former }) => former));
+  const isGone = ({ former }: (typeof moves)[number]) =>
+    left.get("do-not-call", former.key) === undefined;
+  await removeThose(created.filter(isGone).map(({ change }) => change.next));
 }
 
 /** Splits items into parts that are written or removed at once. */

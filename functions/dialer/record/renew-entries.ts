@@ -1,5 +1,5 @@
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { putNumbers } from "../../../shared/policy/dnc-entries.ts";
+import { renewNumbers } from "../../../shared/policy/dnc-entries.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -20,7 +20,7 @@ export async function renewEntries(
   const former = numbers.filter(([, hash]) => hash && read.get("do-not-call", hash) !== undefined);
   if (former.length === 0) return;
   try {
-    await putNumbers(former, deps);
+    await renewNumbers(former, deps);
   } catch (error) {
     deps.log("warning", "do_not_call.renewal_failed", { error: errorForLog(error) });
   }
