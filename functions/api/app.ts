@@ -11,7 +11,7 @@ import { serveDocuments } from "./http/serve-files.ts";
 /**
  * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201 without a
  * body, or 401, 422 or 5XX in problem+json. A request answered 201 is on the queue. Below `/v1/requests` clients read
- * their requests' calls and cancel waiting ones.
+ * their requests' calls and cancel waiting ones; at `/v1/do-not-call` they add numbers to the do-not-call list.
  *
  * @example
  * const app = createApp({ queue: createMemoryQueue(Date.now), settings: readApiSettings(environment, {},
@@ -30,7 +30,9 @@ export function createApp(unlimited: UncheckedApiDeps) {
   for (const endpoint of endpoints) {
     app.post(endpoint.path, (c) => createCalls(c, endpoint, accepting));
   }
-  addPart(app, "/v1/requests/*", async () => (await parts.requests())(deps, others));
+  for (const path of ["/v1/requests/*", "/v1/do-not-call"]) {
+    addPart(app, path, async () => (await parts.requests())(deps, others));
+  }
   if (operatorOf !== undefined) {
     addPart(app, "/operator/*", async () => {
       const createOperator = await parts.operator();

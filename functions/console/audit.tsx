@@ -23,24 +23,30 @@ export function Audit() {
           entries.length === 0 ? (
             <p>No operator has done anything yet.</p>
           ) : (
-            <Table label="Audit log" columns={["Time", "Operator", "Action", "Target", "Count"]}>
-              {[...entries, ...(older?.entries ?? [])].map(({ at, by, action, target, count }) => (
-                <tr key={`${at} ${action} ${target}`}>
-                  <th scope="row">
-                    <Time at={at} />
-                  </th>
-                  <td>{by}</td>
-                  <td>{action.replaceAll("_", " ")}</td>
-                  <td>
-                    {target.startsWith("call_") ? (
-                      <a href={addressOf("calls", { call: target })}>{target}</a>
-                    ) : (
-                      target
-                    )}
-                  </td>
-                  <td>{count === null ? "" : countText(count)}</td>
-                </tr>
-              ))}
+            <Table
+              label="Audit log"
+              columns={["Time", "Operator", "Action", "Target", "Count", "Reason"]}
+            >
+              {[...entries, ...(older?.entries ?? [])].map(
+                ({ at, by, action, target, count, reason }) => (
+                  <tr key={`${at} ${action} ${target}`}>
+                    <th scope="row">
+                      <Time at={at} />
+                    </th>
+                    <td>{by}</td>
+                    <td>{action.replaceAll("_", " ")}</td>
+                    <td>
+                      {target.startsWith("call_") ? (
+                        <a href={addressOf("calls", { call: target })}>{target}</a>
+                      ) : (
+                        target
+                      )}
+                    </td>
+                    <td>{count === null ? "" : countText(count)}</td>
+                    <td>{reason?.replaceAll("_", " ")}</td>
+                  </tr>
+                ),
+              )}
             </Table>
           )
         }

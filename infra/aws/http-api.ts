@@ -20,6 +20,7 @@ const routes = {
   "/v1/calls/batch": apigateway.HttpMethod.POST,
   "/v1/requests/{id}": apigateway.HttpMethod.GET,
   "/v1/requests/{id}/cancel": apigateway.HttpMethod.POST,
+  "/v1/do-not-call": apigateway.HttpMethod.POST,
   "/healthz": apigateway.HttpMethod.GET,
   "/readyz": apigateway.HttpMethod.GET,
   "/operator/{proxy+}": apigateway.HttpMethod.ANY,

@@ -29,6 +29,11 @@ const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> 
     partitions: ["call#*", 'doc#cancellation#["request",*', "doc#audit", "doc#counts#*"],
     actions: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
   },
+  // An entry under the former HASH_KEY is removed once that under the current one has stood.
+  opt_out: {
+    partitions: ["doc#do-not-call#*", "doc#do-not-call-list#list", "doc#audit"],
+    actions: ["GetItem", "BatchGetItem", "PutItem", "DeleteItem"],
+  },
 };
 
 /** Allows the API's role what its callers may ask of the ledger, and nothing else. */
@@ -55,7 +60,7 @@ export function allowApiLedger(
     allowItems(role, table, { names: actions, partitions });
   }
   // A request's calls are found by the index of all calls.
-  if (clientRights.length > 0)
+  if (clientRights.some((right) => right !== "opt_out"))
     allow(role, ["Query"], { resources: [`${table.tableArn}/index/hour`] });
 }
 

@@ -9,7 +9,7 @@ import { createEntry, installToken, revokeToken } from "./deploy/secret-commands
 import { processTools as tools } from "./deploy/tools.ts";
 import { printHelp } from "./help.ts";
 
-const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel] [--not-after DATE]
+const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel,opt_out] [--not-after DATE]
 npm run token -- --id NAME --operator [--not-after DATE]
 npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
 npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]

@@ -1,7 +1,7 @@
 /** Makes the OpenAPI documents from the routes of the API and the schemas by which these judge requests. */
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
-import { requestRoutes } from "../../functions/api/requests/routes.ts";
+import { optOutRoutes, requestRoutes } from "../../functions/api/requests/routes.ts";
 import type { Operation } from "../../functions/api/http/route.ts";
 import { problemSchema } from "../../functions/api/http/problem-schema.ts";
 import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-request.ts";
@@ -247,6 +247,7 @@ export function publicDocument() {
         ]),
       ),
       ...pathsOf("/v1/requests", requestRoutes, schemas),
+      ...pathsOf("/v1", optOutRoutes, schemas),
       "/healthz": { get: healthOperation },
       "/readyz": { get: readinessOperation },
       [callbackPath]: { post: callbackOperation(callbackReferences) },

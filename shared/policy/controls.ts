@@ -1,7 +1,7 @@
 import type { Call, Route } from "../calls/call-request.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasIndex } from "../calls/index-set.ts";
-import { type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
+import { hashesOf, type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 import type {
   DocumentKey,
   DocumentsRead,
@@ -117,6 +117,26 @@ export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
   return { kind: "do-not-call", key: numberHash };
 }
 
+/** Returns the key of an entry that is for one client's calls alone. A hash has no space. */
+export function clientEntryOf(numberHash: string, client: string): string {
+  return `${numberHash} ${client}`;
+}
+
+/** Names the do-not-call entries of calls' numbers that are for their client's calls alone. */
+export function clientEntriesOf(
+  calls: readonly Pick<Call, "client" | "request">[],
+  keys: HashKeys,
+) {
+  return calls.flatMap(({ client, request }) =>
+    hashesOf(request.phone_number, keys).map((hash) => doNotCallKeyOf(clientEntryOf(hash, client))),
+  );
+}
+
+/** True if the key is that of an entry for one client's calls alone. */
+export function isClientEntry(key: string): boolean {
+  return key.includes(" ");
+}
+
 /** Entries of the list may stand under a key that is not held. */
 export class OtherHashKeyError extends Error {
   override name = "OtherHashKeyError";
@@ -127,22 +147,31 @@ export function doNotCallKeysOf(numberHashes: readonly string[]): DocumentKey[] 
   return [...numberHashes.map(doNotCallKeyOf), doNotCallListKey];
 }
 
+/** A number by its hashes under all keys that are held, and the client that wants to call it. */
+export interface ListedNumber {
+  hashes: readonly string[];
+  /** Undefined: entries for one client's calls are not looked at. */
+  client?: string | undefined;
+}
+
 /**
  * True if a number must never be called.
  *
- * @param numberHashes its hashes under all keys that are held
- * @param documents the documents named by `doNotCallKeysOf`
+ * @param documents the documents named by `doNotCallKeysOf`, with the client's entries where there are such
  * @throws OtherHashKeyError if entries may stand under another HASH_KEY
  */
 export function isOnDoNotCallList(
-  numberHashes: readonly string[],
+  { hashes, client }: ListedNumber,
   documents: DocumentsRead,
   keys: HashKeys,
 ): boolean {
   if (isOfOtherKey(documents, keys)) {
     throw new OtherHashKeyError("the do-not-call list was made under another HASH_KEY");
   }
-  return numberHashes.some((hash) => documents.get("do-not-call", hash) !== undefined);
+  const isListed = (key: string) => documents.get("do-not-call", key) !== undefined;
+  return hashes.some(
+    (hash) => isListed(hash) || (client !== undefined && isListed(clientEntryOf(hash, client))),
+  );
 }
 
 /** True if entries may stand under a key that is not held: then nobody is dialed. */

@@ -103,7 +103,10 @@ export function decideEnd(call: Call, at: number, known: DecisionInputs): Decide
     return { state: "REJECTED", reason: "destination_denied" };
   }
   const hashes = known.hashesOf(call.request.phone_number);
-  if (hashes !== undefined && isOnDoNotCallList(hashes, documents, hashKeys)) {
+  if (
+    hashes !== undefined &&
+    isOnDoNotCallList({ hashes, client: call.client }, documents, hashKeys)
+  ) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
   const route = findRoute(call.request.agent_id, plan);

@@ -4,7 +4,7 @@ import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
 import { minuteMs } from "../lib/units.ts";
 import { keyNameIn } from "../telephony/phone-number.ts";
-import { doNotCallKeyOf, doNotCallListKey } from "./controls.ts";
+import { doNotCallKeyOf, doNotCallListKey, isClientEntry } from "./controls.ts";
 
 /** Entries of one write, so that each ends within its time limit. */
 const entriesAtOnce = 500;
@@ -30,12 +30,15 @@ export async function putEntries(numberHashes: readonly string[], deps: ListDeps
   for (const some of inParts([...new Set(numberHashes)])) await putSome(some, deps);
 }
 
-/** Has the list name the keys of hashes. */
-async function nameKeys(numberHashes: readonly string[], deps: ListDeps): Promise<void> {
-  const names = [...new Set(numberHashes.map(keyNameIn))];
+/** Has the list name the keys of entries, and that some are for one client's calls. */
+async function nameKeys(entries: readonly string[], deps: ListDeps): Promise<void> {
+  const names = [...new Set(entries.map(keyNameIn))];
+  const isOfClient = entries.some(isClientEntry);
   await changeList(({ keys, ...list }) => {
     const unnamed = names.filter((name) => !keys.includes(name));
-    return unnamed.length === 0 ? undefined : { ...list, keys: [...keys, ...unnamed] };
+    const isSaid = !isOfClient || list.hasClients === true;
+    if (unnamed.length === 0 && isSaid) return undefined;
+    return { ...list, keys: [...keys, ...unnamed], ...(isOfClient ? { hasClients: true } : {}) };
   }, deps);
 }
 

@@ -126,12 +126,14 @@ const kinds = {
     at: time,
     by: z.string(),
   }),
-  /** Key: the number's hash. */
+  /** Key: the number's hash; with the client behind it, of an entry for that client's calls alone. */
   "do-not-call": z.looseObject({ at: time }),
   /** Key: `list`. See controls.ts. */
   "do-not-call-list": z.looseObject({
     /** Names of the keys under which entries may stand. */
     keys: z.array(z.string()),
+    /** True once there may be entries for one client's calls: only then they are read. */
+    hasClients: z.optional(z.boolean()),
     /** The key that was current at the last rotation, and since when. Null: there was none. */
     current: z.nullable(z.looseObject({ name: z.string(), since: time })),
   }),
@@ -168,8 +170,11 @@ const kinds = {
     action: z.string(),
     /** The call, agent, account or request concerned; never a number. */
     target: z.string(),
-    /** Number of calls concerned. */
+    /** Number of calls or numbers concerned. */
     count: z.optional(z.number()),
+    /** First digits of the hashes of numbers that were added to the do-not-call list or removed, and a code for why. */
+    numbers: z.optional(z.array(z.string())),
+    reason: z.optional(z.string()),
   }),
   /** Key: hours since the epoch. Number of calls that reached each state, except DIALING. */
   counts: counters,

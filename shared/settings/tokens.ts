@@ -1,8 +1,11 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import * as z from "../lib/zod.ts";
 
-/** Rights that a deployment may deny to all tokens: to read the client's requests, and to cancel their waiting calls. */
-export const clientRights = ["read", "cancel"] as const;
+/**
+ * Rights that a deployment may deny to all tokens: to read the client's requests, to cancel their waiting calls, and to
+ * put numbers onto the do-not-call list.
+ */
+export const clientRights = ["read", "cancel", "opt_out"] as const;
 export type ClientRight = (typeof clientRights)[number];
 /** All rights that a client's token may have. */
 export const tokenRights = ["call", ...clientRights] as const;

@@ -103,6 +103,16 @@ describe("the rights that the AWS stack gives", () => {
     expect(api).not.toContain("ProviderSecrets");
   });
 
+  it("lets the API put numbers onto the do-not-call list for clients, and read no call", () => {
+    const other = templateOf({ clientRights: ["opt_out"], operator: false });
+    const policies = propertiesOf(other, "AWS::IAM::Policy").map((one) => JSON.stringify(one));
+    const api = policies.find((policy) => policy.includes('"Ref":"apirole')) ?? "";
+    expect(api).toContain("doc#do-not-call#*");
+    expect(api).not.toMatch(/doc#cancellation|"dynamodb:(Query|UpdateItem)"/);
+    expect(api).not.toContain('"call#*"');
+    expectNoObjection({ clientRights: ["opt_out"], operator: false });
+  });
+
   it.each([
     { clientRights: ["read"] as const, actions: /^dynamodb:(BatchGetItem|Query)$/ },
     {

@@ -250,6 +250,6 @@ export async function fillWithADay(
 
 const actions: [minutesAgo: number, action: string, target: string, count?: number][] = [
   [18, "pause", "agent agent_paris"],
-  [130, "do_not_call", "do-not-call list", 212],
+  [130, "do_not_call_add", "do-not-call list", 212],
   [298, "cancel", "agent agent_sales", 8],
 ];

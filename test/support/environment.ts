@@ -4,7 +4,8 @@ const tokenOf = (name: string) => `oc_${name.padEnd(30, "0")}`;
 
 /**
  * Tokens of the tests: of a client, of the same client after rotation, of another client, of one agent, and
- * an expired one; of both clients one that reads and cancels requests, and one that reads them.
+ * an expired one; of both clients one that reads and cancels requests, and of one client one that reads them and one
+ * that adds opt-outs.
  */
 export const tokens = {
   crm: tokenOf("crm"),
@@ -14,6 +15,7 @@ export const tokens = {
   ended: tokenOf("ended"),
   crmDesk: tokenOf("crmDesk"),
   crmReader: tokenOf("crmReader"),
+  crmOptOut: tokenOf("crmOptOut"),
   shopDesk: tokenOf("shopDesk"),
   operator: tokenOf("operator"),
 };
@@ -69,10 +71,11 @@ export const apiEnvironment = {
     entry("ended", { notAfter: "2026-01-01" }),
     entry("crmDesk", { client: "crm", rights: ["read", "cancel"] }),
     entry("crmReader", { client: "crm", rights: ["read"] }),
+    entry("crmOptOut", { client: "crm", rights: ["opt_out"] }),
     entry("shopDesk", { client: "shop", rights: ["call", "read", "cancel"] }),
   ]),
   OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
-  CLIENT_RIGHTS: "read,cancel",
+  CLIENT_RIGHTS: "read,cancel,opt_out",
   HASH_KEY: "5f".repeat(32),
   WEBHOOK_SECRET: webhookSecret,
   PUBLIC_URL: "https://calls.example.com/phone",

@@ -14,6 +14,10 @@ const auditSchema = z.strictObject({
       action: z.string(),
       target: z.string(),
       count: z.nullable(z.int()),
+      reason: z.nullable(z.string()),
+      numbers: z
+        .array(z.string())
+        .check(z.describe("First digits of the hashes of the numbers concerned, if they are kept")),
     }),
   ),
   cursor: nextCursor,
@@ -38,13 +42,10 @@ const listAudit = declareRoute({
       limit: query.limit,
       descending: true,
     });
-    const entries = found.map(({ value: { at, by, action, target, count = null } }) => ({
-      at: toIsoTime(at),
-      by,
-      action,
-      target,
-      count,
-    }));
+    const entries = found.map(({ value }) => {
+      const { at, count = null, reason = null, numbers = [], by, action, target } = value;
+      return { at: toIsoTime(at), by, action, target, count, reason, numbers };
+    });
     const last = found.at(-1)?.key.replace("#", "~");
     return { entries, ...(found.length < query.limit ? {} : { cursor: last }) };
   },
@@ -59,6 +60,35 @@ interface RecordedAction {
   target: string;
   /** Number of calls or numbers concerned. */
   count?: number | undefined;
+  /** First digits of the hashes of the numbers concerned, and a code for why. */
+  numbers?: readonly string[] | undefined;
+  reason?: string | undefined;
+}
+
+/** A code for why numbers were added or removed. It has no digits, so that it cannot hold a number. */
+export const reasonCode = z
+  .string()
+  .check(
+    z.regex(/^[a-z][a-z_]{0,63}$/, "must be a word such as complaint: a to z and _, at most 64"),
+    z.describe("Why, as one word of yours. It is kept in the audit log"),
+  );
+
+/** Digits of a hash that tell it from others: those of its key's name, and 64 bits. */
+const hashDigits = 24;
+/** Numbers of one entry. */
+const numbersAtOnce = 500;
+
+/** Records a change of the do-not-call list by the numbers' hashes, in as many entries as it takes. */
+export async function recordNumbers(
+  c: Context<ApiEnv>,
+  { hashes, ...action }: RecordedAction & { hashes: readonly string[]; reason: string },
+  deps: RouteDeps,
+): Promise<void> {
+  for (let start = 0; start < hashes.length; start += numbersAtOnce) {
+    const some = hashes.slice(start, start + numbersAtOnce);
+    const numbers = some.map((hash) => hash.slice(0, hashDigits));
+    await recordAction(c, { ...action, count: some.length, numbers }, deps);
+  }
 }
 
 /**
@@ -67,7 +97,7 @@ interface RecordedAction {
  */
 export async function recordAction(
   c: Context<ApiEnv>,
-  { action, target, count }: RecordedAction,
+  { action, target, count, numbers, reason }: RecordedAction,
   deps: RouteDeps,
 ): Promise<void> {
   const { clock, log } = deps;
@@ -75,12 +105,13 @@ export async function recordAction(
   const by = c.get("caller").tokenId;
   const id = deps.randomId();
   const counted = count === undefined ? {} : { count };
+  const changed = numbers === undefined || reason === undefined ? {} : { numbers, reason };
   const { documents } = deps;
   const next = {
     kind: "audit" as const,
     key: `${String(at).padStart(15, "0")}#${id}`,
     version: id,
-    value: { at, by, action, target, ...counted },
+    value: { at, by, action, target, ...counted, ...changed },
     expiresAt: at + deps.retentionMs,
   };
   const [isWritten] = await documents.write([{ next, seen: null }]);

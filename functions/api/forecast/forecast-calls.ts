@@ -180,7 +180,10 @@ function freshCall(
   const hashes = hashesOf(phone_number);
   const isUnread = hashes === undefined || !agents.has(agentId);
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
-  if (hashes !== undefined && isOnDoNotCallList(hashes, documents, hashKeys)) {
+  if (
+    hashes !== undefined &&
+    isOnDoNotCallList({ hashes, client: call.client }, documents, hashKeys)
+  ) {
     return ended({ kind: "rejected", reason: "do_not_call" });
   }
   const closed = decideByClock(call, { route, at: now }, known);

@@ -1,4 +1,4 @@
-import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
+import { type Call, type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
@@ -9,7 +9,9 @@ import {
   cancellationKeysOf,
   pauseKeysOf,
   restoreKey,
+  clientEntriesOf,
   doNotCallKeysOf,
+  listIn,
 } from "../../../shared/policy/controls.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
@@ -88,7 +90,10 @@ export async function readControls(
     ...capKeysOf(numbers, hashes, plans),
   ];
   const once = new Map(keys.map((key) => [`${key.kind} ${key.key}`, key]));
-  const documents = await deps.documents.read([...once.values()]);
+  const first = await deps.documents.read([...once.values()]);
+  const calls = [...requests.map((request) => ({ client, request })), ...waiting];
+  const listed = calls.filter(({ request }) => hashes.has(request.phone_number));
+  const documents = await withClientEntries(first, listed, deps);
   const caps = [...hashes].map(([number, some]): [string, number[]] => {
     const entries = some.flatMap((hash) => documents.get("cap", hash)?.value.entries ?? []);
     const latest = new Map<string, number>();
@@ -96,6 +101,17 @@ export async function readControls(
     return [number, [...latest.values()]];
   });
   return { ...read, documents, hashes, caps: new Map(caps), agents };
+}
+
+/** Adds the do-not-call entries that are for one client's calls, if there are any. */
+async function withClientEntries(
+  read: DocumentsRead,
+  calls: readonly Pick<Call, "client" | "request">[],
+  { documents, hashKeys }: RouteDeps,
+): Promise<DocumentsRead> {
+  if (listIn(read)?.hasClients !== true) return read;
+  const entries = await documents.read(clientEntriesOf(calls, hashKeys));
+  return { get: (kind, key) => entries.get(kind, key) ?? read.get(kind, key) };
 }
 
 /** Returns the first `most` distinct values. */

@@ -10,11 +10,11 @@ import {
   namesOf,
 } from "../../../shared/policy/controls.ts";
 import { changeList, inParts, putNumbers } from "../../../shared/policy/dnc-entries.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { hashesOf, hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
-import { recordAction } from "../actions/audit-log.ts";
+import { reasonCode, recordNumbers } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
 import { declareRoute } from "../http/route.ts";
@@ -34,6 +34,7 @@ const changeDoNotCall = declareRoute({
     .strictObject({
       add: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax)), []),
       remove: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax)), []),
+      reason: z._default(reasonCode, "operator"),
       renew: z
         ._default(z.boolean(), false)
         .check(z.describe("The list was made under another HASH_KEY, and all of it is sent anew")),
@@ -54,16 +55,16 @@ const changeDoNotCall = declareRoute({
     ),
   answer: changedSchema,
   problems: [409],
-  async handle({ c, deps, body: { add, remove, renew, more } }) {
+  async handle({ c, deps, body: { add, remove, reason, renew, more } }) {
     const { documents, hashKeys } = deps;
     const current = await documents.read([doNotCallListKey]);
     const isOther = isOfOtherKey(current, hashKeys);
     if (isOther && !renew && !more) return refuseOtherKey(c);
-    await recordAction(
-      c,
-      { action: "do_not_call", target: "do-not-call list", count: add.length + remove.length },
-      deps,
-    );
+    const hashOf = (number: string) => hashNumber(number, hashKeys.current).numberHash;
+    const changed = { target: "do-not-call list", reason };
+    const [added, removed] = [add.map(hashOf), remove.map(hashOf)];
+    await recordNumbers(c, { ...changed, action: "do_not_call_remove", hashes: removed }, deps);
+    await recordNumbers(c, { ...changed, action: "do_not_call_add", hashes: added }, deps);
     const isDropped = await drop(
       remove.flatMap((number) => hashesOf(number, hashKeys)),
       documents,
@@ -103,7 +104,7 @@ const checkDoNotCall = declareRoute({
     const hashes = hashesOf(body.phone_number, deps.hashKeys);
     const read: DocumentsRead = await deps.documents.read(doNotCallKeysOf(hashes));
     if (isOfOtherKey(read, deps.hashKeys)) return refuseOtherKey(c);
-    return { listed: isOnDoNotCallList(hashes, read, deps.hashKeys) };
+    return { listed: isOnDoNotCallList({ hashes }, read, deps.hashKeys) };
   },
 });
 

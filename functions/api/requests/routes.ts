@@ -12,6 +12,7 @@ import { answerProblem } from "../http/problem.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes, type Route } from "../http/route.ts";
 import { cancelRequest } from "./cancel-request.ts";
+import { addOptOuts } from "./opt-out.ts";
 import { showRequest } from "./show-request.ts";
 
 /** A route of clients, and the right that it requires. */
@@ -25,22 +26,34 @@ export const requestRoutes: readonly RequestRoute[] = [
   { ...cancelRequest, right: "cancel" },
 ];
 
+/** The other routes of clients, below `/v1`. */
+export const optOutRoutes: readonly RequestRoute[] = [{ ...addOptOuts, right: "opt_out" }];
+
 /**
- * Creates the clients' routes about their requests, below `/v1/requests`.
+ * Creates the clients' routes about their requests, below `/v1/requests`, and those for opt-outs.
  *
  * @param deps undefined if the settings are wrong. Then every caller is answered 503
  */
 export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps): Hono<ApiEnv> {
-  const { callerOf, clock, clientRights = [] } = others;
   const app = createBaseApp(others);
   app.use(identifyRequests(others));
+  return app
+    .route("/v1/requests", createRoutes(requestRoutes, deps, others))
+    .route("/v1", createRoutes(optOutRoutes, deps, others));
+}
+
+function createRoutes(
+  routes: readonly RequestRoute[],
+  deps: ApiDeps | undefined,
+  { callerOf, clock, clientRights = [] }: PlatformDeps,
+): Hono<ApiEnv> {
   const requests = new Hono<ApiEnv>();
   const authenticated = authenticate((token) => callerOf(token, clock.now()));
   requests.use(async (c, next) => {
     await next();
     c.header("cache-control", "no-store");
   });
-  for (const { method, path, right } of requestRoutes) {
+  for (const { method, path, right } of routes) {
     requests.on(method, path, authenticated, requireRight(right, clientRights));
     if (deps !== undefined) continue;
     const detail = "The service is not configured; its log says what is missing.";
@@ -48,7 +61,7 @@ export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps):
       answerProblem(c, 503, { detail, headers: { "retry-after": "60" } }),
     );
   }
-  if (deps !== undefined) addRoutes(requests, requestRoutes, toRouteDeps(deps));
-  for (const { path, method } of requestRoutes) refuseOtherMethods(requests, path, [method]);
-  return app.route("/v1/requests", requests);
+  if (deps !== undefined) addRoutes(requests, routes, toRouteDeps(deps));
+  for (const { path, method } of routes) refuseOtherMethods(requests, path, [method]);
+  return requests;
 }

@@ -12,7 +12,9 @@ import {
   sweepKey,
   cancellationKeysOf,
   pauseKeysOf,
+  clientEntriesOf,
   doNotCallKeysOf,
+  listIn,
 } from "../../../shared/policy/controls.ts";
 import { claimAheadMsMax, paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import {
@@ -197,7 +199,14 @@ export async function readControlDocuments(
     ? calls.flatMap(({ request }) => hashesOf(request.phone_number, hashKeys))
     : [];
   want(doNotCallKeysOf([...new Set(hashes)]));
-  return readWithSuspension([...keys.values()], deps);
+  const ofClients = numbers ? clientEntriesOf(calls, hashKeys) : [];
+  if (deps.memory.hasClientEntries) want(ofClients);
+  const read = await readWithSuspension([...keys.values()], deps);
+  if (deps.memory.hasClientEntries || listIn(read)?.hasClients !== true) return read;
+  // Only a process that learns of the first such entry reads twice. Others have them in their one read.
+  deps.memory.hasClientEntries = true;
+  if (ofClients.length === 0) return read;
+  return mergeControlDocuments(read, await readWithSuspension(ofClients, deps));
 }
 
 /** Reads documents, and checks that the ledger was not restored. */

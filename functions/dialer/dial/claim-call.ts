@@ -140,7 +140,7 @@ export function checkControls(
   // The row's own hash may be of a HASH_KEY from before a rotation.
   const { hashKeys } = deps.settings;
   const hashes = hashesOf(call.request.phone_number, hashKeys);
-  if (isOnDoNotCallList(hashes, read, hashKeys)) {
+  if (isOnDoNotCallList({ hashes, client: call.client }, read, hashKeys)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
   return isPaused(call.request.agent_id, route, read) ? toWaiting("paused", claim) : undefined;

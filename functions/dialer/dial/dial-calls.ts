@@ -75,7 +75,7 @@ export async function dialCalls(
     deps.log("alarm", "ledger.unreachable", { count: ids.length, error: errorForLog(error) });
     for (const id of ids) retry.add(id);
   };
-  const listed = listNumbersRefused(plan);
+  const listed = listRefused(plan);
   const idsOf = (writes: readonly ToWrite[]) => writes.map(({ call }) => call.id);
   const [results] = await Promise.all([
     dialAll(plan, deps, deadline),
@@ -103,10 +103,9 @@ export async function dialCalls(
   return retry;
 }
 
-/** Returns the numbers of calls that the do-not-call list ends. */
-function listNumbersRefused({ writes }: Plan): string[] {
-  const refused = writes.filter(({ decided }) => decided.reason === "do_not_call");
-  return refused.map(({ call }) => call.request.phone_number);
+/** Returns the calls that the do-not-call list ends. */
+function listRefused({ writes }: Plan): Call[] {
+  return writes.flatMap(({ call, decided }) => (decided.reason === "do_not_call" ? call : []));
 }
 
 /** Reasons that leave a row as it is. */

@@ -1,3 +1,5 @@
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { clientEntryOf } from "../../../shared/policy/controls.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { renewNumbers } from "../../../shared/policy/dnc-entries.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
@@ -5,19 +7,23 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
- * Moves the do-not-call entries of numbers from the former HASH_KEY to the current one: calls to them were just refused.
+ * Moves the do-not-call entries of calls that were just refused from the former HASH_KEY to the current one.
  * Never throws: what is left is moved by the next call.
  *
  * @param read documents by which the calls were refused
  */
 export async function renewEntries(
-  phoneNumbers: readonly string[],
+  calls: readonly Call[],
   read: DocumentsRead,
   deps: DialerDeps,
 ): Promise<void> {
   const { hashKeys } = deps.settings;
-  const numbers = [...new Set(phoneNumbers)].map((number) => hashesOf(number, hashKeys));
-  const former = numbers.filter(([, hash]) => hash && read.get("do-not-call", hash) !== undefined);
+  const entries = calls.flatMap(({ client, request }) => {
+    const hashes = hashesOf(request.phone_number, hashKeys);
+    return [hashes, hashes.map((hash) => clientEntryOf(hash, client))];
+  });
+  const isFormer = ([, key]: string[]) => key && read.get("do-not-call", key) !== undefined;
+  const former = [...new Map(entries.filter(isFormer).map((one) => [one[0], one])).values()];
   if (former.length === 0) return;
   try {
     await renewNumbers(former, deps);

@@ -52,7 +52,7 @@ export const listCommands: Record<string, Command> = {
   async audit(_rest, values, { ask, terminal }) {
     const limit = numberOf(values.limit ?? "50", "--limit");
     const { entries } = await ask<Audit>(`/audit?limit=${Math.min(limit, 200)}`);
-    show(entries, ["at", "by", "action", "target", "count"], { values, terminal });
+    show(entries, ["at", "by", "action", "target", "count", "reason"], { values, terminal });
     return 0;
   },
 };

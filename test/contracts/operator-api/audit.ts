@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { OperatorApiBench } from "./setup.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { hashKey, type OperatorApiBench } from "./setup.ts";
 
 /** Describes the audit log. */
 export function itListsTheAuditLog(api: OperatorApiBench): void {
@@ -14,9 +15,12 @@ export function itListsTheAuditLog(api: OperatorApiBench): void {
     await nextMillisecond();
     await ask("/do-not-call", { remove: ["+13035550008"] });
     const first = (await ask("/audit?limit=2")).body;
-    expect(first.entries.map(({ action, target }) => [action, target])).toEqual([
-      ["do_not_call", "do-not-call list"],
-      ["do_not_call", "do-not-call list"],
+    const listed = { target: "do-not-call list", count: 1, reason: "operator" };
+    const [numberHash] = hashesOf("+13035550008", { current: hashKey });
+    const numbers = [numberHash?.slice(0, 24)];
+    expect(first.entries).toMatchObject([
+      { action: "do_not_call_remove", ...listed, numbers },
+      { action: "do_not_call_add", ...listed, numbers },
     ]);
     const second = (await ask(`/audit?limit=1&cursor=${first.cursor}`)).body;
     expect(second.entries[0]).toMatchObject({

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import type { OperatorApiUnderTest } from "../operator-api/setup.ts";
 import { itCancelsRequests } from "./cancelling.ts";
 import { itKeepsRequestsToTheirClient } from "./callers.ts";
+import { itAddsOptOuts } from "./opt-outs.ts";
 import { useRequestsApi } from "./setup.ts";
 import { itShowsRequests } from "./showing.ts";
 
@@ -12,5 +13,6 @@ export function describeRequestsApi(name: string, create: () => OperatorApiUnder
     itKeepsRequestsToTheirClient(api);
     itShowsRequests(api);
     itCancelsRequests(api);
+    itAddsOptOuts(api);
   });
 }

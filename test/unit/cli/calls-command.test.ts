@@ -264,7 +264,7 @@ describe("npm run calls", () => {
     );
     const read = await bench.documents.read(doNotCallKeysOf(hashes));
     for (const hash of hashes)
-      expect(isOnDoNotCallList([hash], read, { current: hashKey })).toBe(true);
+      expect(isOnDoNotCallList({ hashes: [hash] }, read, { current: hashKey })).toBe(true);
     expect((await bench.calls(`dnc check ${numbers[7]}`)).out).toContain("true");
     expect((await bench.calls(`dnc remove ${numbers[7]}`)).code).toBe(0);
     await rm(directory, { recursive: true });

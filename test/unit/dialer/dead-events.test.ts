@@ -39,7 +39,7 @@ async function settleDeadLetters(bench: Bench, messages: readonly unknown[]): Pr
 
 async function isListed(bench: Bench): Promise<boolean> {
   const read = await bench.documents.read(doNotCallKeysOf([hashOf(number)]));
-  return isOnDoNotCallList([hashOf(number)], read, { current: hashKey });
+  return isOnDoNotCallList({ hashes: [hashOf(number)] }, read, { current: hashKey });
 }
 
 describe("a signed callback that failed each time", () => {

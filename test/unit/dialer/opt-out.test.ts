@@ -48,7 +48,7 @@ async function callBack(bench: Bench, { id, claims }: CallRow) {
 
 async function isListed(bench: Bench, key = hashKey): Promise<boolean> {
   const read = await bench.documents.read(doNotCallKeysOf([hashOf(number)]));
-  return isOnDoNotCallList([hashOf(number)], read, { current: key });
+  return isOnDoNotCallList({ hashes: [hashOf(number)] }, read, { current: key });
 }
 
 describe("a callee who asks not to be called again", () => {

@@ -1,0 +1,49 @@
+import { clientEntryOf } from "../../../shared/policy/controls.ts";
+import { putNumbers } from "../../../shared/policy/dnc-entries.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { recordNumbers, reasonCode } from "../actions/audit-log.ts";
+import { phoneNumber } from "../http/fields.ts";
+import { declareRoute } from "../http/route.ts";
+
+/** Maximum numbers of one request. */
+const numbersMax = 1_000;
+
+/**
+ * Puts numbers onto the do-not-call list. A client cannot take one from it: whether somebody may be called again is for the
+ * operator to say. Numbers that are on the list already are added like any other, so that no answer tells of them.
+ */
+export const addOptOuts = declareRoute({
+  operationId: "addOptOuts",
+  summary: "Put numbers onto the do-not-call list: nobody calls them any more",
+  method: "post",
+  path: "/do-not-call",
+  body: z.strictObject({
+    phone_numbers: z.array(phoneNumber).check(z.minLength(1), z.maxLength(numbersMax)),
+    scope: z
+      ._default(z.enum(["deployment", "client"]), "deployment")
+      .check(
+        z.describe(
+          "`deployment`: for every client's calls. `client`: for this client's calls alone",
+        ),
+      ),
+    reason: z._default(reasonCode, "opt_out"),
+  }),
+  answer: z.looseObject({
+    added: z.int().check(z.describe("Numbers of the request, each counted once")),
+  }),
+  problems: [403],
+  async handle({ c, deps, body: { phone_numbers, scope, reason } }) {
+    const { client } = c.get("caller");
+    const numbers = [...new Set(phone_numbers)].map((number) => hashesOf(number, deps.hashKeys));
+    const target = scope === "client" ? `do-not-call list of client ${client}` : "do-not-call list";
+    const action = { action: "client_opt_out", target, reason };
+    await recordNumbers(c, { ...action, hashes: numbers.map(([hash = ""]) => hash) }, deps);
+    const entryOf = (hash: string) => (scope === "client" ? clientEntryOf(hash, client) : hash);
+    await putNumbers(
+      numbers.map((hashes) => hashes.map(entryOf)),
+      deps,
+    );
+    return { added: numbers.length };
+  },
+});
