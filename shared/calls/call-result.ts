@@ -35,6 +35,8 @@ export const callResultSchema = z.looseObject({
   seconds: z._default(z.nullable(z.number()), null),
   /** Time at which the record was read. */
   readAt: z.optional(z.number()),
+  /** True if the record says that the callee asked not to be called again. */
+  optedOut: z.optional(z.boolean()),
   /** True if the provider's table lacks its word. */
   unmapped: z.optional(z.boolean()),
 });

@@ -148,6 +148,11 @@ export interface DialingProvider<Own> {
    */
   readResult?(placed: PlacedCall, route: Own): Promise<ReadResult | undefined>;
   /**
+   * True if a record may say, some time after the call's end, that the callee asked not to be called again. A callback
+   * after the end then has the record read once more.
+   */
+  recordsOptOuts?: boolean;
+  /**
    * Reads the records of the account's calls placed at or after `from` (milliseconds since the epoch), oldest first
    * if the provider can, at most five pages. The keys are the provider's ids. Absent if the provider has no list with
    * results. A provider that has this has `readResult`, too.

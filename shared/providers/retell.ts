@@ -10,7 +10,8 @@
  *
  * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status decides,
  * except for a 422 that means that an agent or a calling number does not exist. A look-up is `POST /v3/list-calls`,
- * filtered by the call's id in `metadata`. The result is read by `GET /v2/get-call/{call_id}`.
+ * filtered by the call's id in `metadata`. The result is read by `GET /v2/get-call/{call_id}`. A Boolean field
+ * `do_not_call` of the agent's post-call analysis puts the callee onto the do-not-call list.
  */
 import { minuteMs } from "../lib/units.ts";
 import { httpsUrl } from "../lib/https-url.ts";
@@ -95,6 +96,8 @@ export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fe
       return found && { by: "id", providerCallId: found.call_id };
     },
 
+    // Retell analyses a call after its end, and calls back once more then.
+    recordsOptOuts: true,
     readResult: createRecordReader(fetch, apiOf, { path: "/v2/get-call/", record }),
 
     listResults: createListReader(fetch, apiOf, {
@@ -151,7 +154,16 @@ const callSchema = () =>
     start_timestamp: optionalNumber(),
     end_timestamp: optionalNumber(),
     duration_ms: optionalNumber(),
-    call_analysis: z.catch(z.nullish(z.object({ in_voicemail: z.nullish(z.boolean()) })), null),
+    call_analysis: z.catch(
+      z.nullish(
+        z.object({
+          in_voicemail: z.nullish(z.boolean()),
+          /** Fields that the agent's owner has named. They may hold anything. */
+          custom_analysis_data: z.catch(z.nullish(z.record(z.string(), z.unknown())), null),
+        }),
+      ),
+      null,
+    ),
   });
 
 /** Values of `disconnection_reason` (https://docs.retellai.com/reliability/debug-call-disconnect). */
@@ -199,6 +211,7 @@ function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult 
     endedAt: call.end_timestamp,
     seconds: duration_ms == null ? null : duration_ms / 1000,
   });
+  if (call.call_analysis?.custom_analysis_data?.["do_not_call"] === true) result.optedOut = true;
   // A call without payment that has no length was never placed.
   return isUnpaid && !isLive ? { ...result, status: "failed" } : result;
 }

@@ -10,8 +10,9 @@ import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/provider.ts";
+import { optOut } from "./opt-out.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
+import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 
 /** Maximum calls of an account that are polled at once. */
 const callsMax = 500;
@@ -131,14 +132,18 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
  */
 export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
   const [open] = openRowOf(row);
-  const isFresh = deps.clock.now() - (row.result?.readAt ?? -Infinity) < freshMs;
   // A call without a provider's id, such as one that an operator has marked placed, has no record to read.
-  if (open?.providerCallId == null || hasEnded(row.result) || isFresh) return;
+  if (open?.providerCallId == null) return;
+  const { readResult, recordsOptOuts } = deps.settings.providerOf(open.route);
+  const age = deps.clock.now() - (row.result?.readAt ?? -Infinity);
+  const mayOptOut = recordsOptOuts === true && !row.optedOut && age < optOutMsMax;
+  if (hasEnded(row.result) ? !mayOptOut : age < freshMs) return;
   // A provider without records is not polled.
-  if (deps.settings.providerOf(open.route).readResult !== undefined) {
-    await pollOne(open, { endsOnly: false }, deps);
-  }
+  if (readResult !== undefined) await pollOne(open, { endsOnly: false }, deps);
 }
+
+/** Time after a call's end in which a callback has its record read once more, where it may tell of an opt-out. */
+const optOutMsMax = hourMs;
 
 /**
  * Reads lists of an account's calls, and writes their results. One list usually has the calls of all routes. If not,
@@ -172,10 +177,13 @@ async function pollLists(
       },
     );
     const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
-    const known = left.filter((row) => resultIn(row) !== undefined);
+    // Calls whose callee opted out are polled one by one: first their numbers are listed.
+    const isListed = (row: OpenRow) =>
+      resultIn(row)?.optedOut !== true && resultIn(row) !== undefined;
+    const known = left.filter(isListed);
     const found = known.map((row) => ({ row, result: resultIn(row) }));
     await writeResults(endsOnly ? found.filter(isEnd) : found, askedAt, deps);
-    left = left.filter((row) => resultIn(row) === undefined);
+    left = left.filter((row) => !isListed(row));
   }
   return left;
 }
@@ -228,8 +236,16 @@ async function pollOne(
       ? undefined
       : provider.readResult?.({ id, attempt, providerCallId }, row.route);
   const result = asking && (await readAnswer(asking, id, deps));
-  const found = { row, result };
+  const current = result?.optedOut === true ? await listCallee(row, deps) : row;
+  if (current === undefined) return;
+  const found = { row: current, result };
   if (!endsOnly || isEnd(found)) await writeResults([found], askedAt, deps);
+}
+
+/** Puts the callee onto the do-not-call list, and returns the row as it is then; undefined if others have changed it. */
+async function listCallee(row: OpenRow, deps: DialerDeps): Promise<OpenRow | undefined> {
+  if (!(await optOut(row, deps))) return undefined;
+  return openRowOf((await deps.ledger.read([row.id])).rows.get(row.id))[0];
 }
 
 function isEnd({ result }: { result: CallResult | undefined }): boolean {

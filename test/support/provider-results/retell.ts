@@ -74,6 +74,16 @@ const fixtures: ResultFixture[] = [
     },
     result: { status: "voicemail", human: false, word: "agent_hangup", ...talk },
   },
+  {
+    page: "docs.retellai.com/api-references/get-call",
+    says: "`agent_hangup`, `custom_analysis_data.do_not_call: true`",
+    record: {
+      ...spoken,
+      disconnection_reason: "agent_hangup",
+      call_analysis: { custom_analysis_data: { do_not_call: true, mood: 3 } },
+    },
+    result: { status: "completed", word: "agent_hangup", ...talk, optedOut: true },
+  },
   without("dial_no_answer", "no_answer"),
   without("dial_busy", "busy"),
   without("user_declined", "declined"),
