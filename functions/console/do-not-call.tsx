@@ -1,13 +1,18 @@
+import type { ErasedAnswer } from "../api/operator/erase.ts";
 import type { NumberChecked } from "../api/operator/do-not-call.ts";
 import { useDesk } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
 
-/** The do-not-call list: checks, adds and removes numbers. It shows none, as the list holds hashes. */
+/**
+ * The do-not-call list: checks, adds and removes numbers. It shows none, as the list holds hashes. Below it, everything that
+ * is known of a number is erased.
+ */
 export function DoNotCall() {
   return (
     <>
       <Check />
       <Change />
+      <Erase />
     </>
   );
 }
@@ -78,6 +83,39 @@ function Change() {
       <p class="hint">
         The list holds hashes of numbers, so it cannot be shown. Whole lists:{" "}
         <code>npm run calls -- dnc add --file numbers.txt</code>.
+      </p>
+    </section>
+  );
+}
+
+function Erase() {
+  const { ask, attempt } = useDesk();
+  return (
+    <section class="card" aria-labelledby="erase">
+      <h3 id="erase">Erase what is known of a number</h3>
+      <form
+        class="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = event.currentTarget;
+          const phone_number = textIn(new FormData(form), "erased");
+          attempt(async () => {
+            const { erased, pending } = await ask<ErasedAnswer>("/erase", { phone_number });
+            form.reset();
+            const later = pending.length === 0 ? "" : `; ${pending.length} more when they settle`;
+            return `Erased ${erased === 1 ? "1 call" : `${erased} calls`}${later}.`;
+          });
+        }}
+      >
+        <label>
+          Number to erase
+          <input name="erased" type="tel" autocomplete="off" required />
+        </label>
+        <button type="submit">Erase</button>
+      </form>
+      <p class="hint">
+        Cancels what waits for the number, and cannot be undone. Calls that are posted later are
+        made: add the number to the list if nobody may call it again.
       </p>
     </section>
   );

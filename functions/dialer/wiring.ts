@@ -26,7 +26,7 @@ export function createDialerMemory(): DialerMemory {
     lettersWaitUntil: new Map(),
     unverifiedSaidAt: -Infinity,
     unreadableSaidOf: new Set(),
-    hasClientEntries: false,
+    readsMore: false,
   };
 }
 

@@ -38,13 +38,14 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   dead     list | show NAME [--reveal] | put-back NAME… | put-back --all
                                               messages that failed a hundred times: put-back sends them again
   dnc      end-former-key                     after a rotation of HASH_KEY: nothing needs its former key any more
+  erase    NUMBER…                            everything that is known of the numbers; cancels what waits for them
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
   audit    [--limit N]                        the audit log: what operators did
 
   States: ${callStates.join(", ")}.
 
   --json   for scripts: a JSON value a line instead of tables
-  --csv    list, pauses, backlogs, dnc check, dead list, audit and forecast as comma-separated values
+  --csv    list, pauses, backlogs, dnc check, erase, dead list, audit and forecast as comma-separated values
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
 Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 the service refused something.`;

@@ -104,6 +104,11 @@ export interface CallRow {
   result: CallResult | null;
   /** True if a signed callback reported that the callee asked not to be called again. */
   optedOut: boolean;
+  /**
+   * Time of an erasure of the call's number. A row that is over then holds nothing of the person but the number's keyed
+   * hash; one whose call is under way loses the rest when it settles.
+   */
+  erasedAt?: number | undefined;
   /** The part of the context that the call's events repeat. Null: nothing. */
   echo: Record<string, string> | null;
   /** Events of the call for which the plan had a receiver, oldest first. */

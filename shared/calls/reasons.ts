@@ -16,6 +16,7 @@ export const reasons = {
   dead_letter: "The call's message failed a hundred times and left the queue.",
   destination_denied: "The dial plan does not permit calls to the number's destination.",
   do_not_call: "The number is on the do-not-call list.",
+  erased: "An operator had everything erased that was known of the number.",
   expired: "The call was not dialed within the plan's expireAfterHours.",
   found: "The provider's records show that the call was placed.",
   hours: "The calling hours of the rule after the colon are closed.",

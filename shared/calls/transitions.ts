@@ -29,7 +29,12 @@ export interface Write {
 /** A decision about a call that nobody has claimed. */
 export type Decided =
   | { state: "WAITING"; reason: string; dueAt: number }
-  | { state: "EXPIRED" | "REJECTED" | "CANCELLED" | "NEEDS_REVIEW"; reason: string };
+  | {
+      state: "EXPIRED" | "REJECTED" | "CANCELLED" | "NEEDS_REVIEW";
+      reason: string;
+      /** Time of the erasure that ends the call. */
+      erasedAt?: number;
+    };
 
 /** Maximum time from a claim to its request. A call under an older claim is not dialed. */
 export const claimAgeMsMax = 10_000;
@@ -101,6 +106,8 @@ export const settlementSchema = z.strictObject({
   /** Present for WAITING and UNKNOWN. */
   dueAt: z.optional(z.number()),
   providerCallId: z.optional(z.string()),
+  /** CANCELLED: time of the erasure that ended the call. */
+  erasedAt: z.optional(z.number()),
   /** PLACED: time of the first poll for the result. Absent: the result is not polled. */
   pollAt: z.optional(z.number()),
   at: z.number(),
@@ -117,7 +124,7 @@ export function applySettlement(
   settlement: Settlement,
   version: string,
 ): CallRow | undefined {
-  const { claim, state, reason, dueAt, providerCallId, pollAt, at } = settlement;
+  const { claim, state, reason, dueAt, providerCallId, pollAt, at, erasedAt } = settlement;
   const write = { version, at };
   if (!row.claims.includes(claim)) return undefined;
   if (state === "PLACED") {
@@ -136,7 +143,7 @@ export function applySettlement(
   if (!states[row.state].settlesTo.includes(isUnknown ? "UNKNOWN" : state)) return undefined;
   if (isUnknown) return toUnknown(row, { reason, dueAt: dueAt ?? at }, write);
   if (state === "WAITING") return enterState(row, { state, reason, dueAt: dueAt ?? at }, write);
-  return enterState(row, { state, reason }, write);
+  return enterState(row, { state, reason, ...(erasedAt === undefined ? {} : { erasedAt }) }, write);
 }
 
 /**
@@ -219,7 +226,7 @@ export function toUnknown(
 /** Returns the row in another state and that state's backlog, with one more step in its history. */
 export function enterState(
   row: CallRow,
-  to: { state: CallState; reason: string; dueAt?: number; by?: string },
+  to: { state: CallState; reason: string; dueAt?: number; by?: string; erasedAt?: number },
   { version, at }: Write,
 ): CallRow {
   const { state, reason, dueAt, by } = to;
@@ -228,7 +235,7 @@ export function enterState(
   const entry: HistoryEntry = { at, state, reason };
   if (dueAt !== undefined) entry.dueAt = dueAt;
   if (by !== undefined) entry.by = by;
-  return {
+  const next: CallRow = {
     ...row,
     version,
     state,
@@ -244,6 +251,17 @@ export function enterState(
       ? { claims: [], resent: false, lostUntil: null, unknownSince: null, misses: 0 }
       : {}),
   };
+  const erasedAt = to.erasedAt ?? row.erasedAt;
+  if (erasedAt === undefined) return next;
+  return states[state].open ? { ...next, erasedAt } : withoutPerson(next, erasedAt);
+}
+
+/** Returns a row without what it holds of a person. Its keyed hash stays: by it the row is found. */
+export function withoutPerson(row: CallRow, erasedAt: number): CallRow {
+  const withoutEvidence = ({ evidence: _, ...entry }: HistoryEntry & { evidence?: unknown }) =>
+    entry;
+  const history = row.history.map(withoutEvidence);
+  return { ...row, request: null, numberTail: "", echo: null, history, erasedAt };
 }
 
 /** A wait for the same reason is not recorded again, and a full history takes only the call's end. */

@@ -122,14 +122,30 @@ export function clientEntryOf(numberHash: string, client: string): string {
   return `${numberHash} ${client}`;
 }
 
-/** Names the do-not-call entries of calls' numbers that are for their client's calls alone. */
-export function clientEntriesOf(
-  calls: readonly Pick<Call, "client" | "request">[],
-  keys: HashKeys,
-) {
+/** Names the do-not-call entries of calls' numbers that are for their client's calls alone, and the numbers' erasures. */
+export function moreKeysOf(calls: readonly Pick<Call, "client" | "request">[], keys: HashKeys) {
   return calls.flatMap(({ client, request }) =>
-    hashesOf(request.phone_number, keys).map((hash) => doNotCallKeyOf(clientEntryOf(hash, client))),
+    hashesOf(request.phone_number, keys).flatMap((hash): DocumentKey[] => [
+      doNotCallKeyOf(clientEntryOf(hash, client)),
+      erasureKeyOf(hash),
+    ]),
   );
+}
+
+/** Names the document of a number's erasure. */
+export function erasureKeyOf(numberHash: string): DocumentKey<"erasure"> {
+  return { kind: "erasure", key: numberHash };
+}
+
+/** Returns the time of an erasure of a call's number that covers the call; undefined if there is none. */
+export function findErasure(
+  { acceptedAt }: Pick<Call, "acceptedAt">,
+  hashes: readonly string[],
+  documents: DocumentsRead,
+): number | undefined {
+  return hashes
+    .flatMap((hash) => documents.get("erasure", hash)?.value.at ?? [])
+    .find((at) => acceptedAt <= at);
 }
 
 /** True if the key is that of an entry for one client's calls alone. */

@@ -4,7 +4,7 @@ import { mayBeCalled, expiryOf, accountOf, findRoute } from "../dial-plan/dial-p
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { findCancellation, isPaused, isOnDoNotCallList } from "./controls.ts";
+import { findCancellation, findErasure, isPaused, isOnDoNotCallList } from "./controls.ts";
 import { contextProblem } from "../providers/routes.ts";
 import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
@@ -96,13 +96,15 @@ export function decideByClock(
 /** Returns the final state of a call that must end now, regardless of pauses, breakers and paces. */
 export function decideEnd(call: Call, at: number, known: DecisionInputs): Decided | undefined {
   const { plan, documents, hashKeys } = known;
+  const hashes = known.hashesOf(call.request.phone_number);
+  const erasedAt = hashes && findErasure(call, hashes, documents);
+  if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
   const cancelled = findCancellation(call, documents);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   if (at >= expiryOf(call, plan)) return { state: "EXPIRED", reason: "expired" };
   if (!mayBeCalled(call.request, plan)) {
     return { state: "REJECTED", reason: "destination_denied" };
   }
-  const hashes = known.hashesOf(call.request.phone_number);
   if (
     hashes !== undefined &&
     isOnDoNotCallList({ hashes, client: call.client }, documents, hashKeys)

@@ -36,9 +36,9 @@ async function nameKeys(entries: readonly string[], deps: ListDeps): Promise<voi
   const isOfClient = entries.some(isClientEntry);
   await changeList(({ keys, ...list }) => {
     const unnamed = names.filter((name) => !keys.includes(name));
-    const isSaid = !isOfClient || list.hasClients === true;
+    const isSaid = !isOfClient || list.hasMore === true;
     if (unnamed.length === 0 && isSaid) return undefined;
-    return { ...list, keys: [...keys, ...unnamed], ...(isOfClient ? { hasClients: true } : {}) };
+    return { ...list, keys: [...keys, ...unnamed], ...(isOfClient ? { hasMore: true } : {}) };
   }, deps);
 }
 

@@ -128,12 +128,20 @@ const kinds = {
   }),
   /** Key: the number's hash; with the client behind it, of an entry for that client's calls alone. */
   "do-not-call": z.looseObject({ at: time }),
+  /** Key: the number's hash. The last erasure of what is known of the number. See erase-number.ts. */
+  erasure: z.looseObject({
+    /** Calls that were accepted up to this time are not made, and keep nothing of the number. */
+    at: time,
+    by: z.string(),
+    /** Time at which a sweep looks at the number's rows again. */
+    nextAt: time,
+  }),
   /** Key: `list`. See controls.ts. */
   "do-not-call-list": z.looseObject({
     /** Names of the keys under which entries may stand. */
     keys: z.array(z.string()),
-    /** True once there may be entries for one client's calls: only then they are read. */
-    hasClients: z.optional(z.boolean()),
+    /** True once there may be entries for one client's calls, or erasures: only then these are read. */
+    hasMore: z.optional(z.boolean()),
     /** The key that was current at the last rotation, and since when. Null: there was none. */
     current: z.nullable(z.looseObject({ name: z.string(), since: time })),
   }),
@@ -198,6 +206,8 @@ const kinds = {
     visitedAt: z._default(time, 0),
     /** The request after which the next sweep continues; null: the first. */
     requestsAfter: z._default(z.nullable(z.string()), null),
+    /** The erasure after which the next sweep continues; null: the first. */
+    erasuresAfter: z.optional(z.nullable(z.string())),
     /** Receivers that the plan has, or has had. */
     receivers: z.optional(z.array(z.string())),
     /** Time of the last look at the events of former receivers. */
@@ -242,6 +252,7 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "breaker",
   "pause",
   "audit",
+  "erasure",
   "request",
   "sweep",
 ]);

@@ -36,6 +36,7 @@ const rowSchema = z.looseObject({
   providerCallId: text,
   result: z._default(z.nullable(callResultSchema), null),
   optedOut: z._default(z.boolean(), false),
+  erasedAt: z.optional(z.number()),
   echo: z._default(z.nullable(z.record(z.string(), z.string())), null),
   events: z._default(z.array(callEventSchema), []),
   deliverTo: text,

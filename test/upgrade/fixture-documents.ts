@@ -67,6 +67,12 @@ export function createDocuments(
     expiresAt: storedAt + 30 * dayMs,
   });
   return {
+    erasure: {
+      ["5f".repeat(36)]: {
+        value: { at: ago(3), by: "ops", nextAt: storedAt + dayMs },
+        expiresAt: storedAt + 105 * dayMs,
+      },
+    },
     "live-calls": {
       [`0 ${desk}`]: {
         value: {

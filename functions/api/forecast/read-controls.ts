@@ -9,7 +9,7 @@ import {
   cancellationKeysOf,
   pauseKeysOf,
   restoreKey,
-  clientEntriesOf,
+  moreKeysOf,
   doNotCallKeysOf,
   listIn,
 } from "../../../shared/policy/controls.ts";
@@ -109,8 +109,8 @@ async function withClientEntries(
   calls: readonly Pick<Call, "client" | "request">[],
   { documents, hashKeys }: RouteDeps,
 ): Promise<DocumentsRead> {
-  if (listIn(read)?.hasClients !== true) return read;
-  const entries = await documents.read(clientEntriesOf(calls, hashKeys));
+  if (listIn(read)?.hasMore !== true) return read;
+  const entries = await documents.read(moreKeysOf(calls, hashKeys));
   return { get: (kind, key) => entries.get(kind, key) ?? read.get(kind, key) };
 }
 

@@ -26,7 +26,7 @@ export interface Operation {
   /** The body of the answer. */
   answer: z.ZodMiniType<object>;
   /** Status of the answer. Default: 200. */
-  status?: 201 | undefined;
+  status?: 201 | 202 | undefined;
   /** Statuses of problem+json that the route answers besides those of every route. */
   problems?: readonly (403 | 404 | 409)[] | undefined;
 }

@@ -39,6 +39,8 @@ const redialCall = declareRoute({
       const detail = "must be true: the call may have been placed, and would be made twice";
       return answerUnprocessable(c, [{ pointer: "/not_placed", detail }]);
     }
+    // A row whose number is erased must not name a call that never comes.
+    if (row.state !== "REDIALED" && row.request === null) return answerConflict(c, row, "redial");
     // The new call belongs to this request, so the X-Request-Id of the 201 tells its id.
     const redialedAs = toCallId(c.get("requestId"), 0);
     const redialed =

@@ -7,6 +7,7 @@ import { deadLetterRoutes } from "./dead-letters.ts";
 import { decisionRoutes } from "./decisions.ts";
 import { doNotCallRoutes } from "./do-not-call.ts";
 import { hashKeyRoutes } from "./end-former-key.ts";
+import { eraseRoutes } from "./erase.ts";
 import { eventRoutes } from "./events.ts";
 import { forecastRoutes } from "./forecast.ts";
 import { pauseRoutes } from "./pauses.ts";
@@ -35,6 +36,7 @@ export const operatorRoutes: readonly Route[] = [
   ...replayRoutes,
   ...forecastRoutes,
   ...doNotCallRoutes,
+  ...eraseRoutes,
   ...hashKeyRoutes,
   ...restoreRoutes,
   ...deadLetterRoutes,

@@ -12,7 +12,7 @@ import {
   sweepKey,
   cancellationKeysOf,
   pauseKeysOf,
-  clientEntriesOf,
+  moreKeysOf,
   doNotCallKeysOf,
   listIn,
 } from "../../../shared/policy/controls.ts";
@@ -199,14 +199,14 @@ export async function readControlDocuments(
     ? calls.flatMap(({ request }) => hashesOf(request.phone_number, hashKeys))
     : [];
   want(doNotCallKeysOf([...new Set(hashes)]));
-  const ofClients = numbers ? clientEntriesOf(calls, hashKeys) : [];
-  if (deps.memory.hasClientEntries) want(ofClients);
+  const more = numbers ? moreKeysOf(calls, hashKeys) : [];
+  if (deps.memory.readsMore) want(more);
   const read = await readWithSuspension([...keys.values()], deps);
-  if (deps.memory.hasClientEntries || listIn(read)?.hasClients !== true) return read;
-  // Only a process that learns of the first such entry reads twice. Others have them in their one read.
-  deps.memory.hasClientEntries = true;
-  if (ofClients.length === 0) return read;
-  return mergeControlDocuments(read, await readWithSuspension(ofClients, deps));
+  if (deps.memory.readsMore || listIn(read)?.hasMore !== true) return read;
+  // Only a process that learns of the first such document reads twice. Others have them in their one read.
+  deps.memory.readsMore = true;
+  if (more.length === 0) return read;
+  return mergeControlDocuments(read, await readWithSuspension(more, deps));
 }
 
 /** Reads documents, and checks that the ledger was not restored. */

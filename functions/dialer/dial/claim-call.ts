@@ -20,6 +20,7 @@ import { states } from "../../../shared/calls/states.ts";
 import {
   type ControlDocuments,
   findCancellation,
+  findErasure,
   isPaused,
   isOnDoNotCallList,
 } from "../../../shared/policy/controls.ts";
@@ -135,11 +136,13 @@ export function checkControls(
 ): Decided | undefined {
   const { call, route } = claim.dial;
   if (read.isSuspended) return toWaiting("restored", claim);
-  const cancelled = findCancellation(call, read);
-  if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   // The row's own hash may be of a HASH_KEY from before a rotation.
   const { hashKeys } = deps.settings;
   const hashes = hashesOf(call.request.phone_number, hashKeys);
+  const erasedAt = findErasure(call, hashes, read);
+  if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
+  const cancelled = findCancellation(call, read);
+  if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   if (isOnDoNotCallList({ hashes, client: call.client }, read, hashKeys)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }

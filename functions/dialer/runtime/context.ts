@@ -107,6 +107,6 @@ export interface DialerMemory {
   unverifiedSaidAt: number;
   /** Backlogs of which this process has said that a document of their calls is unreadable, by their keys. */
   unreadableSaidOf: Set<string>;
-  /** True once this process knows of do-not-call entries for one client's calls. */
-  hasClientEntries: boolean;
+  /** True once this process knows of do-not-call entries for one client's calls, or of erasures. */
+  readsMore: boolean;
 }

@@ -12,6 +12,7 @@ import { recover } from "./recover-restore.ts";
 import { releaseLease, type SweepDocument, takeLease } from "./sweep-lease.ts";
 import { noteHashKeys } from "./note-hash-keys.ts";
 import { planSweep } from "./sweep-time.ts";
+import { sweepErasures } from "./sweep-erasures.ts";
 import { sweepLiveCalls } from "./sweep-live-calls.ts";
 import { visitBacklogs } from "./visit-backlogs.ts";
 import { warnGoneRoutes } from "./warn-gone-routes.ts";
@@ -85,6 +86,7 @@ async function runPhases(
 
   await run(() => sweepLiveCalls(deps), undefined);
   await run(() => noteHashKeys(deps), undefined);
+  const erased = await run(() => sweepErasures(last, time.calls, deps), {});
 
   // Results and events of dialed calls. Events have reserved time, however long the phases above took.
   await run(() => sendPolls(deps), undefined);
@@ -103,6 +105,7 @@ async function runPhases(
       ...known,
       ...size,
       ...gone,
+      ...erased,
     },
   };
 }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Audit } from "../../../functions/api/actions/audit-log.ts";
+import type { ErasedAnswer } from "../../../functions/api/operator/erase.ts";
 import type { NumberChecked } from "../../../functions/api/operator/do-not-call.ts";
 import type { Command } from "./command.ts";
 import { Failure } from "./failures.ts";
@@ -46,6 +47,17 @@ export const listCommands: Record<string, Command> = {
     }
     bar.stop();
     say(`${all.length} numbers: ${verb} done.`, { [verb]: all.length }, { values, terminal });
+    return 0;
+  },
+
+  async erase(numbers, values, { ask, terminal }) {
+    if (numbers.length === 0) throw new Failure("erase needs numbers.");
+    const answers: Json[] = [];
+    for (const phone_number of numbers) {
+      const { erased, pending } = await ask<ErasedAnswer>("/erase", { phone_number });
+      answers.push({ phone_number, erased, pending: pending.length });
+    }
+    show(answers, ["phone_number", "erased", "pending"], { values, terminal });
     return 0;
   },
 

@@ -44,6 +44,7 @@ export const optionsOf: Record<string, string[]> = {
   backlogs: ["limit", "csv"],
   stats: ["hours"],
   dnc: ["file", "renew", "csv"],
+  erase: ["csv"],
   audit: ["limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],
   restored: ["at", "unnoticed"],

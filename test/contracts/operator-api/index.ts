@@ -6,6 +6,7 @@ import { itCountsCalls } from "./counts.ts";
 import { itPutsDeadLettersBack } from "./dead-letters.ts";
 import { itActsOnCalls } from "./decisions.ts";
 import { itKeepsTheDoNotCallList } from "./do-not-call.ts";
+import { itErasesNumbers } from "./erase.ts";
 import { itReplaysEvents, itShowsReceivers } from "./events.ts";
 import { itPausesCalls } from "./pauses.ts";
 import { itShowsHowFarItIs } from "./requests.ts";
@@ -23,6 +24,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itCountsCalls(api);
     itShowsHowFarItIs(api);
     itKeepsTheDoNotCallList(api);
+    itErasesNumbers(api);
     itConfirmsRestores(api);
     itPutsDeadLettersBack(api);
     itShowsReceivers(api);

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type Bench, aCallNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
-import { completed, createBench, live, minuteMs, place, pollAfter } from "../../support/results-bench.ts";
+import {
+  completed,
+  createBench,
+  live,
+  minuteMs,
+  place,
+  pollAfter,
+} from "../../support/results-bench.ts";
 
 /** Creates a bench whose provider's records tell of opt-outs some time after the end. */
 function createOptOutBench(): Bench {

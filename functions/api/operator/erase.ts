@@ -1,0 +1,55 @@
+import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { reasonCode, recordNumbers } from "../actions/audit-log.ts";
+import { phoneNumber } from "../http/fields.ts";
+import { declareRoute } from "../http/route.ts";
+
+const erasedSchema = z.strictObject({
+  erased: z.int().check(z.describe("Calls of which everything was erased by this answer")),
+  pending: z
+    .array(z.string())
+    .check(z.describe("Calls that are being dialed or looked up: erased when they settle")),
+  kept: z.string().check(z.describe("What goes by itself, and when")),
+});
+export type ErasedAnswer = z.infer<typeof erasedSchema>;
+
+const kept =
+  "Requests that wait on a queue, stored batches and dead letters are not opened: those with the number are deleted within " +
+  "30 days, and none of their calls is made. Keyed hashes stay until their rows are deleted. Providers and receivers " +
+  "of events have records of their own.";
+
+/**
+ * Erases what is known of one person by their number. Calls that are accepted later are made: who must never be called
+ * belongs on the do-not-call list too.
+ */
+const eraseNumber = declareRoute({
+  operationId: "eraseNumber",
+  summary: "Erase everything that is known of a number, and cancel what waits for it",
+  method: "post",
+  path: "/erase",
+  body: z.strictObject({ phone_number: phoneNumber, reason: z._default(reasonCode, "erasure") }),
+  answer: erasedSchema,
+  status: 202,
+  async handle({ c, deps, body: { phone_number, reason } }) {
+    const hashes = hashesOf(phone_number, deps.hashKeys);
+    const [current = ""] = hashes;
+    const action = { action: "erase", target: "number", reason };
+    await recordNumbers(c, { ...action, hashes: [current] }, deps);
+    const erasure = { at: deps.clock.now(), by: c.get("caller").tokenId };
+    // Rows may be under the former HASH_KEY too, and each hash is remembered by itself.
+    for (const hash of hashes) {
+      await rememberErasure({ ...erasure, hash, retentionMs: deps.retentionMs }, deps);
+    }
+    let erased = 0;
+    const pending: string[] = [];
+    for (const hash of hashes) {
+      const done = await eraseRows({ ...erasure, hash }, deps);
+      erased += done.erased;
+      pending.push(...done.pending);
+    }
+    return { erased, pending, kept };
+  },
+});
+
+export const eraseRoutes = [eraseNumber];

@@ -1,0 +1,37 @@
+import { eraseRows, findNextPassAt } from "../../../shared/policy/erase-number.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import type { SweepTime } from "./sweep-time.ts";
+
+/** Maximum erasures that one sweep reads. */
+const erasuresMax = 100;
+
+/**
+ * Erases rows of erased numbers that were under way, were not in the index yet, or were written later. Returns where the
+ * next sweep goes on.
+ */
+export async function sweepErasures(
+  { erasuresAfter = null }: Pick<ValueOf<"sweep">, "erasuresAfter">,
+  time: SweepTime,
+  deps: DialerDeps,
+): Promise<Pick<ValueOf<"sweep">, "erasuresAfter">> {
+  const { documents, clock, random, log } = deps;
+  const after = erasuresAfter ?? undefined;
+  const listed = await documents.list("erasure", { after, limit: erasuresMax });
+  let reached = after;
+  for (const erasure of listed) {
+    if (time.isOver()) return { erasuresAfter: reached ?? null };
+    reached = erasure.key;
+    if (!isReadable(erasure) || erasure.value.nextAt > clock.now()) continue;
+    const { at, by } = erasure.value;
+    const done = await eraseRows({ hash: erasure.key, at, by }, deps);
+    const nextAt = findNextPassAt(erasure.value, done, clock.now());
+    const next = { ...erasure, value: { ...erasure.value, nextAt }, version: random.version() };
+    await documents.write([{ next, seen: erasure.version }]);
+    if (done.erased > 0) log("info", "number.erased", { count: done.erased });
+  }
+  // Without erasures the sweep's document stays as it is.
+  if (listed.length < erasuresMax) return after === undefined ? {} : { erasuresAfter: null };
+  return { erasuresAfter: reached ?? null };
+}

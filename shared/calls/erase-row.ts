@@ -1,0 +1,26 @@
+import type { CallRow } from "./call-row.ts";
+import { states } from "./states.ts";
+import { enterState, withoutPerson, type Write } from "./transitions.ts";
+
+/** True if an erasure leaves nothing to do for a row. */
+function isErased({ request, numberTail, echo, erasedAt, state }: CallRow): boolean {
+  if (states[state].open) return erasedAt !== undefined;
+  return erasedAt !== undefined && request === null && numberTail === "" && echo === null;
+}
+
+/**
+ * Erases what a row holds of a person, or marks a row whose call is under way, which is erased when it settles. A call that
+ * waits is cancelled. Calls that were accepted after the erasure stay.
+ */
+export function applyErasure(
+  row: CallRow,
+  { at: erasedAt, by }: { at: number; by: string },
+  { version, at }: Write,
+): CallRow | undefined {
+  if (row.acceptedAt > erasedAt || (row.state !== "WAITING" && isErased(row))) return undefined;
+  const end = { state: "CANCELLED", reason: "erased", by, erasedAt } as const;
+  if (row.state === "WAITING") return enterState(row, end, { version, at });
+  return states[row.state].open
+    ? { ...row, erasedAt, version }
+    : { ...withoutPerson(row, erasedAt), version };
+}

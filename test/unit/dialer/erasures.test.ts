@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
+import { aCallNow, type Bench, hashOf, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+
+const number = "+12025550123";
+const minuteMs = 60_000;
+const plan = { callingHours: { default: "always" }, results: {} };
+
+/** Erases the number as the operator's API does. */
+async function erase(bench: Bench) {
+  const deps = { ...bench.deps, documents: bench.documents, ledger: bench.rows };
+  const erasure = { hash: hashOf(number), at: bench.now(), by: "operator" };
+  await rememberErasure({ ...erasure, retentionMs: 60 * 86_400_000 }, deps);
+  return eraseRows(erasure, deps);
+}
+
+const aCallOf = (bench: Bench) =>
+  aCallNow(bench, { phone_number: number, context: { name: "Ada" } });
+const nothingLeft = { request: null, numberTail: "", echo: null };
+
+describe("an erasure of a number", () => {
+  it("ends a call that is still on the queue, whose row has nothing of the person", async () => {
+    const bench = createDialerBench({ plan });
+    const call = aCallOf(bench);
+    await sendEach(bench, call);
+    await erase(bench);
+    await bench.deliver();
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "CANCELLED",
+      reason: "erased",
+      ...nothingLeft,
+    });
+    expect(bench.dialed).toEqual([]);
+  });
+
+  it("ends a call that is about to ring, and erases its row", async () => {
+    const bench = createDialerBench({ plan });
+    bench.ringSeconds = 20;
+    bench.prepare = async () => {
+      expect(await erase(bench)).toMatchObject({ erased: 0, pending: [call.id] });
+      bench.advance(5_001);
+    };
+    const call = aCallOf(bench);
+    await sendEach(bench, call);
+    await bench.deliver();
+    expect(await rowOf(bench, call)).toMatchObject({ state: "CANCELLED", ...nothingLeft });
+    expect(bench.dialed).toEqual([]);
+  });
+
+  it.each([
+    ["placed", { kind: "placed", providerCallId: "theirs" } as const, "PLACED"],
+    ["refused", { kind: "rejected", code: "x" } as const, "REJECTED"],
+    ["not placed", { kind: "not_placed", code: "x" } as const, "CANCELLED"],
+    ["left to a person", { kind: "forbidden", code: "http_403" } as const, "NEEDS_REVIEW"],
+  ])("erases a call that is %s after it has rung", async (_name, outcome, state) => {
+    const bench = createDialerBench({ plan });
+    const call = aCallOf(bench);
+    bench.answer = async () => {
+      await erase(bench);
+      return outcome;
+    };
+    await sendEach(bench, call);
+    await bench.simulate(10 * 60, { firstSweepSeconds: 30 });
+    expect(bench.dialed).toHaveLength(1);
+    expect(await rowOf(bench, call)).toMatchObject({ state, ...nothingLeft });
+  });
+
+  it("keeps what a look-up needs until the outcome is known", async () => {
+    const bench = createDialerBench({
+      plan: {
+        ...plan,
+        agents: {
+          agent_sales: {
+            provider: "twilio",
+            from: "+12025550100",
+            answerUrl: "https://x.example/",
+          },
+        },
+      },
+    });
+    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+    bench.find = async () => undefined;
+    const call = aCallNow(bench, { phone_number: number });
+    await sendEach(bench, call);
+    await bench.simulate(10, { firstSweepSeconds: 1000 });
+    expect((await rowOf(bench, call)).state).toBe("UNKNOWN");
+    expect(await erase(bench)).toEqual({ erased: 0, pending: [call.id], isWhole: true });
+    expect((await rowOf(bench, call)).request).not.toBeNull();
+    bench.find = async () => ({ by: "id", providerCallId: "theirs" });
+    await bench.simulate(10 * 60, { firstSweepSeconds: 30 });
+    expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", ...nothingLeft });
+  });
+
+  it("erases rows that are over, once, and leaves calls that were accepted later", async () => {
+    const bench = createDialerBench({ plan });
+    const placed = aCallOf(bench);
+    await sendEach(bench, placed);
+    await bench.deliver();
+    expect((await rowOf(bench, placed)).numberTail).toBe("23");
+    expect(await erase(bench)).toEqual({ erased: 1, pending: [], isWhole: true });
+    expect(await rowOf(bench, placed)).toMatchObject({ state: "PLACED", ...nothingLeft });
+    bench.advance(1);
+    const later = aCallOf(bench);
+    await sendEach(bench, later);
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(2);
+    expect((await rowOf(bench, later)).numberTail).toBe("23");
+    expect(await erase(bench)).toMatchObject({ erased: 1 });
+    expect(await erase(bench)).toMatchObject({ erased: 0, pending: [] });
+  });
+
+  it("is done by sweeps for rows that were missing in the index, and of which nobody knew", async () => {
+    const bench = createDialerBench({ plan });
+    const call = aCallOf(bench);
+    await sendEach(bench, call);
+    const list = bench.rows.list.bind(bench.rows);
+    bench.rows.list = async () => ({ rows: [], unreadable: 0 });
+    await bench.deliver();
+    expect(await erase(bench)).toEqual({ erased: 0, pending: [], isWhole: true });
+    bench.rows.list = list;
+    expect((await rowOf(bench, call)).numberTail).toBe("23");
+    await bench.sweep();
+    expect(await rowOf(bench, call)).toMatchObject(nothingLeft);
+    expect(bench.eventsOf("number.erased")).toMatchObject([{ count: 1 }]);
+    bench.advance(31 * minuteMs);
+    await bench.sweep();
+    const [remembered] = await bench.documents.list("erasure", { limit: 9 });
+    expect(remembered?.value.nextAt).toBe(bench.now() + 86_400_000);
+  });
+});
