@@ -7,6 +7,7 @@ import {
   createCloudflareQueue,
   toCloudflareDelivery,
 } from "../../shared/cloudflare/queue.ts";
+import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
@@ -42,6 +43,7 @@ function wire(env: ApiWorkerEnv) {
       freshVersion: () => randomVersion(),
     }),
     deadLetters: createR2DeadLetters(env.ENVELOPES),
+    journal: createR2Journal(env.ENVELOPES),
     settings: readApiSettings(environment, dialPlan, log),
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway

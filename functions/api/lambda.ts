@@ -4,6 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws/platform.ts";
+import type { Journal } from "../../shared/ports/journal.ts";
 import type { DeadLetters } from "../../shared/ports/dead-letters.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
@@ -48,6 +49,11 @@ async function createDeadLetters(): Promise<DeadLetters> {
   return createS3DeadLetters(platform.s3, platform.bucket);
 }
 
+async function createJournal(): Promise<Journal> {
+  const { createS3Journal } = await import("../../shared/aws/s3-journal.ts");
+  return createS3Journal(platform.s3, platform.bucket);
+}
+
 const parts: Parts = {
   operator: async () => (await import("./operator/operator.ts")).createOperator,
   requests: async () => (await import("./requests/routes.ts")).createRequests,
@@ -64,6 +70,7 @@ const wire = everyFiveMinutes(async () => {
     ledger: lazyPort(() => createLedger(retentionMs)),
     documents: lazyPort(createDocuments),
     deadLetters: lazyPort(createDeadLetters),
+    journal: lazyPort(createJournal),
     settings,
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),

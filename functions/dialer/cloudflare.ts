@@ -9,6 +9,7 @@ import {
   createCloudflareQueue,
   toCloudflareDelivery,
 } from "../../shared/cloudflare/queue.ts";
+import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
@@ -47,6 +48,7 @@ function wire(env: WorkerEnv): Handlers {
     documents: createD1Documents(env.LEDGER, { now, freshVersion: randomVersion }),
     epochStore: createR2EpochStore(env.ENVELOPES),
     deadLetters: createR2DeadLetters(env.ENVELOPES),
+    journal: createR2Journal(env.ENVELOPES),
     settings: readDialerSettings(
       environment,
       {

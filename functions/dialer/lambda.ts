@@ -12,6 +12,7 @@ import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { createWake } from "../../shared/aws/lambda-invoke.ts";
 import { lambdaLog as log } from "../../shared/aws/log.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { createS3Journal } from "../../shared/aws/s3-journal.ts";
 import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
 import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
@@ -65,6 +66,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
     ledger: createDynamoLedger(dynamo, platform.table, { retentionMs }),
     documents: createDynamoDocuments(dynamo, platform.table, { now, freshVersion: randomVersion }),
     epochStore: createS3EpochStore(platform.s3, platform.bucket),
+    journal: createS3Journal(platform.s3, platform.bucket),
     deadLetters: createS3DeadLetters(platform.s3, platform.bucket),
     settings,
     clock: systemClock,

@@ -15,6 +15,8 @@ export function acknowledgeRules(stack: Stack, bucket: s3.Bucket, isTraced: bool
       "A message's object has a random key below messages/.",
     [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/dead-letters/*]`]:
       "A dead letter's object has the message's id below dead-letters/.",
+    [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/journal/*]`]:
+      "An entry of the journal is named by its time below journal/.",
     [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/epoch/*]`]:
       "The ledger's epoch is the name of an object below epoch/.",
     ...(isTraced

@@ -11,6 +11,7 @@ import {
 } from "aws-cdk-lib";
 import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
 import { epochPrefix } from "../../shared/policy/controls.ts";
+import { journalPrefix } from "../../shared/ports/journal.ts";
 import { letterPrefix } from "../../shared/ports/dead-letters.ts";
 import { allowAmazonConnect } from "./connect-rights.ts";
 import { createFunction } from "./lambda-function.ts";
@@ -102,7 +103,9 @@ function allowObjects(
   const messages = [bucket.arnForObjects("messages/*")];
   // The API keeps dead letters, whose messages may be objects.
   allow(api, ["s3:PutObject", "s3:GetObject"], messages);
-  allow(api, ["s3:PutObject"], [bucket.arnForObjects(`${letterPrefix}*`)]);
+  const journal = bucket.arnForObjects(`${journalPrefix}*`);
+  allow(api, ["s3:PutObject"], [bucket.arnForObjects(`${letterPrefix}*`), journal]);
+  allow(dialer, ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"], [journal]);
   allow(dialer, ["s3:PutObject", "s3:GetObject"], messages);
   allow(dialer, ["s3:GetObject", "s3:DeleteObject"], [bucket.arnForObjects(`${letterPrefix}*`)]);
   allow(dialer, ["s3:PutObject", "s3:DeleteObject"], [bucket.arnForObjects(`${epochPrefix}*`)]);

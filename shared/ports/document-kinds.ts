@@ -18,7 +18,7 @@ const time = z.number();
 const counters = z.record(z.string(), z.number());
 
 /** An order to end calls that were accepted up to `at`. */
-const cancellationOrderSchema = z.looseObject({
+export const cancellationOrderSchema = z.looseObject({
   /** The client whose calls the order ends. Null: every client's, by an operator. */
   client: z.nullable(z.string()),
   at: time,
@@ -235,6 +235,9 @@ const kinds = {
     /** Time to which the ledger was restored, as the operator says. */
     at: z.nullable(time),
     by: z.nullable(z.string()),
+    /** The last entry of the journal that was applied, and true once all of them are. */
+    journalAfter: z.optional(z.string()),
+    isJournalDone: z.optional(z.boolean()),
     /** True once all claims and unknown outcomes have been gone through; waiting rows follow. */
     isWatchDone: z.boolean(),
     /** Number of rows to be looked up, and of rows to be reviewed. */

@@ -1,3 +1,5 @@
+import { createS3Journal } from "../../shared/aws/s3-journal.ts";
+import { describeJournal } from "../contracts/journal.ts";
 import { PutItemCommand, ScanCommand, DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
@@ -27,6 +29,7 @@ describeRestore("DynamoDB", async (now) => {
     ledger: createDynamoLedger(dynamo, TableName, { retentionMs: 60 * 86_400_000 }),
     documents: createDynamoDocuments(dynamo, TableName, { now, freshVersion: randomVersion }),
     epochStore: createS3EpochStore(async () => s3, bucket),
+    journal: createS3Journal(async () => s3, bucket),
     async copy() {
       const items = await scan();
       return async () => {
@@ -49,4 +52,10 @@ describeEpochStore("S3", async () => {
   const bucket = `epochs-${++tables}`;
   await engines.createBucket(bucket);
   return createS3EpochStore(async () => engines.s3, bucket);
+});
+
+describeJournal("S3", async () => {
+  const bucket = `journals-${++tables}`;
+  await engines.createBucket(bucket);
+  return createS3Journal(async () => engines.s3, bucket);
 });

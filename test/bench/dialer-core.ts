@@ -4,6 +4,7 @@
  * default the client that Lambda has, with a connection for each request), and TABLE, in the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, if the ledger is not in
  * memory.
  */
+import { createMemoryJournal } from "../support/memory-journal.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
@@ -67,6 +68,7 @@ const deps: DialerDeps = {
   eventsQueue: createMemoryQueue<EventMessage>(now),
   ...newPorts(),
   epochStore: createMemoryEpochStore(),
+  journal: createMemoryJournal(),
   deadLetters: {
     ...createMemoryDeadLetters(),
     keep: () => Promise.reject(new Error("a message was given up")),

@@ -1,3 +1,4 @@
+import { createMemoryJournal } from "../support/memory-journal.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -181,6 +182,7 @@ export function createService(
     eventsQueue,
     ...withStages(platform, meter),
     epochStore: createMemoryEpochStore(),
+    journal: createMemoryJournal(),
     deadLetters: {
       ...createMemoryDeadLetters(),
       keep: () => Promise.reject(new Error("a message was given up")),

@@ -1,3 +1,5 @@
+import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
+import { describeJournal } from "../contracts/journal.ts";
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { epochPrefix } from "../../shared/policy/controls.ts";
@@ -30,6 +32,7 @@ describeRestore("D1", async (now) => {
     ledger: createD1Ledger(LEDGER),
     documents: createD1Documents(LEDGER, { now, freshVersion: randomVersion }),
     epochStore: createR2EpochStore(ENVELOPES),
+    journal: createR2Journal(ENVELOPES),
     async copy() {
       const copies = await Promise.all(
         Object.entries(tables).map(async ([table, columns]) => {
@@ -53,3 +56,5 @@ describeEpochStore("R2", async () => {
   await emptyEpochs();
   return createR2EpochStore(ENVELOPES);
 });
+
+describeJournal("R2", async () => createR2Journal(ENVELOPES));

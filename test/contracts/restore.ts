@@ -9,13 +9,15 @@ import { findRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { EpochStore } from "../../shared/policy/controls.ts";
+import type { Journal } from "../../shared/ports/journal.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import type { SoughtCall } from "../../shared/providers/provider.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { aCall } from "../support/calls.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
-import { testPlan } from "../support/environment.ts";
+import { createTestApi } from "../support/api.ts";
+import { testPlan, tokens } from "../support/environment.ts";
 import { message } from "../support/dialer-calls.ts";
 
 /** A ledger that can be copied and put back, and the store of its epoch beside it. */
@@ -23,6 +25,7 @@ export interface RestorableLedger {
   ledger: CallLedger;
   documents: Documents;
   epochStore: EpochStore;
+  journal: Journal;
   /** Copies everything in the ledger. Resolves to a function that puts the copy back in its stead. */
   copy(): Promise<() => Promise<void>>;
 }
@@ -124,6 +127,76 @@ export function describeRestore(
       expect(bench.alarms()).toEqual([]);
     });
 
+    it("brings back nothing of who was erased, and calls nobody who opted out or was cancelled", async () => {
+      bench.provider.isBusy = false;
+      bench.advance(500); // so that no wait is as long as that for a slow answer
+      const soon = { timezone: "-06:15" }; // it is 05:45 there, and calling hours begin at 06:00
+      const [erased, listed, ofClient, cancelled, ordered, unlisted, other] = Array.from(
+        { length: 7 },
+        () => bench.call("agent_hooked", soon),
+      ) as [Call, Call, Call, Call, Call, Call, Call];
+      const all = [erased, listed, ofClient, cancelled, ordered, unlisted, other];
+      const numberOf = ({ request }: Call) => request.phone_number;
+      await bench.deliver(all);
+      await bench.ask("/operator/do-not-call", { add: [numberOf(unlisted)] });
+      const [placed] = [bench.call("agent_hooked")];
+      await bench.deliver([placed]);
+      await bench.pass(minute);
+      expect(bench.rung).toEqual([placed.id]);
+      const restoredTo = bench.now();
+      await bench.sweep();
+      const putBack = await bench.copy();
+
+      await bench.pass(minute);
+      for (const one of [erased, placed]) {
+        await bench.ask("/operator/erase", { phone_number: numberOf(one) });
+      }
+      await bench.ask("/operator/do-not-call", { remove: [numberOf(unlisted)] });
+      await bench.ask("/operator/do-not-call", { add: [numberOf(listed)] });
+      const phone_numbers = [numberOf(ofClient)];
+      await bench.ask("/v1/do-not-call", { phone_numbers, scope: "client" }, tokens.crmOptOut);
+      await bench.ask(`/operator/calls/${cancelled.id}/cancel`, {});
+      await bench.ask("/operator/cancel", { request_id: ordered.requestId });
+
+      await putBack();
+      bench.restart();
+      expect(JSON.stringify(await bench.row(erased))).toContain(numberOf(erased));
+      await bench.pass(3 * minute);
+      await bench.confirm(restoredTo);
+      await bench.pass(5 * minute);
+      for (const one of [erased, placed]) {
+        const row = await bench.row(one);
+        expect(row).toMatchObject({ request: null, numberTail: "" });
+        expect(JSON.stringify(row)).not.toContain(numberOf(one).slice(1));
+      }
+      await bench.pass(10 * minute);
+      expect(bench.rung.toSorted()).toEqual([placed.id, unlisted.id, other.id].toSorted());
+      const states = await Promise.all(all.map(async (call) => (await bench.row(call))?.reason));
+      const ended = ["erased", "do_not_call", "do_not_call", "operator", "operator"];
+      expect(states).toEqual([...ended, "placed", "placed"]);
+    });
+
+    it("stays on hold while the journal cannot be read", async () => {
+      const call = bench.call("agent_hooked");
+      await bench.deliver([call]);
+      await bench.sweep();
+      const restoredTo = bench.now();
+      const putBack = await bench.copy();
+      await bench.pass(minute);
+      await putBack();
+      bench.restart();
+      await bench.pass(2 * minute);
+      await bench.confirm(restoredTo);
+      bench.provider.isBusy = false;
+      bench.breakJournal();
+      await bench.pass(5 * minute);
+      const later = bench.call("agent_hooked");
+      await bench.deliver([later]);
+      expect(bench.rung).toEqual([]);
+      expect(bench.alarms()).toContain("sweep.failed");
+      expect(await bench.row(later)).toMatchObject({ reason: "restored" });
+    });
+
     it("is seen where all of the ledger is gone", async () => {
       const putBack = await bench.copy();
       await bench.pass(3 * minute);
@@ -142,7 +215,7 @@ export function describeRestore(
 /** Creates a dialer over the ledger, whose clock the test moves, and a provider that counts whom it rings. */
 async function createBench(create: (now: () => number) => Promise<RestorableLedger>) {
   let now = startAt;
-  const { ledger, documents, epochStore, copy } = await create(() => now);
+  const { ledger, documents, epochStore, journal, copy } = await create(() => now);
   const rung: string[] = [];
   const sought: SoughtCall[] = [];
   const provider = { isBusy: true };
@@ -168,6 +241,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     documents,
     epochStore,
     deadLetters: createMemoryDeadLetters(),
+    journal,
     settings: {
       plan,
       schedule: createSchedule(plan, log),
@@ -208,6 +282,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     log,
     memory: createDialerMemory(),
   };
+  const { app } = createTestApi({ ledger, documents, journal, now: () => now });
   const calls: Call[] = [];
   const deliverText = (text: string) =>
     consumeCalls([{ attempt: 1, id: "message", open: async () => text }], deps, now + 900_000);
@@ -217,6 +292,9 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     provider,
     copy,
     now: () => now,
+    advance(ms: number) {
+      now += ms;
+    },
     alarms: () => events.filter(({ level }) => level === "alarm").map(({ event }) => event),
     call(agent_id: string, more: { timezone?: string } = {}): Call {
       const phone_number = `+1202555${String(1000 + calls.length)}`;
@@ -239,6 +317,16 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
         const account = route === undefined ? "" : accountNameOf(route);
         await deliverText(JSON.stringify({ kind: "dispatch", rows: [{ id, account }] }));
       }
+    },
+    /** Asks the API, as an operator unless it is another token. */
+    async ask(path: string, body: object, token = tokens.operator) {
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      const answer = await app.request(path, init);
+      expect([path, answer.ok]).toEqual([path, true]);
+    },
+    breakJournal() {
+      deps.journal = { ...journal, list: () => Promise.reject(new Error("unreachable")) };
     },
     sweep: () => sweep(deps, now + 120_000),
     /** Lets time pass, with a sweep and a dispatch of every call a minute. */

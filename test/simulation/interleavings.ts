@@ -1,3 +1,4 @@
+import { createMemoryJournal } from "../support/memory-journal.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
@@ -272,6 +273,7 @@ async function play(
     documents,
     epochStore: createMemoryEpochStore(),
     deadLetters: createMemoryDeadLetters(),
+    journal: createMemoryJournal(),
     settings: { ...settings, providerOf },
     clock: {
       now: world.now,

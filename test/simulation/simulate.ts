@@ -1,3 +1,5 @@
+import type { Journal } from "../../shared/ports/journal.ts";
+import { createMemoryJournal } from "../support/memory-journal.ts";
 import { createApp } from "../../functions/api/app.ts";
 import { bundledParts } from "../../functions/api/parts.ts";
 import type { Log, LogFields } from "../../shared/lib/log.ts";
@@ -146,6 +148,16 @@ export async function simulate(
   };
   /** Dead letters that could not be handled yet. */
   const letters = new Map<string, string>();
+  const entries = createMemoryJournal();
+  const reach = <Result>(work: () => Promise<Result>) =>
+    ask(world, faultsOf("queue")(), "journal", work);
+  /** Keeps what a restore must not undo, as epochs are kept: outside the ledger. */
+  const journal: Journal = {
+    append: (name, body) => reach(() => entries.append(name, body)),
+    list: (query) => reach(() => entries.list(query)),
+    read: (name) => reach(() => entries.read(name)),
+    remove: (name) => reach(() => entries.remove(name)),
+  };
   const epochs = createMemoryEpochStore();
   const epochStore: EpochStore = {
     read: () => ask(world, faultsOf("queue")(), "epoch", () => epochs.read()),
@@ -166,6 +178,7 @@ export async function simulate(
       documents: documents.reach(faultsOf("ledger")),
       epochStore,
       deadLetters: createMemoryDeadLetters(letters, now),
+      journal,
       settings: isOld ? oldSettings : settings,
       clock: { now, sleep },
       random: { version: world.version, fraction: world.random },
@@ -205,6 +218,7 @@ export async function simulate(
     ledger: ledger.reach(faultsOf("ledger")),
     documents: documents.reach(faultsOf("ledger")),
     deadLetters: createMemoryDeadLetters(letters, world.now),
+    journal,
     settings: readApiSettings(variables, undefined, log),
     ...readTokens(variables, log),
     operatorOf: readOperators(variables, log),

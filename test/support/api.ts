@@ -1,3 +1,4 @@
+import { createMemoryJournal } from "./memory-journal.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createApp } from "../../functions/api/app.ts";
@@ -30,6 +31,7 @@ export function createTestApi(
     ledger?: CallLedger;
     documents?: Documents;
     letters?: Map<string, string>;
+    journal?: UncheckedApiDeps["journal"];
     now?: () => number;
   } = {},
 ) {
@@ -46,6 +48,7 @@ export function createTestApi(
     ledger,
     documents,
     deadLetters: createMemoryDeadLetters(more.letters, now),
+    journal: more.journal ?? createMemoryJournal(),
     settings: readApiSettings(environment, {}, log),
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),

@@ -1,3 +1,4 @@
+import { createMemoryJournal } from "./memory-journal.ts";
 import type { DialerDeps, DialerSettings } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
@@ -439,6 +440,7 @@ export function createDialerBench(
     documents,
     epochStore: createMemoryEpochStore(),
     deadLetters: createMemoryDeadLetters(kept, () => now),
+    journal: createMemoryJournal(),
     settings,
     clock: {
       now: () => now,

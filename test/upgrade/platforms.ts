@@ -1,3 +1,5 @@
+import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
+import { createS3Journal } from "../../shared/aws/s3-journal.ts";
 import { type AttributeValue, PutItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from "@aws-sdk/client-s3";
 import type { SQSClient } from "@aws-sdk/client-sqs";
@@ -40,7 +42,7 @@ export interface UpgradePlatform {
   createPorts(
     now: () => number,
     freshVersion: () => string,
-  ): Pick<DialerDeps, "ledger" | "documents" | "epochStore" | "deadLetters">;
+  ): Pick<DialerDeps, "ledger" | "documents" | "epochStore" | "deadLetters" | "journal">;
   createQueue<Sent>(take: Take): CallQueue<Sent>;
   toDelivered(message: { id: string; body: string; attempt: number }): Delivered;
   load(stored: StoredParts): Promise<void>;
@@ -84,6 +86,7 @@ export async function startCloudflare(): Promise<UpgradePlatform> {
       documents: createD1Documents(database, { now, freshVersion }),
       epochStore: createR2EpochStore(bucket),
       deadLetters: createR2DeadLetters(bucket),
+      journal: createR2Journal(bucket),
     }),
     createQueue: (take) => createCloudflareQueue(takingQueue(take), bucket),
     toDelivered: ({ id, body, attempt }) =>
@@ -144,6 +147,7 @@ export async function startAws(): Promise<UpgradePlatform> {
       documents: createDynamoDocuments(dynamo, table, { now, freshVersion }),
       epochStore: createS3EpochStore(openS3, table),
       deadLetters: createS3DeadLetters(openS3, table),
+      journal: createS3Journal(openS3, table),
     }),
     createQueue: (take) =>
       createSqsQueue({ sqs: takingSqs(take), queueUrl: "queue", s3: openS3, bucket: table }),

@@ -16,6 +16,7 @@ import type { CallLedger, Page } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { callIdsOf, rowsOf } from "./request-rows.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { countActions } from "./change-call.ts";
 import { nextCursor } from "../http/fields.ts";
@@ -81,7 +82,12 @@ export async function giveOrder(
     },
     deps,
   );
-  return givenIn(after?.orders, what, scope);
+  const given = givenIn(after?.orders, what, scope);
+  if (given !== undefined) {
+    const { order } = given;
+    await appendEntry({ kind: "cancel", of: what, order, expiresAt: at + retentionMs }, deps);
+  }
+  return given;
 }
 
 /** Resolves to the order given by an earlier request; undefined if there is none. */

@@ -3,6 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallAction, statesWhere } from "../../../shared/calls/states.ts";
 import { applyAction, type OperatorAction } from "../../../shared/calls/transitions.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
+import { appendEntry, cancelledCallEntry } from "../../../shared/policy/journal-entries.ts";
 import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
@@ -26,6 +27,14 @@ export async function changeCall(
   const { ledger } = deps;
   if (await isWritten({ next, seen: row.version }, ledger)) {
     await countActions([next], deps);
+    if (action.to === "CANCELLED") {
+      // The order ends the call again if a restore brings its row back.
+      const order = { at: write.at, by: c.get("caller").tokenId, client: null };
+      await appendEntry(
+        cancelledCallEntry(row.id, { ...order, retentionMs: deps.retentionMs }),
+        deps,
+      );
+    }
     return next;
   }
   return (await ledger.read([row.id])).rows.get(row.id) ?? row;

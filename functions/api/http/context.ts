@@ -4,6 +4,7 @@ import type { CallState } from "../../../shared/calls/states.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
+import type { Journal } from "../../../shared/ports/journal.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { CallbackSubject } from "../../../shared/settings/callback-url.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
@@ -49,6 +50,8 @@ export interface ApiDeps {
   ledger: CallLedger;
   documents: Documents;
   deadLetters: DeadLetters;
+  /** Keeps changes that a restore of the ledger must not undo. */
+  journal: Pick<Journal, "append">;
   settings: ApiSettings;
   /** Resolves a client's token; `now` is in milliseconds since the epoch. */
   callerOf(token: string, now: number): Caller | undefined;

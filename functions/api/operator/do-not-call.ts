@@ -10,6 +10,7 @@ import {
   namesOf,
 } from "../../../shared/policy/controls.ts";
 import { changeList, inParts, putNumbers } from "../../../shared/policy/dnc-entries.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf, hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv } from "../http/context.ts";
@@ -73,6 +74,11 @@ const changeDoNotCall = declareRoute({
       add.map((number) => hashesOf(number, hashKeys)),
       deps,
     );
+    const unlisted = remove.flatMap((number) => hashesOf(number, hashKeys));
+    // Those that were put back meanwhile stay, and their removal is not in the journal.
+    if (isDropped && remove.length > 0)
+      await appendEntry({ kind: "unlist", entries: unlisted }, deps);
+    if (add.length > 0) await appendEntry({ kind: "list", entries: added }, deps);
     // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
     // named: under the former one stand opt-outs that the operator's list may lack.
     if (isOther && !more) {

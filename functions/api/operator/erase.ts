@@ -1,4 +1,5 @@
 import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { reasonCode, recordNumbers } from "../actions/audit-log.ts";
@@ -41,6 +42,8 @@ const eraseNumber = declareRoute({
     for (const hash of hashes) {
       await rememberErasure({ ...erasure, hash, retentionMs: deps.retentionMs }, deps);
     }
+    const { retentionMs } = deps;
+    await appendEntry({ kind: "erase", hashes, ...erasure, retentionMs }, deps);
     let erased = 0;
     const pending: string[] = [];
     for (const hash of hashes) {

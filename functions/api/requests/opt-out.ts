@@ -1,5 +1,6 @@
 import { clientEntryOf } from "../../../shared/policy/controls.ts";
 import { putNumbers } from "../../../shared/policy/dnc-entries.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { recordNumbers, reasonCode } from "../actions/audit-log.ts";
@@ -40,10 +41,9 @@ export const addOptOuts = declareRoute({
     const action = { action: "client_opt_out", target, reason };
     await recordNumbers(c, { ...action, hashes: numbers.map(([hash = ""]) => hash) }, deps);
     const entryOf = (hash: string) => (scope === "client" ? clientEntryOf(hash, client) : hash);
-    await putNumbers(
-      numbers.map((hashes) => hashes.map(entryOf)),
-      deps,
-    );
+    const entries = numbers.map((hashes) => hashes.map(entryOf));
+    await putNumbers(entries, deps);
+    await appendEntry({ kind: "list", entries: entries.map(([key = ""]) => key) }, deps);
     return { added: numbers.length };
   },
 });

@@ -2,6 +2,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 import { doNotCallListKey, listIn, namesOf } from "../../../shared/policy/controls.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { putEntries } from "../../../shared/policy/dnc-entries.ts";
 import { hashNumber, keyNameIn } from "../../../shared/telephony/phone-number.ts";
 import { changeRows } from "../record/change-rows.ts";
@@ -40,7 +41,7 @@ async function list({ id, request, numberHash, acceptedAt }: CallRow, deps: Dial
   const { documents, settings, clock, log } = deps;
   const { hashKeys } = settings;
   if (request !== null) {
-    return putEntries([hashNumber(request.phone_number, hashKeys.current).numberHash], deps);
+    return listEntry(hashNumber(request.phone_number, hashKeys.current).numberHash, deps);
   }
   const named = listIn(await documents.read([doNotCallListKey]))?.keys ?? [];
   if (![...namesOf(hashKeys), ...named].includes(keyNameIn(numberHash))) {
@@ -48,5 +49,11 @@ async function list({ id, request, numberHash, acceptedAt }: CallRow, deps: Dial
     log("alarm", "call.opt_out_lost", { call_id: id });
     return;
   }
+  await listEntry(numberHash, deps);
+}
+
+/** Lists a hash, also in the journal, so that a restore of the ledger does not bring the callee back. */
+async function listEntry(numberHash: string, deps: DialerDeps): Promise<void> {
   await putEntries([numberHash], deps);
+  await appendEntry({ kind: "list", entries: [numberHash] }, deps);
 }

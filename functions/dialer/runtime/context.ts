@@ -1,6 +1,7 @@
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { EpochStore } from "../../../shared/policy/controls.ts";
+import type { Journal } from "../../../shared/ports/journal.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { Log } from "../../../shared/lib/log.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
@@ -20,6 +21,8 @@ export interface DialerDeps {
   ledgerSize?: () => Promise<{ bytes: number; bytesMax: number }>;
   documents: Documents;
   deadLetters: DeadLetters;
+  /** Keeps changes that a restore of the ledger must not undo. */
+  journal: Journal;
   /** Keeps the epoch of the ledger outside of it: a ledger restored from a backup is behind. */
   epochStore: EpochStore;
   settings: DialerSettings;

@@ -43,6 +43,7 @@ export function withPortLimits(
     queue: withTimeLimits(deps.queue, queueSecondsMax),
     eventsQueue,
     epochStore: withTimeLimits(deps.epochStore, epochSecondsMax),
+    journal: withTimeLimits(deps.journal, queueSecondsMax),
     deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
   };
 }

@@ -6,6 +6,7 @@ import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { changeRows, reportStates } from "../record/change-rows.ts";
+import { replayJournal } from "./replay-journal.ts";
 import type { SweepTime } from "./sweep-time.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
@@ -50,6 +51,12 @@ export async function recover(
     log("alarm", "ledger.restored", { due_at: new Date(value.since).toISOString() });
     return;
   }
+  const replayed = await replayJournal(value, time, deps);
+  if (replayed.isJournalDone !== true) {
+    const next = { ...document, version: random.version(), value: { ...value, ...replayed } };
+    await documents.write([{ next, seen: document.version }]);
+    return;
+  }
   const restore: Restored = { at: value.at, since: value.since };
   // Recovered waiting rows enter the watch backlog, so that is read before the waiting rows.
   const watched = value.isWatchDone
@@ -66,6 +73,7 @@ export async function recover(
     version: random.version(),
     value: {
       ...value,
+      ...replayed,
       isWatchDone,
       lookedUp: value.lookedUp + watched.lookedUp + waiting.lookedUp,
       toReview: value.toReview + watched.toReview + waiting.toReview,

@@ -9,6 +9,7 @@ import { dispatchUnknown } from "./dispatch-unknown.ts";
 import { expireClaims } from "./expire-claims.ts";
 import { logGauges } from "./log-gauges.ts";
 import { recover } from "./recover-restore.ts";
+import { purgeJournal } from "./replay-journal.ts";
 import { releaseLease, type SweepDocument, takeLease } from "./sweep-lease.ts";
 import { noteHashKeys } from "./note-hash-keys.ts";
 import { planSweep } from "./sweep-time.ts";
@@ -86,6 +87,7 @@ async function runPhases(
 
   await run(() => sweepLiveCalls(deps), undefined);
   await run(() => noteHashKeys(deps), undefined);
+  await run(() => purgeJournal(deps), undefined);
   const erased = await run(() => sweepErasures(last, time.calls, deps), {});
 
   // Results and events of dialed calls. Events have reserved time, however long the phases above took.

@@ -21,8 +21,8 @@ function textOf(restore: RestoreView): string {
     case "suspended":
       return (
         `The ledger was restored from a backup; noticed at ${since}. NOTHING IS DIALED.\n` +
-        "First repeat what was changed since the time of the backup: entries of the do-not-call list\n" +
-        "(dnc add), pauses (pause) and cancellations (cancel). Then name that time:\n" +
+        "First repeat the pauses of the time since the backup (pause). Opt-outs, erasures and cancellations\n" +
+        "are applied again by themselves. Then name the time of the backup:\n" +
         "npm run calls -- restored --at TIME"
       );
     case "confirmed":

@@ -10,7 +10,7 @@ import { queuesOf, type Target } from "./cloudflare-target.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Beginnings of the names of all objects in the bucket. */
-const objectPrefixes = [...lifecycleRules.map(({ prefix }) => prefix), "epoch/"];
+const objectPrefixes = [...lifecycleRules.map(({ prefix }) => prefix), "epoch/", "journal/"];
 
 /**
  * Checks that what is found is this service's own: where its Workers are absent, only the beginning of an interrupted first

@@ -1,3 +1,5 @@
+import { describeJournal } from "../../contracts/journal.ts";
+import { createMemoryJournal } from "../../support/memory-journal.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import { describeEpochStore } from "../../contracts/epoch-store.ts";
 import { describeRestore } from "../../contracts/restore.ts";
@@ -12,6 +14,7 @@ describeRestore("a ledger in memory", async (now) => {
     ledger: createMemoryLedger(rows),
     documents: createMemoryDocuments(now, randomVersion, texts),
     epochStore: createMemoryEpochStore(),
+    journal: createMemoryJournal(),
     async copy() {
       const copies = [structuredClone([...rows]), structuredClone([...texts])] as const;
       return async () => {
@@ -25,3 +28,5 @@ describeRestore("a ledger in memory", async (now) => {
 });
 
 describeEpochStore("memory", async () => createMemoryEpochStore());
+
+describeJournal("memory", async () => createMemoryJournal());

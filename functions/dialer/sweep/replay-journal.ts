@@ -1,0 +1,57 @@
+import { applyEntry } from "../../../shared/policy/journal-entries.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { nameOfEntry, timeOfEntry } from "../../../shared/ports/journal.ts";
+import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import type { SweepTime } from "./sweep-time.ts";
+
+/** Time before the backup from which entries are applied: the clocks of processes differ, and a write may be on its way. */
+const marginMs = 10 * minuteMs;
+/** Maximum entries of one list. */
+const pageEntries = 200;
+/** Time for which entries are kept: longer than any backup that the platforms keep. */
+const keptMs = 45 * dayMs;
+
+type Restore = ValueOf<"restore">;
+
+/**
+ * Applies the journal's entries since the backup to a restored ledger, in the order of their times: opt-outs, changes of the
+ * do-not-call list, erasures and cancellations that the backup lacks. Nobody is dialed until all are applied.
+ *
+ * @throws if an entry cannot be read or applied. The next sweep goes on from the last one that was
+ */
+export async function replayJournal(
+  { at, journalAfter, isJournalDone }: Restore,
+  time: SweepTime,
+  deps: DialerDeps,
+): Promise<Pick<Restore, "journalAfter" | "isJournalDone">> {
+  const { journal, log } = deps;
+  if (isJournalDone === true) return { isJournalDone };
+  let after = journalAfter ?? nameOfEntry(Math.max(0, (at ?? 0) - marginMs), "");
+  let count = 0;
+  while (!time.isOver()) {
+    const names = await journal.list({ after, limit: pageEntries });
+    for (const name of names) {
+      if (time.isOver()) return { journalAfter: after, isJournalDone: false };
+      const body = await journal.read(name);
+      if (body !== undefined) await applyEntry(body, deps);
+      count += 1;
+      after = name;
+    }
+    if (names.length === pageEntries) continue;
+    log("info", "journal.applied", { count });
+    return { journalAfter: after, isJournalDone: true };
+  }
+  return { journalAfter: after, isJournalDone: false };
+}
+
+/** Removes entries that no restore can need any more, once an hour. */
+export async function purgeJournal({ journal, clock }: DialerDeps): Promise<void> {
+  const now = clock.now();
+  if (new Date(now).getUTCMinutes() !== 0) return;
+  const names = await journal.list({ limit: pageEntries });
+  for (const name of names) {
+    if (timeOfEntry(name) > now - keptMs) return;
+    await journal.remove(name);
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Changes that a restore of the ledger must not undo, kept outside the ledger: one object each, in the order of their times.
+ * They hold hashes, never numbers.
+ */
+export interface Journal {
+  /** Stores an entry. Storing it once more replaces it. */
+  append(name: string, body: string): Promise<void>;
+  /** Lists names in their order, at most 1,000, starting behind `after`. */
+  list(query: { after?: string | undefined; limit: number }): Promise<string[]>;
+  /** Resolves to undefined if there is none of this name. */
+  read(name: string): Promise<string | undefined>;
+  remove(name: string): Promise<void>;
+}
+
+/** Folder of the entries in the bucket. */
+export const journalPrefix = "journal/";
+
+/** Names an entry by its time, in milliseconds since the epoch. Names are in the order of their times. */
+export function nameOfEntry(at: number, id: string): string {
+  return `${String(at).padStart(15, "0")}-${id}`;
+}
+
+/** Returns the time in an entry's name. */
+export function timeOfEntry(name: string): number {
+  return Number(name.slice(0, 15));
+}
