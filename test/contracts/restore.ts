@@ -129,7 +129,7 @@ export function describeRestore(
 
     it("brings back nothing of who was erased, and calls nobody who opted out or was cancelled", async () => {
       bench.provider.isBusy = false;
-      bench.advance(500); // so that no wait is as long as that for a slow answer
+      bench.advance(500); // No wait is then as long as that for a slow answer.
       const soon = { timezone: "-06:15" }; // it is 05:45 there, and calling hours begin at 06:00
       const [erased, listed, ofClient, cancelled, ordered, unlisted, other] = Array.from(
         { length: 7 },

@@ -110,12 +110,12 @@ export function* waitingForPace(): Generator<Directed> {
   const stepsOfPace = ["permits pace", "permits pace answers", "sleep"].flatMap((step) =>
     [1, 2, 3, 4].map((times) => (times === 1 ? step : `${step} #${times}`)),
   );
-  for (const act of ["do not call", "cancel agent", "pause agent"] as const) {
+  for (const act of ["do not call", "erase", "cancel agent", "pause agent"] as const) {
     for (const agent of ["command", "listed"] as const) {
       for (const step of stepsOfPace) {
         for (const seconds of [90, 400]) {
           seed += 1;
-          const which = act === "do not call" ? person : agents.indexOf(agent);
+          const which = act === "do not call" || act === "erase" ? person : agents.indexOf(agent);
           const batch = Array.from({ length: 3 }, () => call(agent));
           yield {
             where: `${act}, ${agent}, ${seconds} s at ${step}, seed ${seed}`,

@@ -49,6 +49,8 @@ export function violationsOf(happened: Happened): string[] {
       ...callsTwice(happened),
       ...callsOpen(happened),
       ...byClock.filter((one) => !one.startsWith("too often")),
+      ...callsAgainstControls(happened),
+      ...personsKept(happened),
       ...callsWithoutToken(happened),
       ...leaks(happened),
     ];
@@ -59,9 +61,30 @@ export function violationsOf(happened: Happened): string[] {
     ...lateSuccesses(happened),
     ...byClock,
     ...callsAgainstControls(happened),
+    ...personsKept(happened),
     ...callsWithoutToken(happened),
     ...leaks(happened),
   ];
+}
+
+/** Time by which clocks of processes may differ; not known of clocks that are an hour off at times. */
+const clockMsMax = { same: 0, apart: 5_000, stepping: Infinity };
+
+/** True if an erasure covers a call, whichever process has accepted it. */
+function isErasedBy({ act, target, begun }: DoneAction, call: Call, { clocks }: Scenario): boolean {
+  if (act !== "erase" || call.request.phone_number !== target) return false;
+  return call.acceptedAt <= begun - clockMsMax[clocks];
+}
+
+/** Checks that nothing is left of who was erased, whatever came back with a restore. */
+function personsKept({ acts, calls, rows, scenario }: Happened): string[] {
+  const shown = new Map(rows.map((row) => [row.id, row]));
+  return calls.flatMap((call) => {
+    const row = shown.get(call.id);
+    if (row?.revealed?.phone_number !== call.request.phone_number) return [];
+    const isErased = acts.some((done) => isErasedBy(done, call, scenario));
+    return isErased ? [`kept: the person of ${call.id}, which is ${row.state}`] : [];
+  });
 }
 
 function callsTwice({ placements, errors }: Happened): string[] {
@@ -113,7 +136,7 @@ function callsOpen({ rows, placements, scenario }: Happened): string[] {
   });
 }
 
-function callsLost({ posted, calls, rows, placements, errors }: Happened): string[] {
+function callsLost({ posted, calls, rows, placements, errors, acts }: Happened): string[] {
   const broken: string[] = [];
   const rowOf = new Map(rows.map((row) => [row.id, row]));
   if (rowOf.size < rows.length) broken.push("lost: an operator sees a call in two states");
@@ -139,6 +162,7 @@ function callsLost({ posted, calls, rows, placements, errors }: Happened): strin
     }
     if (!end.revealed) return;
     const { revealed, reason } = row;
+    if (acts.some(({ act, target }) => act === "erase" && target === number)) return;
     if (reason === "" || revealed?.phone_number !== number || revealed.mark !== mark) {
       broken.push(`lost: of ${id}, ${row.state} ${reason}, the operator sees too little`);
     }
@@ -219,12 +243,13 @@ function callsTooOften({ placements, plan }: Happened): string[] {
   });
 }
 
-function callsAgainstControls({ acts, calls, requests }: Happened): string[] {
+function callsAgainstControls({ acts, calls, requests, scenario }: Happened): string[] {
   // The last acceptance counts: a repeat renews `acceptedAt` only if the call's time was over.
   const callOf = new Map(
     calls.toSorted((a, b) => a.acceptedAt - b.acceptedAt).map((call) => [call.id, call]),
   );
-  const concerns = ({ act, target, begun }: DoneAction, id: string, route: Route): boolean => {
+  const concerns = (done: DoneAction, id: string, route: Route): boolean => {
+    const { act, target, begun } = done;
     const call = callOf.get(id);
     if (call === undefined) return false;
     switch (act) {
@@ -240,6 +265,8 @@ function callsAgainstControls({ acts, calls, requests }: Happened): string[] {
         return route.provider === target;
       case "do not call":
         return call.request.phone_number === target;
+      case "erase":
+        return isErasedBy(done, call, scenario);
       case "redial":
       case "resolve":
         return false;

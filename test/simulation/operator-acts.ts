@@ -133,6 +133,11 @@ export function createOperatorActs(
         await order(act, number, "/do-not-call", { add: [number] });
         return;
       }
+      case "erase": {
+        const { number } = one(people) ?? people[0];
+        await order(act, number, "/erase", { phone_number: number });
+        return;
+      }
     }
   }
 

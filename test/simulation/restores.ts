@@ -2,12 +2,12 @@ import * as fc from "fast-check";
 import type { StoredText } from "../../shared/ports/document-kinds.ts";
 import type { Requesting } from "./clients.ts";
 import { tokens } from "./plan.ts";
-import { type Scenario, scenarios } from "./scenario.ts";
+import { type Act, type Scenario, scenarios } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 /**
- * Generates scenarios with one restore. What operators and clients did between the backup and the restore is lost,
- * and is asked for again, so nobody does anything but post calls without a key.
+ * Generates scenarios with one restore. Of what operators and clients did between the backup and the restore only opt-outs,
+ * erasures and cancellations must stand, so nobody does anything else but post calls without a key.
  */
 export const restoredScenarios: fc.Arbitrary<Scenario> = fc
   .tuple(
@@ -20,7 +20,7 @@ export const restoredScenarios: fc.Arbitrary<Scenario> = fc
   )
   .map(([scenario, { toSeconds, lostSeconds, laterSeconds }]) => ({
     ...scenario,
-    acts: [],
+    acts: scenario.acts.map((one) => ({ ...one, act: actsKept[one.act] ?? one.act })),
     capped: false,
     later: 0,
     posts: scenario.posts.map((post) => ({ ...post, key: undefined })),
@@ -30,6 +30,14 @@ export const restoredScenarios: fc.Arbitrary<Scenario> = fc
       confirmedSeconds: toSeconds + lostSeconds + laterSeconds,
     },
   }));
+
+/** Acts in whose stead an operator does what a restore must not undo. */
+const actsKept: Partial<Record<Act["act"], Act["act"]>> = {
+  "pause agent": "erase",
+  "pause account": "do not call",
+  redial: "erase",
+  resolve: "do not call",
+};
 
 /** Sweeps between the backup and the restore: a restore to a later state cannot be noticed. */
 const epochsMin = 2;

@@ -129,7 +129,8 @@ export interface Act {
     | "pause account"
     | "redial"
     | "resolve"
-    | "do not call";
+    | "do not call"
+    | "erase";
   which: number;
   seconds: number;
   /** True if the operator errs about whether the call was placed. */

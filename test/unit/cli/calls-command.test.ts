@@ -299,7 +299,7 @@ describe("npm run calls", () => {
     const next = { ...key, version: randomVersion(), value, expiresAt: null };
     await bench.documents.write([{ next, seen: null }]);
     const held = (await bench.calls("restored")).out;
-    expect(held).toMatch(/NOTHING IS DIALED[\s\S]*dnc add[\s\S]*pauses[\s\S]*--at TIME/);
+    expect(held).toMatch(/NOTHING IS DIALED[\s\S]*pauses[\s\S]*--at TIME/);
     expect((await bench.calls("stats")).out).toMatch(/NOTHING IS DIALED since 2026-11-21T10/);
     const late = await bench.calls("restored --at 2026-11-21T10:00:01Z");
     expect([late.code, late.err]).toEqual([2, expect.stringMatching(/\/at must not be after/)]);
