@@ -281,7 +281,7 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlog
       >
         {backlogs.map((backlog) => (
           <Row
-            key={JSON.stringify([backlog.client, backlog.agent_id])}
+            key={JSON.stringify([backlog.client, backlog.agent_id, backlog.urgent])}
             backlog={backlog}
             most={waiting_max}
           />
@@ -295,11 +295,12 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlog
 }
 
 function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
-  const { client, agent_id, account, head, waiting, why, blocked_by } = backlog;
+  const { client, agent_id, urgent, account, head, waiting, why, blocked_by } = backlog;
   return (
     <tr>
       <th scope="row">
         <a href={addressOf("calls", { state: "WAITING", agent_id })}>{agent_id}</a>
+        {urgent ? " (urgent)" : ""}
       </th>
       <td>{client}</td>
       <td>{account ?? "none"}</td>

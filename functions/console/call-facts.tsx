@@ -45,6 +45,12 @@ export function CallFacts({ call }: { call: CallDetail }) {
       </Fact>
       <Fact name="Agent">{call.agent_id}</Fact>
       <Fact name="Account">{call.provider ?? "none yet"}</Fact>
+      {call.not_before === null ? null : (
+        <Fact name="Not before">
+          <Time at={call.not_before} />
+        </Fact>
+      )}
+      {call.urgent ? <Fact name="Priority">urgent</Fact> : null}
       <Fact name="Provider's record">{recordText(call)}</Fact>
       {call.claimed_at === null ? null : (
         <Fact name="Last sent">

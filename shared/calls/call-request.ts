@@ -206,8 +206,16 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** What the headers of a request say about its calls. Absent: nothing. */
+export interface CallHeaders {
+  /** `Call-Not-Before`, in milliseconds since the epoch. */
+  notBefore?: number | undefined;
+  /** `Call-Priority: urgent`. */
+  urgent?: true | undefined;
+}
+
 /** An accepted call: the client's request and the data added at acceptance. */
-export interface Call {
+export interface Call extends CallHeaders {
   /** Composed of the request's id and the call's index (ids.ts). It is sent to the provider with the call. */
   id: string;
   /** The `X-Request-Id` of the request that contained the call. */

@@ -1,5 +1,5 @@
 import type { CallEvent } from "./call-event.ts";
-import type { Call, CallRequest, Route } from "./call-request.ts";
+import type { Call, CallHeaders, CallRequest, Route } from "./call-request.ts";
 import type { CallResult } from "./call-result.ts";
 import { requestIdOf } from "./ids.ts";
 import type { CallState } from "./states.ts";
@@ -61,7 +61,7 @@ export interface CallRow {
   /** Reason for the state: a code of reasons.ts, or the provider's own. */
   reason: string;
   /**
-   * WAITING: the backlog of its client and agent. DIALING: that of `dialingBacklogOf`. UNKNOWN: `watch`. PLACED: that of
+   * WAITING: the backlog of its client, agent and level. DIALING: that of `dialingBacklogOf`. UNKNOWN: `watch`. PLACED: that of
    * its account while its result is asked for. Others: null.
    */
   backlog: string | null;
@@ -95,6 +95,10 @@ export interface CallRow {
   request: CallRequest | null;
   /** Number of calls of the call's request. It tells whether all of them have rows. */
   batchCalls: number;
+  /** Time before which the client does not want the call dialed. Null: it named none. */
+  notBefore: number | null;
+  /** True if the call goes before others of its client. */
+  isUrgent: boolean;
   /** Ids of the calls that this redial replaces, the first one first. */
   ancestors: string[];
   /** Route of the last claim. */
@@ -134,19 +138,38 @@ export interface CallRow {
 export function toCall(row: CallRow): Call | undefined {
   const { id, batchCalls, client, acceptedAt, request, ancestors } = row;
   if (request === null) return undefined;
-  const call = { id, requestId: requestIdOf(id), batchCalls, client, acceptedAt, request };
+  const call: Call = { id, requestId: requestIdOf(id), batchCalls, client, acceptedAt, request };
+  if (row.notBefore !== null || row.isUrgent) Object.assign(call, headersOf(row));
   return ancestors.length === 0 ? call : { ...call, ancestors };
 }
 
-/** Names the backlog in which calls of a client to an agent wait. */
+/** Returns what the headers of a row's request said, without what they did not. */
+export function headersOf({
+  notBefore,
+  isUrgent,
+}: Pick<CallRow, "notBefore" | "isUrgent">): CallHeaders {
+  return { ...(notBefore === null ? {} : { notBefore }), ...(isUrgent ? { urgent: true } : {}) };
+}
+
+/** Names a client and an agent: the backlog of their calls that are not urgent, and their circuit breaker. */
 export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId">): string {
   return JSON.stringify([client, agentId]);
 }
 
-/** Returns the client and the agent that a backlog's key names. */
-export function backlogOfKey(key: string): Pick<CallRow, "client" | "agentId"> {
-  const [client = "", agentId = ""]: string[] = JSON.parse(key);
-  return { client, agentId };
+/** The client, the agent and the level that a backlog's name consists of. */
+export type LevelOf = Pick<CallRow, "client" | "agentId"> & { isUrgent?: boolean | undefined };
+
+/** Names the backlog in which a call waits. Urgent calls of a client to an agent have one of their own. */
+export function waitingBacklogOf({ client, agentId, isUrgent = false }: LevelOf): string {
+  return isUrgent ? JSON.stringify([client, agentId, urgentLevel]) : backlogOf({ client, agentId });
+}
+
+const urgentLevel = "urgent";
+
+/** Parses a name that `waitingBacklogOf` made. */
+export function backlogOfKey(key: string): Required<LevelOf> & { isUrgent: boolean } {
+  const [client = "", agentId = "", level]: string[] = JSON.parse(key);
+  return { client, agentId, isUrgent: level === urgentLevel };
 }
 
 /** The data of a call's first row. */
@@ -175,6 +198,8 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     misses: 0,
     request: call.request,
     batchCalls: call.batchCalls,
+    notBefore: call.notBefore ?? null,
+    isUrgent: call.urgent ?? false,
     ancestors: call.ancestors ?? [],
     route: null,
     providerCallId: null,

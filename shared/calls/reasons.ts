@@ -25,6 +25,7 @@ export const reasons = {
     "The number has been called as often as the plan's maxCalls allow; of an EXPIRED call: that kept it waiting last.",
   no_capacity:
     "The account had as many requests under way as it may, or the delivery no time left.",
+  not_before: "The client does not want the call dialed before this time (Call-Not-Before).",
   not_checked: "What bears on the call could not be read in time, so nothing was sent.",
   not_found: "The provider was asked for the call and has no record of it yet.",
   operator: "An operator decided this.",

@@ -1,7 +1,7 @@
 import * as z from "../lib/zod.ts";
 import { accountNameOf, type Route } from "./call-request.ts";
 import {
-  backlogOf,
+  waitingBacklogOf,
   type CallRow,
   dialingBacklogOf,
   type HistoryEntry,
@@ -241,7 +241,7 @@ export function enterState(
     state,
     reason,
     // Callers that claim a row or record a result set the backlog themselves.
-    backlog: isWaiting ? backlogOf(row) : index === "watch" ? watchBacklog : null,
+    backlog: isWaiting ? waitingBacklogOf(row) : index === "watch" ? watchBacklog : null,
     dueAt: dueAt ?? null,
     request: erasesPayload ? null : row.request,
     updatedAt: at,

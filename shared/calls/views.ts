@@ -1,4 +1,5 @@
 import * as z from "../lib/zod.ts";
+import type { CallRow } from "./call-row.ts";
 import { type CallResult, resultStatuses } from "./call-result.ts";
 import { callStates } from "./states.ts";
 
@@ -31,6 +32,24 @@ export function toResultView(result: CallResult): ResultView {
     ended_at: textOf(endedAt),
     seconds,
   };
+}
+
+/** What the headers of a call's request said, as answers and events show it: nothing of a header that was not sent. */
+export const headersView = {
+  not_before: z
+    .optional(time)
+    .check(z.describe("Call-Not-Before of its request; absent where none was sent")),
+  urgent: z
+    .optional(z.literal(true))
+    .check(z.describe("Call-Priority of its request; absent where none was sent")),
+};
+
+export function toHeadersView({ notBefore, isUrgent }: Pick<CallRow, "notBefore" | "isUrgent">): {
+  not_before?: string;
+  urgent?: true;
+} {
+  const not_before = textOf(notBefore);
+  return { ...(not_before === null ? {} : { not_before }), ...(isUrgent ? { urgent: true } : {}) };
 }
 
 function textOf(at: number | null): string | null {

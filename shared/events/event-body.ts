@@ -1,7 +1,7 @@
 import * as z from "../lib/zod.ts";
 import type { CallEventType } from "../calls/call-event.ts";
 import { type CallState, callStates, statesWhere } from "../calls/states.ts";
-import { countsViewSchema, resultViewSchema } from "../calls/views.ts";
+import { countsViewSchema, headersView, resultViewSchema } from "../calls/views.ts";
 
 /**
  * Schemas of events' bodies, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the bodies.
@@ -36,6 +36,7 @@ function callEventBody(
         ),
       ),
     agent_id: z.string(),
+    ...headersView,
     state: z.enum(states).check(z.describe("State of the call when it happened")),
     reason: z.string().check(z.describe("Why the call was in that state")),
     attempt: z

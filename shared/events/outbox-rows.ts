@@ -12,7 +12,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasEnded } from "../calls/record-result.ts";
-import { type ResultView, toResultView } from "../calls/views.ts";
+import { type ResultView, toHeadersView, toResultView } from "../calls/views.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -184,7 +184,7 @@ export interface EventBody {
 }
 
 /** The fields of a row that its events contain. */
-type EventSubject = Pick<CallRow, "id" | "agentId" | "echo" | "result">;
+type EventSubject = Pick<CallRow, "id" | "agentId" | "notBefore" | "isUrgent" | "echo" | "result">;
 
 /** Returns the body of an event, which is the same for each try. It never has the number. */
 export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
@@ -199,6 +199,7 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
       index: indexOf(id),
       sequence,
       agent_id: agentId,
+      ...toHeadersView(row),
       state,
       reason,
       attempt,

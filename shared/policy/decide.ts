@@ -82,7 +82,10 @@ export function decideWaiting(
   return { kind: "dial", route, dialAt: Math.max(dialAt, ...probeAt) };
 }
 
-/** Returns the decision that time alone demands at `at`: the end of the call's lifetime, or a wait for calling hours. */
+/**
+ * Returns the decision that time alone demands at `at`: the end of the call's lifetime, or a wait for the client's
+ * `Call-Not-Before` or for calling hours.
+ */
 export function decideByClock(
   call: Call,
   { route, at }: { route: Route; at: number },
@@ -90,6 +93,10 @@ export function decideByClock(
 ): ReturnType<typeof decideByHours> {
   const expiresAt = expiryOf(call, plan);
   if (at >= expiresAt) return { state: "EXPIRED", reason: "expired" };
+  const { notBefore } = call;
+  if (notBefore !== undefined && notBefore > at) {
+    return { state: "WAITING", reason: "not_before", dueAt: notBefore };
+  }
   return decideByHours(schedule.opening(call.request, route, { from: at, until: expiresAt }), at);
 }
 

@@ -1,6 +1,11 @@
-/** Waiting items of backlogs, served round robin over clients, then over a client's agents. */
+import { backlogOfKey, waitingBacklogOf } from "../calls/call-row.ts";
+
+/**
+ * Waiting items of backlogs, served round robin over clients, then over a client's agents. Urgent items take their
+ * client's turns first, and no other client's.
+ */
 export interface Turns<Item> {
-  /** Adds items after those of the same backlog, a name made by `backlogOf`. */
+  /** Adds items after those of the same backlog, a name made by `waitingBacklogOf`. */
   add(backlog: string, items: readonly Item[]): void;
   /** Removes and returns the item whose turn it is, with its client and backlog; undefined if none is left. */
   next(): { client: string; backlog: string; item: Item } | undefined;
@@ -22,8 +27,8 @@ export function copyServed({ client, agents }: Served): Served {
  * @param served position of the turns, which `next` moves
  */
 export function createTurns<Item>(served: Served): Turns<Item> {
-  /** The agents with waiting items of each client, in order. */
-  const clients = new Map<string, string[]>();
+  /** The agents with waiting items of each client, in order: those with urgent ones, and those with others. */
+  const clients = new Map<string, { urgent: string[]; others: string[] }>();
   /** The clients with waiting items, in order. */
   const names: string[] = [];
   const waiting = new Map<string, { items: Item[]; taken: number }>();
@@ -37,22 +42,25 @@ export function createTurns<Item>(served: Served): Turns<Item> {
         return;
       }
       waiting.set(backlog, { items: [...items], taken: 0 });
-      const [client, agent] = namesIn(backlog);
-      const agents = clients.get(client) ?? [];
-      if (agents.length === 0) {
-        clients.set(client, agents);
+      const { client, agentId, isUrgent } = backlogOfKey(backlog);
+      const own = clients.get(client) ?? { urgent: [], others: [] };
+      if (!clients.has(client)) {
+        clients.set(client, own);
         names.splice(countUpTo(names, client), 0, client);
       }
-      agents.splice(countUpTo(agents, agent), 0, agent);
+      const agents = isUrgent ? own.urgent : own.others;
+      agents.splice(countUpTo(agents, agentId), 0, agentId);
     },
     next() {
       const turn = countUpTo(names, served.client) % Math.max(1, names.length);
       const client = names[turn];
-      const agents = client === undefined ? undefined : clients.get(client);
-      if (client === undefined || agents === undefined) return undefined;
+      const own = client === undefined ? undefined : clients.get(client);
+      if (client === undefined || own === undefined) return undefined;
+      const isUrgent = own.urgent.length > 0;
+      const agents = isUrgent ? own.urgent : own.others;
       const agentTurn = countUpTo(agents, served.agents.get(client) ?? "") % agents.length;
       const agent = agents[agentTurn] ?? "";
-      const backlog = JSON.stringify([client, agent]);
+      const backlog = waitingBacklogOf({ client, agentId: agent, isUrgent });
       const queue = waiting.get(backlog);
       const item = queue?.items[queue.taken];
       if (queue === undefined || item === undefined) return undefined;
@@ -63,7 +71,7 @@ export function createTurns<Item>(served: Served): Turns<Item> {
       if (queue.taken === queue.items.length) {
         waiting.delete(backlog);
         agents.splice(agentTurn, 1);
-        if (agents.length === 0) {
+        if (own.urgent.length + own.others.length === 0) {
           clients.delete(client);
           names.splice(turn, 1);
         }
@@ -71,12 +79,6 @@ export function createTurns<Item>(served: Served): Turns<Item> {
       return { client, backlog, item };
     },
   };
-}
-
-/** Parses a backlog's name. */
-function namesIn(backlog: string): [client: string, agent: string] {
-  const [client = "", agent = ""]: string[] = JSON.parse(backlog);
-  return [client, agent];
 }
 
 /** Counts the sorted names that are not greater than `name`. */

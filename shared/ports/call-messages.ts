@@ -8,12 +8,19 @@ export const messageCallsMax = 25;
 /** Maximum rows of a dispatch, which has only their ids. */
 export const dispatchRowsMax = 100;
 
+/** What the headers of the request said, where they did. */
+const headers = {
+  notBefore: z.optional(z.number()),
+  urgent: z.optional(z.literal(true)),
+};
+
 const callsSchema = z.strictObject({
   kind: z.literal("calls"),
   requestId: z.string(),
   client: z.string(),
   /** Milliseconds since the epoch. */
   acceptedAt: z.number(),
+  ...headers,
   /** Present for a redial: ids of the calls that it replaces, the first one first. */
   ancestors: z.optional(z.array(z.string())),
   calls: z
@@ -30,6 +37,7 @@ const requestSchema = z.pipe(
     requestId: z.string(),
     client: z.string(),
     acceptedAt: z.number(),
+    ...headers,
     requests: z.array(storedCallRequestSchema).check(z.minLength(1)),
   }),
   z.transform(({ requests, ...request }): CallsMessage => ({
@@ -61,7 +69,7 @@ export type Message = z.infer<typeof messageSchema>;
 
 /** Returns the calls of a message, each with its id. */
 export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
-  const { ancestors, calls } = message;
+  const { ancestors, calls, notBefore, urgent } = message;
   return calls.map(({ index, request }) => ({
     id: toCallId(requestId, index),
     requestId,
@@ -69,6 +77,8 @@ export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMess
     client,
     acceptedAt,
     request,
+    ...(notBefore === undefined ? {} : { notBefore }),
+    ...(urgent === undefined ? {} : { urgent }),
     ...(ancestors === undefined ? {} : { ancestors }),
   }));
 }
@@ -93,11 +103,15 @@ export function toJson(message: unknown): string {
  * @param body.text the body: a call, or an array of them
  */
 export function createRequestMessage(
-  request: Pick<CallsMessage, "requestId" | "client" | "acceptedAt">,
+  request: Pick<CallsMessage, "requestId" | "client" | "acceptedAt" | "notBefore" | "urgent">,
   { text, isBatch }: { text: string; isBatch: boolean },
 ): MessageText {
-  const { requestId, client, acceptedAt } = request;
+  const { requestId, client, acceptedAt, notBefore, urgent } = request;
   // A template, as JSON.stringify of an object costs as much as the rest. Only the client's name needs escaping.
   const head = `{"kind":"request","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
-  return new MessageText([head, ',"requests":', isBatch ? text : `[${text}]`, "}"].join(""));
+  const later = notBefore === undefined ? "" : `,"notBefore":${notBefore}`;
+  const ahead = urgent === undefined ? "" : ',"urgent":true';
+  return new MessageText(
+    [head, later, ahead, ',"requests":', isBatch ? text : `[${text}]`, "}"].join(""),
+  );
 }

@@ -82,13 +82,14 @@ const kinds = {
       }),
     ),
   }),
-  /** Key: client and agent. Exists as long as calls may wait in the backlog. */
+  /** Key: client, agent and level. Exists as long as calls may wait in the backlog. */
   backlog: z.looseObject({
     client: z.string(),
     agentId: z.string(),
+    isUrgent: z.optional(z.boolean()),
     /** Time at which a writer of the backlog's rows last renewed the document. Writers do so every 10 s. */
     usedAt: time,
-    /** Speed of the answers to its calls. `quick`: within two seconds on average. Null: no answer yet. */
+    /** Speed of the answers to its calls; an urgent backlog's stands in the other document of its client and agent. `quick`: within two seconds on average. Null: no answer yet. */
     answers: z._default(z.nullable(z.enum(["quick", "slow"])), null),
   }),
   /** Key: see breakers.ts. A closed breaker has no document, except an account's that lists failing backlogs. */

@@ -23,6 +23,8 @@ const rowSchema = z.looseObject({
   misses: z._default(z.number(), 0),
   request: z._default(z.nullable(z.catchall(storedCallRequestSchema, z.unknown())), null),
   batchCalls: z._default(z.number(), 1),
+  notBefore: time,
+  isUrgent: z._default(z.boolean(), false),
   ancestors: z._default(z.array(z.string()), []),
   route: z._default(
     z.nullable(

@@ -28,6 +28,8 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
     misses: 0,
     request: { phone_number: "+12025550123", agent_id: "agent_sales" },
     batchCalls: 1,
+    notBefore: null,
+    isUrgent: false,
     ancestors: [],
     route: null,
     providerCallId: null,

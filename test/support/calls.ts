@@ -32,12 +32,14 @@ export function aCall(more: Partial<Call> = {}): Call {
 
 /** Composes the message that carries all these calls of one request. */
 export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage {
-  const [{ requestId, client, acceptedAt, ancestors }] = calls;
+  const [{ requestId, client, acceptedAt, ancestors, notBefore, urgent }] = calls;
   return {
     kind: "calls",
     requestId,
     client,
     acceptedAt,
+    ...(notBefore === undefined ? {} : { notBefore }),
+    ...(urgent === undefined ? {} : { urgent }),
     ...(ancestors === undefined ? {} : { ancestors }),
     calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
   };

@@ -1,3 +1,4 @@
+import type { Context } from "hono";
 import {
   type CallRequest,
   callRequestSchema,
@@ -32,12 +33,25 @@ export function readCallAt(
   return { errors: toErrors(inBatch, unknownField) };
 }
 
+/** True if a request's headers say when its calls are to be dialed; most do not. */
+export function hasCallHeaders(c: Context): boolean {
+  return (
+    c.req.header("call-not-before") !== undefined || c.req.header("call-priority") !== undefined
+  );
+}
+
 /** Returns the errors of a body by the plan and the token, at most as many as an answer lists. */
 export function findRefusals(
   body: CallRequest | CallRequest[],
-  caller: { agents: string[]; at: number },
+  caller: { agents: string[]; at: number; notBefore?: number | undefined },
   settings: ApiSettings,
 ): ProblemError[] {
+  const { at: acceptedAt, notBefore = 0 } = caller;
+  if (notBefore > expiryOf({ acceptedAt }, settings.plan)) {
+    const hours = `${settings.plan.expireAfterHours} hours`;
+    const detail = `must be at most ${hours} away, when the calls would expire`;
+    return [{ header: "Call-Not-Before", detail }];
+  }
   const refusals: ProblemError[] = [];
   const requests = Array.isArray(body) ? body : [body];
   for (let index = 0; index < requests.length && refusals.length < errorsMax; index++) {
@@ -51,14 +65,15 @@ export function findRefusals(
 }
 
 /**
- * Returns the errors of a call accepted at `at`, by the plan and the token's agents. A pointer names a field, such as
+ * Returns the errors of a call accepted at `at` and not to be dialed before `notBefore`, by the plan and the token's agents. A pointer names a field, such as
  * `/agent_id`, or is empty for the whole call.
  */
 export function findPlanErrors(
   request: CallRequest,
-  { agents, at: acceptedAt }: { agents: Caller["agents"]; at: number },
+  caller: { agents: Caller["agents"]; at: number; notBefore?: number | undefined },
   { plan, schedule }: Pick<ApiSettings, "plan" | "schedule">,
 ): { field: string; detail: string }[] {
+  const { agents, at: acceptedAt, notBefore = acceptedAt } = caller;
   const errors: { field: string; detail: string }[] = [];
   const route = findRoute(request.agent_id, plan);
   if (route === undefined) {
@@ -75,7 +90,10 @@ export function findPlanErrors(
   if (route === undefined || errors.length > 0) return errors;
 
   const expiresAt = expiryOf({ acceptedAt }, plan);
-  const { at, closedBy } = schedule.opening(request, route, { from: acceptedAt, until: expiresAt });
+  const { at, closedBy } = schedule.opening(request, route, {
+    from: Math.max(acceptedAt, notBefore),
+    until: expiresAt,
+  });
   if (at !== undefined) return errors;
   if (closedBy === "no_time_zone") {
     const detail = "is required: the number tells no time zone, and the plan has no default";

@@ -11,9 +11,10 @@ import { refuseAboveLimit } from "../http/limit-token.ts";
 import { enqueue } from "../http/port-limits.ts";
 import { toErrors, answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { readBody } from "../http/read-json.ts";
-import { findRefusals, unknownField } from "./call-errors.ts";
+import { findRefusals, hasCallHeaders, unknownField } from "./call-errors.ts";
+import { readCallHeaders } from "./call-headers.ts";
 import type { Endpoint } from "./endpoints.ts";
-import { findOrigin } from "./idempotency.ts";
+import { answerCreated, findOrigin } from "./idempotency.ts";
 
 /** Dependencies of accepting calls. `settings` is undefined if they are wrong, and nothing is accepted. */
 export type AcceptDeps = PlatformDeps & { settings: ApiSettings | undefined };
@@ -50,6 +51,10 @@ export async function createCalls(
   if (data === undefined)
     return answerUnprocessable(c, toErrors(error?.issues ?? [], unknownField));
 
+  // The headers that say when: 422.
+  const headers = hasCallHeaders(c) ? readCallHeaders(c) : {};
+  if ("errors" in headers) return answerUnprocessable(c, headers.errors);
+
   // The settings: 503.
   const { settings } = deps;
   if (settings === undefined) return unconfigured(c);
@@ -61,9 +66,11 @@ export async function createCalls(
   c.set("requestId", requestId);
   const startedAt = deps.clock.now();
   const { client, tokenId } = caller;
-  const refusals = findRefusals(data, { agents: caller.agents, at: startedAt }, settings);
+  const asked = { agents: caller.agents, at: startedAt, notBefore: headers.notBefore };
+  const refusals = findRefusals(data, asked, settings);
   const { hashKeys } = settings;
-  const request = { requestId, client, path, bytes: read.bytes, hashKeys, refusals, at: startedAt };
+  const { bytes } = read;
+  const request = { requestId, client, path, bytes, headers, hashKeys, refusals, at: startedAt };
   const origin = await findOrigin(c, request, deps);
   if (origin instanceof Response) return origin;
   if (origin.isReplay) c.set("requestId", origin.requestId);
@@ -72,7 +79,7 @@ export async function createCalls(
   // be dialed.
   const isOver = startedAt >= expiryOf(origin, settings.plan);
   const acceptedAt = isOver ? startedAt : origin.acceptedAt;
-  const owner = { requestId: origin.requestId, client, acceptedAt };
+  const owner = { requestId: origin.requestId, client, acceptedAt, ...headers };
   const message = createRequestMessage(owner, { text: read.text, isBatch });
   const fields: LogFields = { request_id: origin.requestId, client, token_id: tokenId, count };
   if (origin.isReplay) fields.replayed = true;
@@ -84,7 +91,7 @@ export async function createCalls(
   }
 
   deps.log("info", "request.accepted", { ...fields, ms: deps.clock.now() - startedAt });
-  return created(origin);
+  return answerCreated(origin);
 }
 
 /**
@@ -94,16 +101,6 @@ export async function createCalls(
 function findPlacingCaller(token: string, { callerOf, clock }: AcceptDeps): Caller | undefined {
   const known = callerOf(token, clock.now());
   return known?.rights.includes("call") === true ? known : undefined;
-}
-
-function created({ requestId, isReplay }: { requestId: string; isReplay: boolean }): Response {
-  const headers: Record<string, string> = {
-    "x-request-id": requestId,
-    "content-length": "0", // without it, a server in Node uses chunked encoding
-    "content-encoding": "identity", // without it, workerd's local server compresses even no body, to 20 bytes
-  };
-  if (isReplay) headers["idempotency-replayed"] = "true";
-  return new Response(null, { status: 201, headers });
 }
 
 function unconfigured(c: Context<ApiEnv>): Response {

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
+import type { CallHeaders } from "../../../shared/calls/call-request.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
@@ -27,6 +28,8 @@ export interface Origin {
 
 /** A request, as far as its origin depends on it. */
 interface FreshRequest {
+  /** What its headers say of its calls. */
+  headers: CallHeaders;
   requestId: string;
   client: string;
   path: string;
@@ -49,7 +52,7 @@ interface FreshRequest {
  */
 export async function findOrigin(
   c: Context<ApiEnv>,
-  { requestId, client, path, bytes, hashKeys, refusals, at }: FreshRequest,
+  { requestId, client, path, bytes, headers, hashKeys, refusals, at }: FreshRequest,
   deps: Pick<ApiDeps, "documents" | "randomId" | "log">,
 ): Promise<Origin | Response> {
   const own = { requestId, acceptedAt: at };
@@ -62,7 +65,8 @@ export async function findOrigin(
     return answerUnprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
   const key = keyOf(client, header);
-  const fingerprintUnder = (hashKey: string) => createFingerprint(path, bytes, hashKey);
+  const fingerprintUnder = (hashKey: string) =>
+    createFingerprint({ path, bytes, headers }, hashKey);
   const fingerprint = fingerprintUnder(hashKeys.current);
   let current: KeyValue | undefined;
   try {
@@ -106,9 +110,29 @@ function keyOf(client: string, header: string): string {
     .digest("hex");
 }
 
-/** Returns a fingerprint of a request's path and bytes, independent of the plan. */
-function createFingerprint(path: string, body: Uint8Array, hashKey: string): string {
-  return createHmac("sha256", hashKey).update(`POST ${path}\n`).update(body).digest("hex");
+/** Returns a fingerprint of a request's path, bytes, and what its headers say of its calls, independent of the plan. */
+function createFingerprint(
+  { path, bytes, headers }: Pick<FreshRequest, "path" | "bytes" | "headers">,
+  hashKey: string,
+): string {
+  const { notBefore, urgent } = headers;
+  const said = [
+    ...(notBefore === undefined ? [] : [`call-not-before: ${notBefore}\n`]),
+    ...(urgent === undefined ? [] : ["call-priority: urgent\n"]),
+  ].join("");
+  // No body begins with such a line, as it is JSON.
+  return createHmac("sha256", hashKey).update(`POST ${path}\n${said}`).update(bytes).digest("hex");
+}
+
+/** Returns the answer to a request whose calls were accepted, now or before. */
+export function answerCreated({ requestId, isReplay }: Origin): Response {
+  const headers: Record<string, string> = {
+    "x-request-id": requestId,
+    "content-length": "0", // without it, a server in Node uses chunked encoding
+    "content-encoding": "identity", // without it, workerd's local server compresses even no body, to 20 bytes
+  };
+  if (isReplay) headers["idempotency-replayed"] = "true";
+  return new Response(null, { status: 201, headers });
 }
 
 async function readKey(documents: Documents, key: string): Promise<KeyValue | undefined> {

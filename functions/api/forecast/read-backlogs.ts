@@ -161,7 +161,10 @@ function waitingIn(
     like = own ?? like;
     if (like === undefined) continue;
     const { call, reason } = like;
-    const of = { id, requestId: requestIdOf(id), acceptedAt: timeOfId(id), ancestors: undefined };
+    const acceptedAt = timeOfId(id);
+    // Its own due time is not before its own Call-Not-Before.
+    const unlike = { ancestors: undefined, notBefore: undefined };
+    const of = { id, requestId: requestIdOf(id), acceptedAt, ...unlike };
     const hasNumber = own !== undefined;
     const one = hasNumber ? call : { ...call, ...of };
     waiting.push({ call: one, backlog: backlog.key, dueAt, reason, hasNumber });

@@ -47,6 +47,7 @@ const backlogViewSchema = z
   .strictObject({
     client: z.string(),
     agent_id: z.string(),
+    urgent: z.boolean().check(z.describe("True of the calls that go before the others")),
     account: z
       .nullable(z.string())
       .check(z.describe("Where today's plan sends them; null where it has no route")),
@@ -67,7 +68,12 @@ const backlogViewSchema = z
         ),
       ),
   })
-  .check(z.meta({ id: "Backlog", description: "The waiting calls of one client and one agent." }));
+  .check(
+    z.meta({
+      id: "Backlog",
+      description: "The waiting calls of one client and one agent, the urgent ones or the others.",
+    }),
+  );
 export type BacklogView = z.infer<typeof backlogViewSchema>;
 
 const backlogsSchema = z.strictObject({
@@ -204,11 +210,12 @@ function viewOf(
   waiting: number,
   read: DocumentsRead,
 ): BacklogView {
-  const { client, agentId } = value;
+  const { client, agentId, isUrgent = false } = value;
   const account = route === undefined ? null : accountNameOf(route);
   return {
     client,
     agent_id: agentId,
+    urgent: isUrgent,
     account,
     head: {
       call_id: head.id,

@@ -17,6 +17,8 @@ export const callViewSchema = z
     client: z.string(),
     number_tail: z.string(),
     attempt: z.int(),
+    not_before: z.nullable(time).check(z.describe("Call-Not-Before of its request")),
+    urgent: z.boolean().check(z.describe("True by Call-Priority of its request")),
     due_at: z.nullable(time),
     accepted_at: time,
     updated_at: time,
@@ -64,6 +66,8 @@ export function toCallView(row: CallRow): CallView {
     client: row.client,
     number_tail: row.numberTail,
     attempt: row.attempt,
+    not_before: toIsoTime(row.notBefore),
+    urgent: row.isUrgent,
     // The due time of a placed call is that of its next poll, which is not shown.
     due_at: toIsoTime(states[row.state].index === "results" ? null : row.dueAt),
     accepted_at: toIsoTime(row.acceptedAt),

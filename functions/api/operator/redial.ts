@@ -1,4 +1,4 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { type CallRow, headersOf } from "../../../shared/calls/call-row.ts";
 import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { CallsMessage } from "../../../shared/ports/call-messages.ts";
@@ -83,6 +83,7 @@ function messageOf(row: CallRow): CallsMessage | undefined {
     requestId: requestIdOf(redialedAs),
     client,
     acceptedAt: updatedAt,
+    ...headersOf(row),
     ancestors: [...ancestors, id],
     calls: [{ index: 0, request }],
   };

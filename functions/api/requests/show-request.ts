@@ -1,5 +1,11 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { countsViewSchema, toResultView, resultViewSchema } from "../../../shared/calls/views.ts";
+import {
+  countsViewSchema,
+  headersView,
+  resultViewSchema,
+  toHeadersView,
+  toResultView,
+} from "../../../shared/calls/views.ts";
 import { toCallId, indexOf, readCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import { states } from "../../../shared/calls/states.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -30,6 +36,7 @@ const clientCallSchema = z
 const requestSchema = z.looseObject({
   id: z.string(),
   accepted_at: time,
+  ...headersView,
   total: z.int().check(z.describe("Calls of the request")),
   counts: z
     .optional(countsViewSchema)
@@ -86,6 +93,7 @@ export const showRequest = declareRoute({
     return {
       id,
       accepted_at: toIsoTime(row.acceptedAt),
+      ...toHeadersView(row),
       total,
       ...(cursor === undefined ? await progress() : {}),
       calls: ids.flatMap((one) => rows.get(one) ?? []).map(viewOf),

@@ -1,3 +1,4 @@
+import { waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { claimLifeMs } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
@@ -145,7 +146,10 @@ export function createAllowances(
       const { breaker, accountBreaker, backlog } = one;
       const { answers } = backlog.value;
       const of = { of: backlog.value, breaker, accountBreaker, answers };
-      return allowBacklog({ ...of, inFlight: inFlight.countIn(key) }, clock.now());
+      // Urgent and other calls share one allowance. Those under way count for the other backlog.
+      const levels = [true, false].map((isUrgent) => ({ ...backlog.value, isUrgent }));
+      const counts = levels.map((level) => inFlight.countIn(waitingBacklogOf(level)));
+      return allowBacklog({ ...of, inFlight: sumOf(counts) }, clock.now());
     },
     slowRoom() {
       const most = Math.max(1, Math.floor(connections / 2));

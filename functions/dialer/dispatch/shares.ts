@@ -16,6 +16,8 @@ export interface Allowance {
 /** A backlog that may be served, with its account by today's plan. */
 export interface Servable {
   key: string;
+  /** Name of its client's and agent's allowance, which their urgent and other calls share. Absent: its own key. */
+  sharedBy?: string;
   account: string;
   route: Route;
 }
@@ -87,7 +89,7 @@ export function countNeeds(shares: Shares, candidates: readonly Servable[]): Map
       chosen.set(turn.client, backlogs);
     }
     // Turns go over clients first, so each client needs the same number of rows, however many agents it has.
-    for (const backlogs of chosen.values()) {
+    for (const backlogs of [...chosen.values()].flatMap(byLevel)) {
       const each = Math.ceil(left / chosen.size / backlogs.length);
       for (const one of backlogs) needs.set(one.key, Math.min(each, leftIn(shares, one)));
     }
@@ -147,6 +149,15 @@ export function accountShares(
   );
 }
 
+/** Divides a client's backlogs into urgent ones and others, as each level may take all of the client's turns. */
+function byLevel(backlogs: Servable[]): Servable[][] {
+  return [...Map.groupBy(backlogs, isUrgent).values()];
+}
+
+function isUrgent({ key, sharedBy = key }: Servable): boolean {
+  return sharedBy !== key;
+}
+
 /** Groups backlogs by their account. */
 function byAccount(shares: Shares, backlogs: readonly Servable[]): [Account, Servable[]][] {
   const groups = Map.groupBy(backlogs, ({ account }) => account);
@@ -176,7 +187,7 @@ function leftOf({ allowance, taken }: Account): number {
 /** Returns how many rows of a backlog may still be dispatched by its allowance, regardless of its account's. */
 function leftIn(shares: Shares, one: Servable): number {
   const { facts, backlogLeft, slowLeft } = shares;
-  const left = backlogLeft.get(one.key) ?? facts.allowBacklog(one.key);
+  const left = backlogLeft.get(one.sharedBy ?? one.key) ?? facts.allowBacklog(one.key);
   return facts.isSlow(one.key) ? Math.min(left, accountIn(shares, one).slowLeft, slowLeft) : left;
 }
 
@@ -190,7 +201,8 @@ function useTurn(shares: Shares, one: Servable): void {
   const { facts, backlogLeft } = shares;
   const account = accountIn(shares, one);
   account.taken += 1;
-  backlogLeft.set(one.key, (backlogLeft.get(one.key) ?? facts.allowBacklog(one.key)) - 1);
+  const { key, sharedBy = key } = one;
+  backlogLeft.set(sharedBy, (backlogLeft.get(sharedBy) ?? facts.allowBacklog(key)) - 1);
   if (facts.isSlow(one.key)) {
     account.slowLeft -= 1;
     shares.slowLeft -= 1;

@@ -1,3 +1,4 @@
+import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import {
   accountBreakerOf,
@@ -22,7 +23,7 @@ import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readWithSuspension } from "../decide/decide-delivered.ts";
-import { createBacklogList, pageDocuments } from "./backlog-list.ts";
+import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
 
 type Backlog = StoredDocument<"backlog">;
@@ -96,7 +97,7 @@ export function createView(deps: DialerDeps): View {
     async read() {
       const [read, isListed] = await Promise.all([readControls(deps), list.readOn()]);
       controls = read;
-      waiting = toWaiting(list.all(), controls, { plan, warn });
+      waiting = toWaiting(withAnswers(list), controls, { plan, warn });
       return isListed;
     },
     documentOf: (key) => list.get(key),
@@ -147,6 +148,15 @@ async function readControls(deps: DialerDeps): Promise<Controls> {
     pauses: new Set(pauses.map(({ key }) => key)),
     state,
   };
+}
+
+/** Returns the backlogs, an urgent one with the answers to all calls of its client and agent. */
+function* withAnswers(list: BacklogList): Iterable<Backlog> {
+  for (const one of list.all()) {
+    const { value } = one;
+    const answers = value.isUrgent === true ? list.get(backlogOf(value))?.value.answers : undefined;
+    yield answers === undefined ? one : { ...one, value: { ...value, answers } };
+  }
 }
 
 /** Names the documents of an account, apart from its breaker. */
@@ -210,6 +220,7 @@ function toWaiting(
     waiting.set(key, {
       key,
       backlog,
+      sharedBy: value.isUrgent === true ? backlogOf(value) : key,
       account,
       route,
       breaker,

@@ -1,4 +1,4 @@
-import { type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
+import { type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -9,20 +9,20 @@ const writeTries = 3;
 
 /**
  * Makes sure that dispatchers read the backlogs of rows about to be written: the documents must show a use within the
- * last ten seconds.
+ * last ten seconds. Beside an urgent backlog stands the other one of its client and agent, which has their answers.
  *
  * @throws if a document cannot be written. Then no row may be written
  */
-export async function ensureBacklogs(
-  rows: readonly Pick<CallRow, "client" | "agentId">[],
-  deps: DialerDeps,
-): Promise<void> {
+export async function ensureBacklogs(rows: readonly LevelOf[], deps: DialerDeps): Promise<void> {
   const { documents, clock, random, memory } = deps;
   const now = clock.now();
   const known = memory.backlogsUsedAt;
   const isKnown = (key: string) => now - (known.get(key) ?? -Infinity) <= renewedEveryMs;
   let needed = new Map(
-    rows.map((row) => [backlogOf(row), row] as const).filter(([key]) => !isKnown(key)),
+    rows
+      .flatMap((row) => (row.isUrgent === true ? [row, { ...row, isUrgent: false }] : row))
+      .map((row) => [waitingBacklogOf(row), row] as const)
+      .filter(([key]) => !isKnown(key)),
   );
   if (needed.size === 0) return;
   await retry(async () => {
@@ -33,10 +33,10 @@ export async function ensureBacklogs(
       const usedAt = read.get("backlog", key)?.value.usedAt;
       if (usedAt !== undefined && now - usedAt <= renewedEveryMs) known.set(key, usedAt);
     }
-    const changes = [...needed].flatMap(([key, { client, agentId }]) => {
+    const changes = [...needed].flatMap(([key, of]) => {
       if (isKnown(key)) return [];
       const current = read.get("backlog", key);
-      const value = current?.value ?? newBacklog(client, agentId, now);
+      const value = current?.value ?? newBacklog(of, now);
       const next = {
         kind: "backlog" as const,
         key,
@@ -55,11 +55,12 @@ export async function ensureBacklogs(
   }, onConflict(writeTries));
 }
 
-function newBacklog(client: string, agentId: string, now: number) {
+function newBacklog({ client, agentId, isUrgent = false }: LevelOf, now: number) {
   return {
     client,
     agentId,
     usedAt: now,
     answers: null,
+    ...(isUrgent ? { isUrgent } : {}),
   } satisfies StoredDocument<"backlog">["value"];
 }

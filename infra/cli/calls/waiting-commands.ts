@@ -22,6 +22,7 @@ const backlogColumns = [
   "accepted_at",
   "why",
   "blocked_by",
+  "urgent",
 ];
 
 /** Commands for backlogs, pauses and circuit breakers. */

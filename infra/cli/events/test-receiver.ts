@@ -93,6 +93,8 @@ function exampleFor({ echo }: Receiver, now: number): PostedEvent {
   const call = {
     id: toCallId(exampleBeginning + requestId.slice(exampleBeginning.length), 0),
     agentId: "agent_example",
+    notBefore: null,
+    isUrgent: false,
     echo: Object.fromEntries(echo.map((key) => [key, "example"])),
     result: {
       status: "completed" as const,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { type CallRow, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import {
   aRow,
@@ -42,6 +42,23 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
         placesOf(rows).slice(0, 3),
       ]);
       expect(await ledger.due({ backlogs: [], until: suiteNow, each: 100 })).toEqual([]);
+    });
+
+    it("keeps urgent rows of a client and an agent in a backlog of their own", async () => {
+      const of = { client: "crm", agentId: "agent é 中 #1" };
+      const name = waitingBacklogOf({ ...of, isUrgent: true });
+      const urgent = [2, 1].map((wait) =>
+        aRow({ ...of, isUrgent: true, notBefore: suiteNow, dueAt: suiteNow + wait, backlog: name }),
+      );
+      const other = aRow({ ...of, dueAt: suiteNow, backlog: support });
+      await write(...urgent, other);
+      const backlogs = [{ key: name }, { key: support }];
+      expect(await ledger.due({ backlogs, until: suiteNow + 9, each: 100 })).toEqual([
+        placesOf(urgent),
+        placesOf([other]),
+      ]);
+      const { rows } = await ledger.read([...urgent, other].map(({ id }) => id));
+      expect([...urgent, other].map(({ id }) => rows.get(id))).toEqual([...urgent, other]);
     });
 
     it("goes on after a place, whatever has become of its row", async () => {

@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { describeAccepting } from "./accepting.ts";
+import { describeCallHeaders } from "./call-headers.ts";
 import { describeCallers } from "./callers.ts";
 import { describeIdempotency } from "./idempotency.ts";
 import { describeOtherRequests } from "./other-requests.ts";
@@ -15,5 +16,6 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
     describeRequests(api);
     describeOtherRequests(api);
     describeIdempotency(api);
+    describeCallHeaders(api);
   });
 }

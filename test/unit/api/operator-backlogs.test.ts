@@ -30,6 +30,7 @@ describe("GET /operator/backlogs", () => {
     expect(answer.backlogs[0]).toEqual({
       client: "crm",
       agent_id: "agent_sales",
+      urgent: false,
       account: hostAccount,
       head: {
         call_id: first,

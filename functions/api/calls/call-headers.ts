@@ -1,0 +1,38 @@
+import type { Context } from "hono";
+import type { CallHeaders } from "../../../shared/calls/call-request.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { ProblemError } from "../http/problem.ts";
+
+/** Names of the headers that say when a request's calls are to be dialed. */
+export const notBeforeHeader = "Call-Not-Before";
+export const priorityHeader = "Call-Priority";
+
+/** A time as RFC 3339 has it: with seconds, any number of decimals, and an offset. */
+const timeSchema = z.iso.datetime({ offset: true }).check(z.regex(/T\d\d:\d\d:\d\d/));
+
+/**
+ * Reads the headers of a request that say when its calls are to be dialed. Platforms join two headers of one name by a
+ * comma, so a repeated header is malformed.
+ */
+export function readCallHeaders(c: Context): CallHeaders | { errors: ProblemError[] } {
+  const later = c.req.header(notBeforeHeader)?.toUpperCase();
+  const priority = c.req.header(priorityHeader);
+  const errors: ProblemError[] = [];
+  if (later !== undefined && !timeSchema.safeParse(later).success) {
+    const detail = "must be sent once, and be a time such as 2026-11-21T09:00:00Z or ...+01:00";
+    errors.push({ header: notBeforeHeader, detail });
+  }
+  if (priority !== undefined && priority !== "urgent") {
+    errors.push({ header: priorityHeader, detail: "must be sent once, and be urgent" });
+  }
+  if (errors.length > 0) return { errors };
+  return {
+    ...(later === undefined ? {} : { notBefore: toTime(later) }),
+    ...(priority === undefined ? {} : { urgent: true }),
+  };
+}
+
+/** Returns a time in milliseconds since the epoch, rounded up, so that no call goes before it. */
+function toTime(text: string): number {
+  return Date.parse(text) + (/\.\d{3}0*[1-9]/.test(text) ? 1 : 0);
+}
