@@ -1,4 +1,5 @@
 /** Makes the OpenAPI documents from the routes of the API and the schemas by which these judge requests. */
+import { notBeforeHeader, priorityHeader } from "../../functions/api/calls/call-headers.ts";
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
 import { optOutRoutes, requestRoutes } from "../../functions/api/requests/routes.ts";
@@ -79,6 +80,24 @@ const publicBodies = {
   },
 };
 
+/** The headers that say when a request's calls are dialed. */
+const timingParameters = [
+  {
+    name: notBeforeHeader,
+    in: "header",
+    description:
+      "No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. The calls expire as long after their acceptance as without it.",
+    schema: { type: "string", format: "date-time" },
+  },
+  {
+    name: priorityHeader,
+    in: "header",
+    description:
+      "The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn.",
+    schema: { type: "string", const: "urgent" },
+  },
+];
+
 const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[number]) => ({
   operationId,
   summary,
@@ -99,6 +118,7 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
       // A key is for one path: whoever tries both commands on the page needs two.
       example: path === "/v1/calls" ? "appointment-4711" : "campaign-7-part-1",
     },
+    ...timingParameters,
   ],
   requestBody: { required: true, content: { "application/json": publicBodies[path] } },
   responses: {

@@ -206,7 +206,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What the headers of a request say about its calls. Absent: nothing. */
+/** A request's headers that concern its calls. Absent: not sent. */
 export interface CallHeaders {
   /** `Call-Not-Before`, in milliseconds since the epoch. */
   notBefore?: number | undefined;

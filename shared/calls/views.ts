@@ -34,7 +34,7 @@ export function toResultView(result: CallResult): ResultView {
   };
 }
 
-/** What the headers of a call's request said, as answers and events show it: nothing of a header that was not sent. */
+/** The headers of a call's request, as answers and events show them. Absent: not sent. */
 export const headersView = {
   not_before: z
     .optional(time)

@@ -8,7 +8,7 @@ export const messageCallsMax = 25;
 /** Maximum rows of a dispatch, which has only their ids. */
 export const dispatchRowsMax = 100;
 
-/** What the headers of the request said, where they did. */
+/** Headers of the request. Absent: not sent. */
 const headers = {
   notBefore: z.optional(z.number()),
   urgent: z.optional(z.literal(true)),

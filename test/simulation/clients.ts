@@ -20,6 +20,9 @@ export interface PostedMark {
   number: string;
   zone: string;
   token: Post["token"];
+  /** Time before which it must not be dialed, in milliseconds since the epoch; undefined: the client named none. */
+  notBefore: number | undefined;
+  isUrgent: boolean;
   /** `unanswered`: it may have been accepted. */
   status: "accepted" | "refused" | "unreachable";
   /** True if the answer refused the Idempotency-Key, though it had not been used for other calls. */
@@ -35,10 +38,13 @@ export function createClients(world: World, { posts }: Scenario, request: Reques
 
   async function send(post: Post, index: number): Promise<void> {
     const asked = post.batch ?? [post.call];
+    const { laterSeconds, isUrgent = false } = post.timing ?? {};
+    const notBefore = laterSeconds === undefined ? undefined : world.now() + laterSeconds * 1000;
+    const timing = { notBefore, isUrgent };
     const marks = asked.map(({ agent, person }, n): PostedMark => {
       const { number, zone } = people[person] ?? people[0];
       const mark = `mark_${index}_${n}_of_${agent}`;
-      return { mark, agent, number, zone, token: post.token, status: "unreachable" };
+      return { mark, agent, number, zone, token: post.token, ...timing, status: "unreachable" };
     });
     posted.push(...marks);
     const used = keysOf.get(post.token) ?? 0;
@@ -57,6 +63,10 @@ export function createClients(world: World, { posts }: Scenario, request: Reques
         "content-type": "application/json",
         ...(post.token === "none" ? {} : { authorization: `Bearer ${tokens[post.token]}` }),
         ...(post.key === undefined ? {} : { "idempotency-key": `key ${key}` }),
+        ...(notBefore === undefined
+          ? {}
+          : { "call-not-before": new Date(notBefore).toISOString() }),
+        ...(isUrgent ? { "call-priority": "urgent" } : {}),
       },
       body: JSON.stringify(post.batch === undefined ? bodies[0] : bodies),
     };

@@ -4,6 +4,7 @@ import { claimMutants } from "./mutant-list-claims.ts";
 import { dispatchMutants } from "./mutant-list-dispatch.ts";
 import { hashKeyMutants } from "./mutant-list-hash-keys.ts";
 import { eventMutants } from "./mutant-list-events.ts";
+import { headerMutants } from "./mutant-list-headers.ts";
 import { orderMutants } from "./mutant-list-orders.ts";
 import { resultMutants } from "./mutant-list-results.ts";
 import { restoreMutants } from "./mutant-list-restore.ts";
@@ -368,6 +369,7 @@ export const mutants: readonly Mutant[] = [
   ...dispatchMutants,
   ...turnMutants,
   ...liveCallMutants,
+  ...headerMutants,
   ...breakerMutants,
   ...answerMutants,
   ...resultMutants,

@@ -10,6 +10,8 @@ export interface SeenRow {
   reason: string;
   agent_id: string;
   request_id: string;
+  not_before: string | null;
+  urgent: boolean;
   redialed_as: string | null;
   revealed: { phone_number: string; mark: string } | undefined;
 }

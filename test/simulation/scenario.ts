@@ -107,6 +107,8 @@ export interface Post {
    * `hoursLater`; every repeat does if the client `isPatient`.
    */
   key: { repeats: number; reuses: boolean; hoursLater: number; isPatient?: boolean } | undefined;
+  /** Headers that say when the calls are to be dialed. Absent: none. */
+  timing?: { laterSeconds: number | undefined; isUrgent: boolean } | undefined;
   /** Undefined: a single call is posted. */
   batch: PostedCall[] | undefined;
   call: PostedCall;
@@ -217,6 +219,13 @@ const post: fc.Arbitrary<Post> = fc.record({
       repeats: fc.nat({ max: 2 }),
       reuses: rarely,
       hoursLater: fc.constantFrom(0, 0, 0, 5, 23),
+    }),
+    { nil: undefined },
+  ),
+  timing: fc.option(
+    fc.record({
+      laterSeconds: fc.constantFrom(undefined, undefined, -60, 90, 1200, 7000),
+      isUrgent: fc.boolean(),
     }),
     { nil: undefined },
   ),

@@ -16,6 +16,7 @@ import { type Answer, createClients } from "./clients.ts";
 import { createSimulatedDocuments } from "./documents.ts";
 import { breakerViolations } from "./breaker-rules.ts";
 import { createClock } from "./clock.ts";
+import { headerViolations, urgencyViolations } from "./header-rules.ts";
 import { violationsOf } from "./invariants.ts";
 import { createSimulatedLedger } from "./ledger.ts";
 import { createOperatorActs } from "./operator-acts.ts";
@@ -331,8 +332,13 @@ export async function simulate(
       ...ledger.violations,
       ...ledger.dialedUnseen(provider.requests),
       ...violationsOf(happened),
+      ...headerViolations(happened),
       ...(scenario.restore === undefined && scenario.clocks === "same"
-        ? [...turnViolations(rules), ...breakerViolations({ ...rules, calls })]
+        ? [
+            ...turnViolations(rules),
+            ...urgencyViolations(rules),
+            ...breakerViolations({ ...rules, calls }),
+          ]
         : []),
       // By a clock that is an hour ahead the wait for a result is over too soon.
       ...(scenario.clocks === "stepping" ? [] : resultViolations(results)),

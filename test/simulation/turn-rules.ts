@@ -37,6 +37,7 @@ interface WaitingSpan extends Span {
   route: Route;
   client: string;
   agentId: string;
+  isUrgent: boolean;
 }
 
 /**
@@ -63,8 +64,12 @@ export function turnViolations(turned: Turned): string[] {
     ];
     return without([one], obstacles).flatMap((free) => {
       const from = Math.max(free.from, calmFrom);
-      const before = waiting.filter((other) => other.account === account && other.from <= from);
-      const beforeNow = before.filter(({ until }) => until > from).length;
+      const own = waiting.filter((other) => other.account === account && other.until > from);
+      // Later urgent calls of its client go before it.
+      const goesBefore = (other: WaitingSpan) =>
+        other.from <= from ||
+        (other.isUrgent && other.client === client && other.from < free.until);
+      const beforeNow = own.filter(goesBefore).length;
       const { pace } = accountOf(route, plan);
       const eachMs = pace === undefined ? callMs : pace.intervalUs / 1000;
       const most = dispatchMsMax + beforeNow * eachMs;
@@ -83,12 +88,12 @@ export function turnViolations(turned: Turned): string[] {
 function waitingOf({ plan, rows, endAt }: Turned): WaitingSpan[] {
   return [...Map.groupBy(rows, ({ id }) => id)].flatMap(([id, versions]) =>
     versions.flatMap(({ at, json }, index) => {
-      const { state, dueAt, client, agentId }: RowText = JSON.parse(json);
+      const { state, dueAt, client, agentId, isUrgent = false }: RowText = JSON.parse(json);
       const route = findRoute(agentId, plan);
       const from = Math.max(at, dueAt ?? Infinity);
       const until = versions[index + 1]?.at ?? endAt;
       if (state !== "WAITING" || route === undefined || from >= until) return [];
-      return [{ id, account: accountNameOf(route), route, client, agentId, from, until }];
+      return [{ id, account: accountNameOf(route), route, client, agentId, isUrgent, from, until }];
     }),
   );
 }
@@ -128,6 +133,7 @@ interface RowText {
   dueAt?: number;
   client: string;
   agentId: string;
+  isUrgent?: boolean;
 }
 
 const iso = (at: number) => new Date(at).toISOString();

@@ -28,7 +28,7 @@ export interface Origin {
 
 /** A request, as far as its origin depends on it. */
 interface FreshRequest {
-  /** What its headers say of its calls. */
+  /** Its headers that concern its calls. */
   headers: CallHeaders;
   requestId: string;
   client: string;

@@ -10,6 +10,8 @@ import {
   idsDispatched,
   message,
   neverCall,
+  ownAccount,
+  putDocument,
   putIn,
   putWaiting,
   request,
@@ -155,11 +157,23 @@ describe("an urgent call", () => {
     expect(bench.dialed).toHaveLength(5);
   });
 
+  it("shares that allowance within a look, too", async () => {
+    const bench = createDialerBench({ startAt });
+    await putDocument(bench, { kind: "account", key: ownAccount }, { quick: true, busy: false });
+    const urgent = await putWaiting(bench, 3, 0, { urgent: true });
+    await putWaiting(bench, 20, 0);
+    await bench.dispatch();
+    expect(idsDispatched(bench).slice(0, 3)).toEqual(idsOf(urgent));
+    expect(idsDispatched(bench)).toHaveLength(5);
+  });
+
   it("has the answers of its client's and agent's other calls", async () => {
     const bench = createDialerBench({ startAt });
-    await putWaiting(bench, 40, 0, { urgent: true });
+    await putWaiting(bench, 1, 0, { urgent: true });
     await bench.simulate(10);
-    expect(bench.dialed).toHaveLength(40);
+    await putWaiting(bench, 20, 0, { urgent: true });
+    await bench.dispatch();
+    expect(idsDispatched(bench)).toHaveLength(20);
     const of = { client: "crm", agentId: "agent_sales" };
     const own = await documentOf(bench, "backlog", waitingBacklogOf({ ...of, isUrgent: true }));
     expect(own?.value).toMatchObject({ ...of, isUrgent: true, answers: null });
