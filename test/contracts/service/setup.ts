@@ -88,11 +88,16 @@ export const environmentFor = ({ url }: Receiver) => ({
         ]),
       ),
       hangs: { provider: "hanging", url: `${url}/hangs` },
+      paced: { provider: "paced", url: `${url}/paced` },
       again: { provider: "webhook", url: `${url}/again`, idempotent: true },
       "*": { provider: "webhook", url: `${url}/dial` },
     },
     // A machine that does much else may answer late; a call whose answer comes too late is not dialed again.
-    providers: { webhook: { timeoutSeconds: 20 }, hanging: { type: "webhook", timeoutSeconds: 2 } },
+    providers: {
+      webhook: { timeoutSeconds: 20 },
+      hanging: { type: "webhook", timeoutSeconds: 2 },
+      paced: { type: "webhook", timeoutSeconds: 20, callsPerSecond: 1 },
+    },
     callingHours: { default: "always" },
     destinations: { allow: ["*"] },
     reviewAfterSeconds,
