@@ -35,8 +35,9 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   backlogs [--limit N]                        waiting calls by client and agent, and what blocks them
   stats    [--hours N]                        calls by state and hour
   dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
-  dead     list | show NAME [--reveal] | put-back NAME… | put-back --all
-                                              messages that failed a hundred times: put-back sends them again
+  dead     list | show NAME [--reveal] | put-back NAME… | put-back --all | discard NAME… --yes
+                                              messages that failed a hundred times: put-back sends them again,
+                                              discard removes them for good, with the calls that they carry
   dnc      end-former-key                     after a rotation of HASH_KEY: nothing needs its former key any more
   erase    NUMBER…                            everything that is known of the numbers; cancels what waits for them
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back

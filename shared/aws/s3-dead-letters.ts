@@ -1,7 +1,12 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { withTimeLimit } from "../lib/retry.ts";
 import { openBody } from "./sqs-queue.ts";
-import { type DeadLetters, letterNameIn, letterPrefix } from "../ports/dead-letters.ts";
+import {
+  type DeadLetters,
+  letterNameIn,
+  letterPrefix,
+  listLetters,
+} from "../ports/dead-letters.ts";
 
 /** Time limit for reading an object's body; the client's own time limits are in platform.ts. */
 const bodySecondsMax = 15;
@@ -16,23 +21,24 @@ export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string)
     },
     async list({ after, limit }) {
       const { ListObjectsV2Command } = await import("@aws-sdk/client-s3");
-      const { Contents = [] } = await (
-        await s3()
-      ).send(
-        new ListObjectsV2Command({
-          Bucket: bucket,
-          Prefix: letterPrefix,
-          MaxKeys: limit,
-          ...(after === undefined ? {} : { StartAfter: `${letterPrefix}${after}` }),
-        }),
-      );
-      return Contents.flatMap(({ Key = "", LastModified, Size = 0 }) =>
-        letterNameIn(Key).map((name) => ({
-          name,
-          storedAt: LastModified?.getTime() ?? 0,
-          bytes: Size,
-        })),
-      );
+      const client = await s3();
+      const of = { Bucket: bucket, Prefix: letterPrefix, MaxKeys: limit };
+      const first = after === undefined ? {} : { StartAfter: `${letterPrefix}${after}` };
+      return listLetters(async (token) => {
+        const start = token === undefined ? first : { ContinuationToken: token };
+        const page = await client.send(new ListObjectsV2Command({ ...of, ...start }));
+        const letters = (page.Contents ?? []).flatMap(({ Key = "", LastModified, Size = 0 }) =>
+          letterNameIn(Key).map((name) => ({
+            name,
+            storedAt: LastModified?.getTime() ?? 0,
+            bytes: Size,
+          })),
+        );
+        return {
+          letters,
+          token: page.IsTruncated === true ? page.NextContinuationToken : undefined,
+        };
+      });
     },
     async read(name) {
       const { GetObjectCommand, NoSuchKey } = await import("@aws-sdk/client-s3");

@@ -1,5 +1,10 @@
 import { withTimeLimit } from "../lib/retry.ts";
-import { type DeadLetters, letterNameIn, letterPrefix } from "../ports/dead-letters.ts";
+import {
+  type DeadLetters,
+  letterNameIn,
+  letterPrefix,
+  listLetters,
+} from "../ports/dead-letters.ts";
 import { openBody } from "./queue.ts";
 
 const storeSecondsMax = 15;
@@ -11,12 +16,16 @@ export function createR2DeadLetters(bucket: R2Bucket): DeadLetters {
     async keep(name, body) {
       await within(bucket.put(`${letterPrefix}${name}`, body));
     },
-    async list({ after, limit }) {
-      const startAfter = after === undefined ? {} : { startAfter: `${letterPrefix}${after}` };
-      const { objects } = await within(bucket.list({ prefix: letterPrefix, limit, ...startAfter }));
-      return objects.flatMap(({ key, uploaded, size }) =>
-        letterNameIn(key).map((name) => ({ name, storedAt: uploaded.getTime(), bytes: size })),
-      );
+    list({ after, limit }) {
+      const first = after === undefined ? {} : { startAfter: `${letterPrefix}${after}` };
+      return listLetters(async (cursor) => {
+        const start = cursor === undefined ? first : { cursor };
+        const page = await within(bucket.list({ prefix: letterPrefix, limit, ...start }));
+        const letters = page.objects.flatMap(({ key, uploaded, size }) =>
+          letterNameIn(key).map((name) => ({ name, storedAt: uploaded.getTime(), bytes: size })),
+        );
+        return { letters, token: page.truncated ? page.cursor : undefined };
+      });
     },
     async read(name) {
       const object = await within(bucket.get(`${letterPrefix}${name}`));

@@ -128,7 +128,7 @@ describe("the dialer's Lambda function", () => {
     expect(dead).toHaveLength(2);
     const { handler: api } = await import("../../functions/api/lambda.ts");
     expect(await api({ Records: dead })).toEqual({ batchItemFailures: [] });
-    const names = async () => (await letters.list({ limit: 10 })).map(({ name }) => name);
+    const names = async () => (await letters.list({ limit: 10 })).letters.map(({ name }) => name);
     expect(await names()).toEqual(dead.map(({ messageId }) => `calls-${messageId}`).toSorted());
 
     await handler({ scheduled: "sweep" }, context);

@@ -49,7 +49,7 @@ describeDeadLetters(
 
 describe("dead letters that the API keeps", () => {
   const letters = createR2DeadLetters(testEnv.ENVELOPES);
-  const list = () => letters.list({ limit: 100 });
+  const list = async () => (await letters.list({ limit: 100 })).letters;
   afterEach(async () => {
     for (const { name } of await list()) await letters.remove(name);
   });

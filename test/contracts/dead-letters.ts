@@ -14,7 +14,7 @@ export function describeDeadLetters(
   describe(`dead letters in ${name}`, () => {
     let letters: DeadLetters;
     const names = async (after?: string, limit = 1_000) =>
-      (await letters.list({ after, limit })).map((one) => one.name);
+      (await letters.list({ after, limit })).letters.map((one) => one.name);
     const clear = async () => {
       for (const one of await names()) await letters.remove(one);
     };
@@ -31,7 +31,9 @@ export function describeDeadLetters(
       const read = await letters.read(letter);
       expect(read).toMatchObject({ name: letter, body, bytes: 15 });
       expect(Math.abs((read?.storedAt ?? 0) - Date.now())).toBeLessThan(60_000);
-      expect(await letters.list({ limit: 10 })).toMatchObject([{ name: letter, bytes: 15 }]);
+      const { letters: listed, next } = await letters.list({ limit: 10 });
+      expect(listed).toMatchObject([{ name: letter, bytes: 15 }]);
+      expect(next).toBeUndefined();
       await letters.remove(letter);
       expect(await letters.read(letter)).toBeUndefined();
       expect(await names()).toEqual([]);
@@ -54,6 +56,20 @@ export function describeDeadLetters(
       await putObject("messages/of-a-letter", "the body");
       expect((await letters.read("calls-1"))?.body).toBe("the body");
     });
+
+    it("are listed to the end, also where a page is short or none fits", async () => {
+      const others = ["calls-1!", "calls-1+", "calls-1~"]; // objects that are no letters
+      for (const one of ["calls-1", ...others, "calls-2", "events-1"]) await letters.keep(one, one);
+      const pages: string[][] = [];
+      let after: string | undefined;
+      do {
+        const page = await letters.list({ after, limit: 2 });
+        pages.push(page.letters.map((one) => one.name));
+        after = page.next;
+      } while (after !== undefined);
+      for (const one of others) await letters.remove(one);
+      expect(pages.flat()).toEqual(["calls-1", "calls-2", "events-1"]);
+      expect(pages[0]).toEqual(["calls-1"]);
 
     it("are replaced where the same message is stored once more", async () => {
       await letters.keep("calls-1", "one");

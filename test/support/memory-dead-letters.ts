@@ -16,12 +16,13 @@ export function createMemoryDeadLetters(
   });
   return {
     keep: async (name, body) => void letters.set(name, body),
-    list: async ({ after = "", limit }) =>
-      [...letters]
+    async list({ after = "", limit }) {
+      const all = [...letters]
         .filter(([name]) => name > after)
-        .toSorted(([one], [other]) => (one < other ? -1 : 1))
-        .slice(0, limit)
-        .map(([name, body]) => letterOf(name, body)),
+        .toSorted(([one], [other]) => (one < other ? -1 : 1));
+      const page = all.slice(0, limit).map(([name, body]) => letterOf(name, body));
+      return { letters: page, ...(all.length > limit ? { next: page.at(-1)?.name } : {}) };
+    },
     async read(name) {
       const body = letters.get(name);
       return body === undefined ? undefined : { ...letterOf(name, body), body };

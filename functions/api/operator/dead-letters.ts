@@ -49,10 +49,12 @@ const listDeadLetters = declareRoute({
   }),
   answer: lettersSchema,
   async handle({ deps, query }) {
-    const listed = await deps.deadLetters.list({ after: query.cursor, limit: query.limit });
-    const last = listed.at(-1)?.name;
-    const isMore = listed.length === query.limit && last !== undefined;
-    return { dead_letters: listed.map(toLetterView), ...(isMore ? { cursor: last } : {}) };
+    const { cursor: after, limit: most } = query;
+    const { letters, next } = await deps.deadLetters.list({ after, limit: most });
+    return {
+      dead_letters: letters.map(toLetterView),
+      ...(next === undefined ? {} : { cursor: next }),
+    };
   },
 });
 
@@ -149,11 +151,32 @@ const putBackDeadLetter = declareRoute({
   },
 });
 
+/** Removes a letter. What its message says is lost: calls that it carries, and that have no row, are never dialed. */
+const discardDeadLetter = declareRoute({
+  operationId: "discardDeadLetter",
+  summary: "Remove it for good, with the calls that it carries; recorded",
+  method: "post",
+  path: "/dead-letters/:id/discard",
+  answer: letterDetailSchema,
+  problems: [404],
+  async handle({ c, deps }) {
+    const letter = await findLetter(c, deps);
+    if (letter instanceof Response) return letter;
+    const detail = toLetterDetail(letter);
+    const { name } = letter;
+    const count = detail.calls ?? undefined;
+    await recordAction(c, { action: "discard", target: name, count }, deps);
+    await deps.deadLetters.remove(name);
+    return detail;
+  },
+});
+
 export const deadLetterRoutes = [
   listDeadLetters,
   showDeadLetter,
   revealDeadLetter,
   putBackDeadLetter,
+  discardDeadLetter,
 ];
 
 /** Returns the dead letter in the request's path, or a problem if there is none. */
@@ -163,7 +186,7 @@ async function findLetter(
 ): Promise<StoredLetter | Response> {
   const name = c.req.param("id") ?? "";
   const letter = letterNamePattern.test(name) ? await deadLetters.read(name) : undefined;
-  const detail = "There is no dead letter of this name: it was handled, or put back.";
+  const detail = "There is no dead letter of this name: it was handled, put back, or discarded.";
   return letter ?? answerProblem(c, 404, { detail });
 }
 

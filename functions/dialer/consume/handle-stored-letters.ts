@@ -58,10 +58,12 @@ export async function handleStoredLetters(unlimited: DialerDeps, deadline: numbe
 
 async function listLetters({ deadLetters }: DialerDeps): Promise<StoredLetter[]> {
   const letters: StoredLetter[] = [];
+  let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
-    const listed = await deadLetters.list({ after: letters.at(-1)?.name, limit: pageLetters });
-    letters.push(...listed);
-    if (listed.length < pageLetters) break;
+    const listed = await deadLetters.list({ after, limit: pageLetters });
+    letters.push(...listed.letters);
+    if (listed.next === undefined) break;
+    after = listed.next;
   }
   return letters;
 }

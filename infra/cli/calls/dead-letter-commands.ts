@@ -56,13 +56,25 @@ const verbs: Record<string, Command> = {
     const perform = (name: string) => ask<DeadLetterDetail>(`/dead-letters/${name}/put-back`, {});
     return forEach(chosen, { values, perform }, { ask, terminal });
   },
+
+  async discard(names, values, { ask, terminal }) {
+    if (names.length === 0) throw new Failure("dead discard needs dead letters' names.");
+    if (values.yes !== true) {
+      throw new Failure(
+        "Nothing was discarded: --yes is required. Calls of a discarded letter that have no row are lost; see dead show.",
+      );
+    }
+    const perform = (name: string) => ask<DeadLetterDetail>(`/dead-letters/${name}/discard`, {});
+    return forEach(names, { values, perform }, { ask, terminal });
+  },
 };
 
 /** The command for messages that failed a hundred times. */
 export const deadLetterCommands: Record<string, Command> = {
   dead([verb = "", ...names], values, deps) {
     const perform = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-    if (perform === undefined) throw new Failure("dead is followed by list, show or put-back.");
+    if (perform === undefined)
+      throw new Failure("dead is followed by list, show, put-back or discard.");
     return perform(names, values, deps);
   },
 };

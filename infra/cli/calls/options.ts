@@ -12,6 +12,7 @@ const options = {
   at: { type: "string" },
   unnoticed: { type: "boolean" },
   all: { type: "boolean" },
+  yes: { type: "boolean" },
   reason: { type: "string" },
   from: { type: "string" },
   until: { type: "string" },
@@ -48,7 +49,7 @@ export const optionsOf: Record<string, string[]> = {
   audit: ["limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],
   restored: ["at", "unnoticed"],
-  dead: ["limit", "reveal", "all", "csv"],
+  dead: ["limit", "reveal", "all", "yes", "csv"],
 };
 
 /** @throws a Failure if an option is unknown or lacks its value */

@@ -10,7 +10,7 @@ export function itPutsDeadLettersBack(api: OperatorApiBench): void {
   let name: string;
   let body: string;
   beforeEach(async () => {
-    for (const one of await api.deadLetters.list({ limit: 1_000 })) {
+    for (const one of (await api.deadLetters.list({ limit: 1_000 })).letters) {
       await api.deadLetters.remove(one.name);
     }
     name = `calls-${randomBytes(16).toString("hex")}`;
@@ -81,10 +81,22 @@ export function itPutsDeadLettersBack(api: OperatorApiBench): void {
     expect(await actions()).toEqual([["put_back", "operator"]]);
   });
 
+  it("discards a dead letter, once, which is recorded", async () => {
+    await api.queued(0);
+    await api.deadLetters.keep(name, body);
+    const { status, body: discarded } = await ask(`/dead-letters/${name}/discard`, {});
+    expect([status, discarded]).toMatchObject([200, { name, request_id: api.requestId, calls: 1 }]);
+    expect((await ask("/dead-letters")).body.dead_letters).toEqual([]);
+    expect((await ask(`/dead-letters/${name}/discard`, {})).status).toBe(404);
+    expect(await api.queued(0)).toEqual([]);
+    expect(await actions()).toEqual([["discard", "operator"]]);
+  });
+
   it("knows no dead letter of another name", async () => {
     for (const path of ["calls-none", "epoch", "calls-..%2Fepoch%2F1"]) {
       expect((await ask(`/dead-letters/${path}`)).status).toBe(404);
       expect((await ask(`/dead-letters/${path}/put-back`, {})).status).toBe(404);
+      expect((await ask(`/dead-letters/${path}/discard`, {})).status).toBe(404);
       expect((await ask(`/dead-letters/${path}/reveal`, {})).status).toBe(404);
     }
     expect((await ask("/dead-letters?cursor=..%2Fepoch")).status).toBe(422);

@@ -28,6 +28,13 @@ describe("npm run calls -- dead", () => {
     expect(csv[1]).toMatch(/^calls-000,calls,20.*Z,\d+$/);
   });
 
+  it("lists all letters though the store's pages are shorter than asked for", async () => {
+    const { command, deps } = createBench(10);
+    const { list } = deps.deadLetters;
+    deps.deadLetters.list = (query) => list({ ...query, limit: Math.min(3, query.limit) });
+    expect((await command("dead list --json")).out.split("\n")).toHaveLength(10);
+  });
+
   it("shows a letter, and its number only with --reveal", async () => {
     const { command, calls, letters, documents } = createBench(1);
     letters.set("calls-later", '{"kind":"later"}');
@@ -57,6 +64,34 @@ describe("npm run calls -- dead", () => {
     expect(await command("dead put-back --all")).toMatchObject({ code: 0, out: "None." });
   });
 
+  it("discards letters by their names, with --yes", async () => {
+    const { command, letters, queue, documents } = createBench(3);
+    const refused = await command("dead discard calls-000");
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toContain("--yes");
+    expect(letters.size).toBe(3);
+    expect(await command("dead discard calls-000 calls-002 calls-none --yes")).toMatchObject({
+      code: 2,
+      out: "2 done, 1 refused.",
+    });
+    expect([...letters.keys()]).toEqual(["calls-001"]);
+    expect(queue.take()).toEqual([]);
+    const recorded = await documents.list("audit", { limit: 9 });
+    expect(recorded.map(({ value: { action, target, count } }) => [action, target, count])).toEqual(
+      [
+        ["discard", "calls-000", 1],
+        ["discard", "calls-002", 1],
+      ],
+    );
+  });
+
+  it("keeps a letter whose discarding cannot be recorded", async () => {
+    const { command, letters, documents } = createBench(1);
+    documents.write = () => Promise.reject(new Error("the ledger is down"));
+    expect((await command("dead discard calls-000 --yes")).code).toBe(1);
+    expect(letters.size).toBe(1);
+  });
+
   it("says what it needs", async () => {
     const { command } = createBench(0);
     for (const words of [
@@ -65,6 +100,8 @@ describe("npm run calls -- dead", () => {
       "dead show",
       "dead put-back",
       "dead put-back x --all",
+      "dead discard",
+      "dead discard --yes",
     ]) {
       expect(await command(words)).toMatchObject({ code: 1, out: "" });
     }
