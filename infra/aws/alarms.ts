@@ -104,6 +104,11 @@ function gaugeConditions({ logged, plan }: Watched): Record<string, Condition> {
       description:
         "an account, the calls of a client and an agent, or a receiver of events is in trouble",
     },
+    BreakersOpened: {
+      metric: logged.breakersOpened,
+      description:
+        "a circuit breaker has just opened: the calls of an account, of a client and an agent, or a receiver's events wait",
+    },
     DispatcherSilent: {
       metric: logged.dispatcherSilent,
       description: "calls are due, and no dispatcher has looked at them for three minutes",

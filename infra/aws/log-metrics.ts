@@ -13,6 +13,8 @@ export interface LogMetrics {
   dueCalls: cloudwatch.Metric;
   oldestDue: cloudwatch.Metric;
   openBreakers: cloudwatch.Metric;
+  /** Openings of circuit breakers, as an alarm of those that are open tells of the first one alone. */
+  breakersOpened: cloudwatch.IMetric;
   /** Events of level `alarm`: of dialer and dispatcher those without an alarm of their own, and all of the API. */
   dialerAlarms: cloudwatch.IMetric;
   apiAlarms: cloudwatch.IMetric;
@@ -84,6 +86,9 @@ export function countLoggedEvents(stack: Stack, functions: Functions): LogMetric
     dueCalls: measured("due_calls"),
     oldestDue: measured("oldest_due_seconds"),
     openBreakers: measured("open_breakers"),
+    breakersOpened: count(["dialer"], "breaker.opened", {
+      lines: logs.FilterPattern.all(isAlarm, where("event", "=", "breaker.opened")),
+    }),
     dialerAlarms: count(["dialer", "dispatcher"], "dialer.alarm", {
       lines: logs.FilterPattern.all(isAlarm, ...ownAlarms.map((one) => where("event", "!=", one))),
     }),

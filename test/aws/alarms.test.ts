@@ -82,8 +82,10 @@ describe("the metric filters of the AWS stack", () => {
     const counted = (...[level, event]: Parameters<typeof lambdaLog>) =>
       metricsOf(linesOf(() => lambdaLog(level, event, {})));
     // The API's log has none of these, whose alarms follow from what a sweep measures or does.
-    for (const event of ["breaker.opened", "call.needs_review", "sweep.late"])
+    for (const event of ["call.needs_review", "sweep.late"])
       expect(counted("alarm", event, {})).toEqual(["api.alarm"]);
+    expect(counted("alarm", "breaker.opened", {})).toEqual(["api.alarm", "breaker.opened"]);
+    expect(counted("warning", "breaker.opened", {})).toEqual([]); // as another of its agent has within the hour
     expect(counted("alarm", "dispatcher.silent", {})).toEqual(["api.alarm", "dispatcher.silent"]);
     expect(counted("info", "sweep.measured", {})).toEqual([
       "due_calls",
@@ -244,6 +246,8 @@ describe("the alarms of the AWS stack", () => {
       CallsNeedReview: "ignore",
       OldestDueCall: "ignore",
       BreakersOpen: "ignore",
+      // Raised for a minute by each opening.
+      BreakersOpened: "notBreaching",
       SweepLate: "breaching",
       // Raised anew each minute by the sweep.
       DispatcherSilent: "notBreaching",
