@@ -70,6 +70,7 @@ export function describeDeadLetters(
       for (const one of others) await letters.remove(one);
       expect(pages.flat()).toEqual(["calls-1", "calls-2", "events-1"]);
       expect(pages[0]).toEqual(["calls-1"]);
+    });
 
     it("are replaced where the same message is stored once more", async () => {
       await letters.keep("calls-1", "one");
