@@ -8,6 +8,8 @@ export const reasons = {
   ancestor_unknown:
     "A call in whose stead this one is to be made may have been placed: a person decides.",
   breaker_open: "The circuit breaker of the account, or of the client and agent, is open.",
+  calls_per_day:
+    "The account has placed as many calls on this day (UTC) as its callsPerDay allow: the call waits for the next.",
   claim_lapsed: "The dialer that was about to dial never said what became of the call.",
   claim_too_old: "Too much time passed between the claim and the request, so nothing was sent.",
   claimed: "A dialer has taken the call and is about to dial.",

@@ -7,6 +7,7 @@ import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
+import { guardsSchema } from "./guards.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -36,6 +37,8 @@ export const accountSchema = z
     callsPerSecond: z.optional(z.number().check(z.minimum(0.02), z.maximum(1000))),
     /** Calls that may go at once after a pause. */
     burst: z._default(z.int().check(z.minimum(1), z.maximum(1000)), 1),
+    /** Maximum calls in one day, UTC. */
+    callsPerDay: z.optional(z.int().check(z.minimum(1), z.maximum(1_000_000))),
     /** Maximum calls that ring or are in progress at once. */
     liveCalls: z.optional(z.int().check(z.minimum(1), z.maximum(500))),
     /** Maximum duration of a call. It is sent to providers that accept one, and bounds how long a call counts as live. */
@@ -193,6 +196,8 @@ const dialPlanSchema = z
         .record(z.string().check(z.minLength(1)), receiverSchema)
         .check(z.refine((events) => Object.keys(events).length > 0, "must name a client, or *")),
     ),
+    /** Limits by client, above which its calls are refused. Absent: there are none. */
+    guards: z.optional(guardsSchema),
     /** Time that a call's row is kept after its acceptance. */
     retentionDays: z._default(z.number().check(z.positive(), z.maximum(3650)), 60),
   })

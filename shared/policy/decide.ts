@@ -6,6 +6,7 @@ import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts
 import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { findCancellation, findErasure, isPaused, isOnDoNotCallList } from "./controls.ts";
 import { contextProblem } from "../providers/routes.ts";
+import { countedIn } from "./day-counts.ts";
 import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
 import type { HashKeys } from "../telephony/phone-number.ts";
@@ -136,7 +137,10 @@ export function findWaitReason(
   const of = { client: call.client, agentId: call.request.agent_id };
   if (isPaused(of.agentId, route, documents)) return "paused";
   const account = accountNameOf(route);
-  const { pace } = accountOf(route, plan);
+  const { pace, callsPerDay = Infinity } = accountOf(route, plan);
+  if (callsPerDay < Infinity && countedIn(documents, { account }, now) >= callsPerDay) {
+    return "calls_per_day";
+  }
   const permitAt =
     pace && findNextPermitAt(account, { pace, others: ahead.get(account) }, { documents, now });
   if (row === undefined) return findFreshWaitReason(call, { account, route, permitAt }, known);

@@ -12,6 +12,7 @@ import { lastLookMutants } from "./mutant-list-last-look.ts";
 import { portMutants } from "./mutant-list-ports.ts";
 import { turnMutants } from "./mutant-list-turns.ts";
 import { waitingMutants } from "./mutant-list-waiting.ts";
+import { guardMutants } from "./mutant-list-guards.ts";
 import { liveCallMutants } from "./mutant-list-live-calls.ts";
 import { mutantsOf, type Mutant } from "./mutant.ts";
 
@@ -368,6 +369,7 @@ export const mutants: readonly Mutant[] = [
   ...waitingMutants,
   ...dispatchMutants,
   ...turnMutants,
+  ...guardMutants,
   ...liveCallMutants,
   ...headerMutants,
   ...breakerMutants,

@@ -29,6 +29,7 @@ const folders = [
   "functions/dialer",
   "functions/api/actions",
   "functions/api/callbacks",
+  "functions/api/calls",
   "functions/api/operator",
   "shared",
   "test/support",

@@ -13,6 +13,7 @@ import {
   shortNameOf,
 } from "../../shared/policy/breakers.ts";
 import { cancellationKeyOf, restoreKey, sweepKey } from "../../shared/policy/controls.ts";
+import { dayKeyOf } from "../../shared/policy/day-counts.ts";
 import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
 import { countsKeyOf } from "../../shared/policy/state-counts.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
@@ -73,6 +74,11 @@ export function createDocuments(
         expiresAt: storedAt + 105 * dayMs,
       },
     },
+    "day-counts": {
+      [dayKeyOf({ client: "crm" }, storedAt).key]: { value: { calls: 3, refused: 1 }, ...within },
+      [dayKeyOf({ account: desk }, storedAt).key]: { value: { calls: 2 }, ...within },
+    },
+    "client-waiting": { crm: { value: { waiting: 2, at: ago(5), calls: 1 }, ...within } },
     "live-calls": {
       [`0 ${desk}`]: {
         value: {

@@ -13,6 +13,7 @@ import { toErrors, answerProblem, answerUnprocessable } from "../http/problem.ts
 import { readBody } from "../http/read-json.ts";
 import { findRefusals, hasCallHeaders, unknownField } from "./call-errors.ts";
 import { readCallHeaders } from "./call-headers.ts";
+import { findGuardedOrigin } from "./client-guards.ts";
 import type { Endpoint } from "./endpoints.ts";
 import { answerCreated, findOrigin } from "./idempotency.ts";
 
@@ -39,10 +40,8 @@ export async function createCalls(
 
   // The limit of the token, where there is one: 503.
   const { tokenLimit, log } = deps;
-  if (tokenLimit !== undefined) {
-    const refused = await refuseAboveLimit(c, caller.tokenId, { tokenLimit, log });
-    if (refused !== undefined) return refused;
-  }
+  const limited = tokenLimit && (await refuseAboveLimit(c, caller.tokenId, { tokenLimit, log }));
+  if (limited !== undefined) return limited;
 
   // The body and its schema: 422.
   const read = await readBody(c, { bytesMax });
@@ -68,17 +67,17 @@ export async function createCalls(
   const { client, tokenId } = caller;
   const asked = { agents: caller.agents, at: startedAt, notBefore: headers.notBefore };
   const refusals = findRefusals(data, asked, settings);
-  const { hashKeys } = settings;
+  const { hashKeys, plan } = settings;
   const { bytes } = read;
-  const request = { requestId, client, path, bytes, headers, hashKeys, refusals, at: startedAt };
-  const origin = await findOrigin(c, request, deps);
+  const of = { requestId, client, count, path, bytes, headers, hashKeys, refusals, at: startedAt };
+  const find = plan.guards === undefined ? findOrigin : findGuardedOrigin;
+  const origin = await find(c, of, { ...deps, settings });
   if (origin instanceof Response) return origin;
   if (origin.isReplay) c.set("requestId", origin.requestId);
 
   // The queue: 503. A replay after the calls' lifetime renews it: calls with rows have ended, calls without may still
   // be dialed.
-  const isOver = startedAt >= expiryOf(origin, settings.plan);
-  const acceptedAt = isOver ? startedAt : origin.acceptedAt;
+  const acceptedAt = startedAt >= expiryOf(origin, plan) ? startedAt : origin.acceptedAt;
   const owner = { requestId: origin.requestId, client, acceptedAt, ...headers };
   const message = createRequestMessage(owner, { text: read.text, isBatch });
   const fields: LogFields = { request_id: origin.requestId, client, token_id: tokenId, count };
@@ -87,6 +86,7 @@ export async function createCalls(
     await enqueue(deps.queue, message);
   } catch (failure) {
     deps.log("alarm", "queue.unreachable", { ...fields, error: errorForLog(failure) });
+    await origin.giveBack?.();
     return unconfirmed(c);
   }
 

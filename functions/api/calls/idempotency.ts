@@ -24,14 +24,18 @@ export interface Origin {
   /** Time at which that request was first accepted, in milliseconds since the epoch. */
   acceptedAt: number;
   isReplay: boolean;
+  /** Gives the calls back to their client's guards if they cannot be put on the queue. Never rejects. */
+  giveBack?(): Promise<void>;
 }
 
 /** A request, as far as its origin depends on it. */
-interface FreshRequest {
+export interface FreshRequest {
   /** Its headers that concern its calls. */
   headers: CallHeaders;
   requestId: string;
   client: string;
+  /** Number of its calls. */
+  count: number;
   path: string;
   bytes: Uint8Array;
   /** Keys of the fingerprint. */
@@ -82,10 +86,7 @@ export async function findOrigin(
             expiresAt: at + keyLifetimeMs,
           });
   } catch (error) {
-    const fields = { request_id: own.requestId, error: causeForLog(error) };
-    deps.log("alarm", "ledger.unreachable", fields);
-    const detail = "The ledger cannot be reached. Nothing was accepted: send the request again.";
-    return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
+    return answerUnreachable(c, { requestId, error }, deps);
   }
   if (current === undefined) return answerUnprocessable(c, refusals);
   const { former } = hashKeys;
@@ -98,6 +99,17 @@ export async function findOrigin(
   }
   const isReplay = current.requestId !== requestId;
   return { requestId: current.requestId, acceptedAt: current.acceptedAt, isReplay };
+}
+
+/** Answers 503 to a request of which nothing was accepted, as the ledger did not answer. */
+export function answerUnreachable(
+  c: Context<ApiEnv>,
+  { requestId, error }: { requestId: string; error: unknown },
+  { log }: Pick<ApiDeps, "log">,
+): Response {
+  log("alarm", "ledger.unreachable", { request_id: requestId, error: causeForLog(error) });
+  const detail = "The ledger cannot be reached. Nothing was accepted: send the request again.";
+  return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
 }
 
 /**

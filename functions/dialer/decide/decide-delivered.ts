@@ -24,6 +24,7 @@ import {
   findWaitReason,
   type WaitingDecision,
 } from "../../../shared/policy/decide.ts";
+import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
@@ -193,7 +194,9 @@ export async function readControlDocuments(
     want([...breakerKeysOf(of, route), { kind: "backlog", key }]);
     const account = accountNameOf(route);
     want([{ kind: "account", key: account }]);
-    if (accountOf(route, plan).pace !== undefined) want([paceKeyOf(account)]);
+    const { pace, callsPerDay } = accountOf(route, plan);
+    if (pace !== undefined) want([paceKeyOf(account)]);
+    if (callsPerDay !== undefined) want([dayKeyOf({ account }, deps.clock.now())]);
   }
   const hashes = numbers
     ? calls.flatMap(({ request }) => hashesOf(request.phone_number, hashKeys))

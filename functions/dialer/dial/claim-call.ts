@@ -5,6 +5,7 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import { mayProbe, listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import { decideByHours, findExpiryReason, decideOverCap } from "../../../shared/policy/decide.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
+import { enterDay } from "../record/account-days.ts";
 import { sendOutcome } from "../record/settle.ts";
 import { toNewCall } from "../record/write-decisions.ts";
 import {
@@ -105,8 +106,8 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
 }
 
 /**
- * Runs independent checks under the claim, side by side: the number's cap, the account's live calls, the calls
- * that this redial replaces, and the permit. Controls are checked at the permit's time, before the request.
+ * Runs independent checks under the claim, side by side: the number's cap, the account's live calls and its day, the
+ * calls that this redial replaces, and the permit. Controls are checked at the permit's time, before the request.
  */
 export async function checkClaim(
   claim: Claim,
@@ -114,19 +115,30 @@ export async function checkClaim(
 ): Promise<Refusal | { permit: Permit }> {
   const { dial, row } = claim;
   const asked = permits.take(dial.route);
-  const [count, isLive, byAncestors, permit] = await Promise.all([
+  const [count, isLive, byAncestors, isInDay, permit] = await Promise.all([
     caps.count(claim, dial.route, asked),
     live.enter({ ...claim, route: row.route ?? dial.route }),
     checkAncestors(row, deps),
+    enterAccountDay(claim, deps),
     asked,
   ]);
   const refused =
     byAncestors ??
     (permit === undefined ? toWaiting("pace", claim) : undefined) ??
     (count.isCounted ? undefined : checkCap(claim, count.freeAt, deps)) ??
+    (isInDay ? undefined : toWaiting("calls_per_day", claim)) ??
     (isLive ? undefined : toWaiting("live_calls", claim));
   if (permit !== undefined && refused === undefined) return { permit };
   return { refused: refused ?? toWaiting("pace", claim), counted: count.isCounted };
+}
+
+/** Counts the call towards its account's day, if the plan limits that. Returns false if the day is full. */
+async function enterAccountDay(claim: Claim, deps: DialerDeps): Promise<boolean> {
+  const { row, dial } = claim;
+  const { callsPerDay } = accountOf(dial.route, deps.settings.plan);
+  if (callsPerDay === undefined || row.resent) return true;
+  claim.isInDay = await enterDay({ row, route: dial.route }, callsPerDay, deps);
+  return claim.isInDay;
 }
 
 export function checkControls(

@@ -58,6 +58,8 @@ export interface Claim {
   version: string;
   /** Time at which the work under the claim began, in milliseconds since the epoch. */
   startedAt: number;
+  /** Set once the call counts towards its account's day, to be given back if it is surely not placed. */
+  isInDay?: boolean;
 }
 
 /** The slots that a call holds: one for its claim, and a connection while it has one. */

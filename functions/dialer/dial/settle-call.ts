@@ -2,6 +2,7 @@ import type { Settlement } from "../../../shared/calls/transitions.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
+import { leaveDay } from "../record/account-days.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import { settleSurely, type Settling } from "../record/settle.ts";
 import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
@@ -66,10 +67,15 @@ async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promis
   ]);
 }
 
-/** Removes a call that was not placed from the live calls. A resend stays, as its first request may have placed it. */
-async function leaveUnplaced({ row, version, dial }: Claim, deps: DialerDeps): Promise<void> {
+/**
+ * Removes a call that was not placed from the live calls and from its account's day. A resend stays, as its first request
+ * may have placed it.
+ */
+async function leaveUnplaced(claim: Claim, deps: DialerDeps): Promise<void> {
+  const { row, version, dial } = claim;
   const route = row.route ?? dial.route;
   if (row.resent) return;
+  if (claim.isInDay === true) await leaveDay({ row, route: dial.route }, deps);
   await leaveLive([{ id: row.id, claim: version, route, isMeasured: false }], deps);
 }
 

@@ -37,6 +37,8 @@ interface AccountNow {
   lagMax: number | undefined;
   /** Number of further live calls that the plan permits. Infinity without a limit. */
   linesFree: number;
+  /** Number of further calls that the plan permits on this day. Infinity without a limit. */
+  dayFree: number;
 }
 
 /**
@@ -49,15 +51,17 @@ function allowAccount(
   { now, connections }: { now: number; connections: number },
 ): Allowance {
   const { breaker, pace, arrivalUs, completed, inFlight, sent, lagMax = Infinity } = account;
-  const { linesFree } = account;
+  const { linesFree, dayFree } = account;
   if (breaker?.value.state === "open") {
     // The backlog's own allowance decides which backlog may probe.
     return { count: inFlight === 0 ? 1 : 0, most: 1, why: "breaker_open" };
   }
+  if (dayFree <= 0) return { count: 0, most: inFlight, why: "calls_per_day" };
   if (linesFree <= 0) return { count: 0, most: inFlight, why: "live_calls" };
   const opened = breaker?.value.state === "half_open" ? breaker.value.room - inFlight : Infinity;
-  const room = Math.min(opened, linesFree);
-  const byRoom = room === linesFree ? "live_calls" : undefined;
+  const room = Math.min(opened, linesFree, dayFree);
+  const byLines = room === linesFree ? "live_calls" : undefined;
+  const byRoom = room === dayFree ? "calls_per_day" : byLines;
   if (pace === undefined) {
     const most = Math.min(Math.max(firstAllowance, 2 * sumOf(completed)), 2 * connections, lagMax);
     const free = most - inFlight;
@@ -123,7 +127,7 @@ export function createAllowances(
 
   return {
     ofAccount(account, route) {
-      const { pace, timeoutSeconds, liveCalls } = accountOf(route, plan);
+      const { pace, timeoutSeconds, liveCalls, callsPerDay } = accountOf(route, plan);
       const live = view.liveIn(account, liveCalls ?? 0);
       const linesUsed = live.size + inFlight.countOthers(account, live);
       return allowAccount(
@@ -136,6 +140,7 @@ export function createAllowances(
           sent: inFlight.sentOf(account) + withoutPermit(account, timeoutSeconds),
           lagMax: notes.lagMaxOf(account),
           linesFree: (liveCalls ?? Infinity) - linesUsed,
+          dayFree: (callsPerDay ?? Infinity) - view.dayCountOf(account) - inFlight.sentOf(account),
         },
         { now: clock.now(), connections },
       );

@@ -108,7 +108,11 @@ export function isDue({ view, inFlight, dueRows }: Looks, now: number): boolean 
 export function isIdle({ view, inFlight, dueRows }: Looks, now: number): boolean {
   if (inFlight.sentIn().size > 0 || view.isReading()) return false;
   const by = now + soonMs;
-  return !view.allowed().some((one) => dueRows.mayBeDue(one.backlog, by) && !isBlocked(one, by));
+  return !view
+    .allowed()
+    .some(
+      (one) => dueRows.mayBeDue(one.backlog, by) && !isBlocked(one, by) && !view.isDayFull(one),
+    );
 }
 
 /** The facts that outlive a dispatcher, beside its lease. */

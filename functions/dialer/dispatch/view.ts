@@ -19,6 +19,7 @@ import {
   sweepKey,
 } from "../../../shared/policy/controls.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import { countedIn, dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -58,8 +59,12 @@ export interface View {
   /** Returns the live calls of an account whose maximum is `limit`, as read. */
   liveIn(account: string, limit: number): ReadonlySet<string>;
   hasPace(one: Waiting): boolean;
-  /** True if the plan limits the account's live calls. */
+  /** True if the plan limits the account's live calls or its calls of a day. */
   hasLimit(one: Waiting): boolean;
+  /** Returns the calls that count towards an account's day, as read; 0 if the plan does not limit them. */
+  dayCountOf(account: string): number;
+  /** True if an account may place no more calls on this day. */
+  isDayFull(one: Waiting): boolean;
   /** True while nothing may be dispatched: after a restore, or while a restore could go unnoticed. */
   isSuspended(): boolean;
   /** True during a listing. There may be backlogs that were never read. */
@@ -93,11 +98,12 @@ export function createView(deps: DialerDeps): View {
     state: { get: () => undefined, isSuspended: true },
   };
   let waiting = new Map<string, Waiting>();
+  const dayCountOf = (account: string) => countedIn(controls.state, { account }, deps.clock.now());
   return {
     async read() {
       const [read, isListed] = await Promise.all([readControls(deps), list.readOn()]);
       controls = read;
-      waiting = toWaiting(withAnswers(list), controls, { plan, warn });
+      waiting = toWaiting(withAnswers(list), controls, { plan, now: deps.clock.now(), warn });
       return isListed;
     },
     documentOf: (key) => list.get(key),
@@ -121,7 +127,13 @@ export function createView(deps: DialerDeps): View {
       return new Set(liveCallsIn(controls.state, of).map(({ call }) => call));
     },
     hasPace: ({ route }) => accountOf(route, plan).pace !== undefined,
-    hasLimit: ({ route }) => accountOf(route, plan).liveCalls !== undefined,
+    hasLimit({ route }) {
+      const { liveCalls, callsPerDay } = accountOf(route, plan);
+      return liveCalls !== undefined || callsPerDay !== undefined;
+    },
+    dayCountOf,
+    isDayFull: ({ account, route }) =>
+      dayCountOf(account) >= (accountOf(route, plan).callsPerDay ?? Infinity),
     isSuspended() {
       const { state } = controls;
       const sweep = state.get(sweepKey.kind, sweepKey.key)?.value;
@@ -137,7 +149,8 @@ async function readControls(deps: DialerDeps): Promise<Controls> {
   const accounts = new Map(
     Object.values(plan.agents).map((route) => [accountNameOf(route), route]),
   );
-  const keys = [...accounts].flatMap(([account, route]) => keysOf(account, route, plan));
+  const now = deps.clock.now();
+  const keys = [...accounts].flatMap(([account, route]) => keysOf(account, route, { plan, now }));
   const [state, breakers, pauses] = await Promise.all([
     readWithSuspension(keys, deps),
     documents.list("breaker", { limit: pageDocuments }),
@@ -160,11 +173,17 @@ function* withAnswers(list: BacklogList): Iterable<Backlog> {
 }
 
 /** Names the documents of an account, apart from its breaker. */
-function keysOf(account: string, route: Route, plan: DialPlan): DocumentKey[] {
+function keysOf(
+  account: string,
+  route: Route,
+  { plan, now }: { plan: DialPlan; now: number },
+): DocumentKey[] {
+  const { liveCalls = 0, callsPerDay } = accountOf(route, plan);
   return [
     { kind: "account", key: account },
     paceKeyOf(account),
-    ...liveKeysOf(account, accountOf(route, plan).liveCalls ?? 0),
+    ...liveKeysOf(account, liveCalls),
+    ...(callsPerDay === undefined ? [] : [dayKeyOf({ account }, now)]),
   ];
 }
 
@@ -185,7 +204,7 @@ function areReadable(keys: readonly DocumentKey[], read: DocumentsRead): boolean
 function toWaiting(
   backlogs: Iterable<Backlog>,
   { breakers, pauses, state }: Controls,
-  { plan, warn }: { plan: DialPlan; warn(of: UnreadableOf): void },
+  { plan, now, warn }: { plan: DialPlan; now: number; warn(of: UnreadableOf): void },
 ): Map<string, Waiting> {
   const waiting = new Map<string, Waiting>();
   /** Accounts by route, cached because naming a webhook's account parses a URL, and many backlogs may share a route. */
@@ -196,7 +215,7 @@ function toWaiting(
     const isIt =
       known.get(account) ??
       ((breaker === undefined || isReadable(breaker)) &&
-        areReadable(keysOf(account, route, plan), state));
+        areReadable(keysOf(account, route, { plan, now }), state));
     known.set(account, isIt);
     return isIt;
   };

@@ -1,5 +1,6 @@
 import type { CreateDocuments } from "../../support/documents.ts";
 import { describeCounting } from "./counting.ts";
+import { describeGuards } from "./guards.ts";
 import { describeDocumentListing } from "./listing.ts";
 import { describePermits } from "./permits.ts";
 import { describeDocumentWriting } from "./writing.ts";
@@ -16,6 +17,7 @@ export function describeDocuments(
 ): void {
   describeDocumentWriting(name, create);
   describeCounting(name, create);
+  describeGuards(name, create);
   describeDocumentListing(name, create);
   describePermits(name, create, { runs });
 }

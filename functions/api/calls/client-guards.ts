@@ -1,0 +1,84 @@
+import type { Context } from "hono";
+import { findGuard, type Guard } from "../../../shared/dial-plan/guards.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { countCalls, nextDayAt, releaseCalls } from "../../../shared/policy/day-counts.ts";
+import type { ApiDeps, ApiEnv } from "../http/context.ts";
+import { countWaiting } from "./count-waiting.ts";
+import { answerUnreachable, findOrigin, type FreshRequest, type Origin } from "./idempotency.ts";
+
+type GuardDeps = Pick<ApiDeps, "documents" | "ledger" | "randomId" | "log" | "settings">;
+
+/**
+ * Returns the request that owns this request's calls, as `findOrigin` does, for a plan with guards. The calls count
+ * towards their client's day before their key is bound. Above a limit the plan refuses them, so that no key is bound,
+ * and a repeat of an accepted request passes all the same.
+ *
+ * A request that is refused gives its calls back. One whose answer may be repeated under its key, as a 503, does not: its
+ * repeat is not counted again.
+ */
+export async function findGuardedOrigin(
+  c: Context<ApiEnv>,
+  request: FreshRequest,
+  deps: GuardDeps,
+): Promise<Origin | Response> {
+  const { client, count, refusals, requestId } = request;
+  const guard = findGuard(client, deps.settings.plan);
+  if (guard === undefined || refusals.length > 0) return findOrigin(c, request, deps);
+  let refusal: string | undefined;
+  try {
+    refusal = await enter(request, guard, deps);
+  } catch (error) {
+    return answerUnreachable(c, { requestId, error }, deps);
+  }
+  if (refusal !== undefined) {
+    return findOrigin(c, { ...request, refusals: [{ pointer: "", detail: refusal }] }, deps);
+  }
+  const giveBack = () => release({ client, at: request.at, count }, deps);
+  const origin = await findOrigin(c, request, deps);
+  if (origin instanceof Response) {
+    if (origin.status === 422) await giveBack();
+    return origin;
+  }
+  if (origin.isReplay) await giveBack();
+  const isKeyed = c.req.header("idempotency-key") !== undefined;
+  return isKeyed ? origin : { ...origin, giveBack };
+}
+
+/** Counts the calls of a request towards its client's guards. Returns why they are refused, naming the limit. */
+async function enter(
+  { client, count: calls, at }: FreshRequest,
+  { callsPerDay = Infinity, waiting }: Guard,
+  deps: GuardDeps,
+): Promise<string | undefined> {
+  const { documents, log } = deps;
+  const day = await countCalls({ client }, { at, calls, limit: callsPerDay }, documents);
+  if (!day.isCounted) {
+    const fields = { client, count: calls, reason: "callsPerDay" };
+    if (day.isFirst) log("alarm", "guard.refused", fields);
+    else log("warning", "guard.refused", fields);
+    const until = new Date(nextDayAt(at)).toISOString();
+    return `exceeds the client's callsPerDay of ${callsPerDay}, which has ${day.left} left until ${until}`;
+  }
+  if (waiting === undefined) return undefined;
+  const giveBack = () => release({ client, at, count: calls }, deps);
+  const of = { client, at, calls, total: day.total, limit: waiting };
+  const standing = await countWaiting(of, deps).catch(async (error: unknown) => {
+    await giveBack();
+    throw error;
+  });
+  if (standing <= waiting) return undefined;
+  await giveBack();
+  log("warning", "guard.refused", { client, count: calls, reason: "waiting" });
+  const left = Math.max(0, waiting - (standing - calls));
+  return `exceeds the client's limit of ${waiting} calls waiting, which has ${left} left`;
+}
+
+/** Gives back the calls of a request. If this fails, the client's day has fewer left. */
+async function release(
+  { client, at, count: calls }: Pick<FreshRequest, "client" | "at" | "count">,
+  { documents, log }: GuardDeps,
+): Promise<void> {
+  await releaseCalls({ client }, { at, calls }, documents).catch((error: unknown) => {
+    log("warning", "guard.release_failed", { client, count: calls, error: errorForLog(error) });
+  });
+}

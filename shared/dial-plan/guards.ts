@@ -1,0 +1,33 @@
+import * as z from "../lib/zod.ts";
+
+/** Maximum of `waiting`: an answer of the ledger holds so many positions of a backlog. */
+export const waitingMax = 20_000;
+
+/** Limits of a client, above which its calls are refused. */
+const guardSchema = z
+  .strictObject({
+    /** Maximum calls that are accepted in one day, UTC. */
+    callsPerDay: z.optional(z.int().check(z.minimum(1), z.maximum(10_000_000))),
+    /** Maximum calls that wait. */
+    waiting: z.optional(z.int().check(z.minimum(1), z.maximum(waitingMax))),
+  })
+  .check(
+    z.refine(
+      ({ callsPerDay, waiting }) => callsPerDay !== undefined || waiting !== undefined,
+      "must have callsPerDay, waiting or both",
+    ),
+  );
+export type Guard = z.infer<typeof guardSchema>;
+
+/** The dial plan's `guards`: limits by client; `*` is every client without an entry, each by itself. */
+export const guardsSchema = z
+  .record(z.string().check(z.minLength(1)), guardSchema)
+  .check(z.refine((guards) => Object.keys(guards).length > 0, "must name a client, or *"));
+
+/** Returns the limits of a client; undefined if it has none. */
+export function findGuard(
+  client: string,
+  { guards = {} }: { guards?: Record<string, Guard> | undefined },
+): Guard | undefined {
+  return Object.hasOwn(guards, client) ? guards[client] : guards["*"];
+}

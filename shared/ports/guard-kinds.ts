@@ -1,0 +1,17 @@
+import * as z from "../lib/zod.ts";
+
+/** Kinds of documents of the guards. No call has any of them unless the dial plan has a guard. */
+export const guardKinds = {
+  /**
+   * Key: client or account, and a day. `calls`: those that count towards its `callsPerDay`; `refused`: how often the
+   * limit was met. See day-counts.ts.
+   */
+  "day-counts": z.record(z.string(), z.number()),
+  /** Key: client. Its waiting calls, as counted when its guard `waiting` was last in doubt. */
+  "client-waiting": z.looseObject({
+    waiting: z.number(),
+    /** Time of the count, and the calls that the client's day had then. */
+    at: z.number(),
+    calls: z.number(),
+  }),
+} as const;

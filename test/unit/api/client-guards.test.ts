@@ -1,0 +1,253 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../../functions/api/app.ts";
+import { backlogOf, createFirstRow } from "../../../shared/calls/call-row.ts";
+import { dayMs, hourMs } from "../../../shared/lib/units.ts";
+import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import { createTestApi } from "../../support/api.ts";
+import { aCall } from "../../support/calls.ts";
+import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
+
+const noon = Date.parse("2026-06-01T12:00:00Z");
+const agent_id = "agent_sales";
+type Guards = Record<string, { callsPerDay?: number; waiting?: number }>;
+
+/** Creates an API under these guards, with a clock that the test moves. */
+function createGuarded(guards: Guards | undefined, use = (documents: Documents) => documents) {
+  const clock = { now: noon };
+  const environment = {
+    ...apiEnvironment,
+    DIAL_PLAN: JSON.stringify({ ...testPlan, ...(guards && { guards }) }),
+  };
+  const plain = createTestApi({ environment, now: () => clock.now });
+  const { queue, events, ledger, documents } = plain;
+  const app = createApp({ ...plain.deps, documents: use(documents) });
+  const send = queue.send;
+  const post = (
+    count: number,
+    { key, token = tokens.crm }: { key?: string; token?: string } = {},
+  ) =>
+    app.request("/v1/calls/batch", {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        ...(key === undefined ? {} : { "idempotency-key": key }),
+      },
+      body: JSON.stringify(
+        Array.from({ length: count }, () => ({ phone_number: "+12025550123", agent_id })),
+      ),
+    });
+  const statuses = async (...counts: number[]) => {
+    const all: number[] = [];
+    for (const count of counts) all.push((await post(count)).status);
+    return all;
+  };
+  const counted = async (client = "crm") => {
+    const { kind, key } = dayKeyOf({ client }, clock.now);
+    return (await documents.read([{ kind, key }])).get(kind, key)?.value["calls"];
+  };
+  return {
+    clock,
+    queue,
+    events,
+    ledger,
+    documents,
+    post,
+    statuses,
+    counted,
+    breakQueue: () => (queue.send = () => Promise.reject(new Error("down"))),
+    mendQueue: () => (queue.send = send),
+  };
+}
+
+describe("callsPerDay of a client", () => {
+  it("accepts so many calls in a day, and names the limit to a request above it", async () => {
+    const { clock, post, statuses, counted, queue, events } = createGuarded({
+      crm: { callsPerDay: 5 },
+    });
+    expect(await statuses(3, 3, 2, 1)).toEqual([201, 422, 201, 422]);
+    expect(await counted()).toBe(5);
+    expect(queue.take()).toHaveLength(2);
+    const refused = await post(1);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
+    expect(await refused.json()).toMatchObject({
+      status: 422,
+      detail: "Nothing was accepted: see errors.",
+      errors: [
+        {
+          pointer: "",
+          detail:
+            "exceeds the client's callsPerDay of 5, which has 0 left until 2026-06-02T00:00:00.000Z",
+        },
+      ],
+    });
+    expect((await post(9, { token: tokens.shop })).status).toBe(201);
+    const alarms = events.filter((one) => "level" in one && one.level === "alarm");
+    expect(alarms).toEqual([
+      { level: "alarm", event: "guard.refused", client: "crm", count: 3, reason: "callsPerDay" },
+    ]);
+    clock.now = Date.parse("2026-06-02T00:00:00Z");
+    expect(await statuses(5, 1)).toEqual([201, 422]);
+  });
+
+  it("of * counts each client by itself", async () => {
+    const { post, statuses } = createGuarded({ "*": { callsPerDay: 2 }, other: { waiting: 1 } });
+    expect(await statuses(2, 1)).toEqual([201, 422]);
+    expect((await post(2, { token: tokens.shop })).status).toBe(201);
+    expect((await post(1, { token: tokens.shop })).status).toBe(422);
+  });
+
+  it("does not concern a repeat of an accepted request, and binds no key of a refused one", async () => {
+    const { clock, post, counted, queue } = createGuarded({ crm: { callsPerDay: 2 } });
+    const first = await post(2, { key: "first" });
+    const id = first.headers.get("x-request-id");
+    expect((await post(1, { key: "second" })).status).toBe(422);
+    const again = await post(2, { key: "first" });
+    expect([again.status, again.headers.get("x-request-id")]).toEqual([201, id]);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(await counted()).toBe(2);
+    expect((await post(1, { key: "first" })).status).toBe(422); // another body
+    clock.now += 13 * hourMs;
+    expect((await post(2, { key: "first" })).headers.get("x-request-id")).toBe(id);
+    expect(await counted()).toBe(0);
+    const second = await post(1, { key: "second" });
+    expect([second.status, second.headers.get("idempotency-replayed")]).toEqual([201, null]);
+    expect(await counted()).toBe(1);
+    expect(queue.take()).toHaveLength(4);
+  });
+
+  it("gives back calls that the queue does not take, unless their key lets them in again uncounted", async () => {
+    const { post, counted, breakQueue, mendQueue } = createGuarded({ crm: { callsPerDay: 5 } });
+    breakQueue();
+    expect((await post(2)).status).toBe(503);
+    expect(await counted()).toBe(0);
+    expect((await post(2, { key: "kept" })).status).toBe(503);
+    expect(await counted()).toBe(2);
+    mendQueue();
+    expect((await post(2, { key: "kept" })).status).toBe(201);
+    expect(await counted()).toBe(2);
+  });
+
+  it("gives back calls whose key is malformed or was used for another request", async () => {
+    const { post, counted } = createGuarded({ crm: { callsPerDay: 5 } });
+    expect((await post(2, { key: "a, b" })).status).toBe(422);
+    expect((await post(2, { key: "used" })).status).toBe(201);
+    expect((await post(1, { key: "used" })).status).toBe(422);
+    expect(await counted()).toBe(2);
+  });
+
+  it("accepts nothing while it cannot be counted", async () => {
+    const { post, queue } = createGuarded({ crm: { callsPerDay: 5 } }, (documents) => ({
+      ...documents,
+      add: () => Promise.reject(new Error("down")),
+    }));
+    expect((await post(1)).status).toBe(503);
+    expect(queue.take()).toEqual([]);
+  });
+
+  it("is never exceeded by many at once, and leaves no count behind", async () => {
+    const request = fc.record({ count: fc.integer({ min: 1, max: 4 }), key: fc.nat({ max: 3 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(request, { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.scheduler(),
+        async (requests, callsPerDay, scheduler) => {
+          const { post, counted, statuses } = createGuarded(
+            { crm: { callsPerDay } },
+            (documents) => ({
+              ...documents,
+              add: scheduler.scheduleFunction(documents.add),
+              write: scheduler.scheduleFunction(documents.write),
+            }),
+          );
+          const posted = requests.map(async ({ count, key }) => {
+            const answer = await post(count, key === 0 ? {} : { key: `${key} of ${count}` });
+            const isReplay = answer.headers.get("idempotency-replayed") === "true";
+            return answer.status === 201 && !isReplay ? count : 0;
+          });
+          await scheduler.waitFor(Promise.all(posted));
+          const accepted = (await Promise.all(posted)).reduce((all, count) => all + count, 0);
+          expect(accepted).toBeLessThanOrEqual(callsPerDay);
+          expect(await counted()).toBe(accepted);
+          const ones = Array.from({ length: callsPerDay - accepted }, () => 1);
+          const rest = await scheduler.waitFor(statuses(...ones));
+          expect(rest).toEqual(ones.map(() => 201));
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it("costs nothing where the plan has no guard of the client", async () => {
+    const asked: string[] = [];
+    const note = (documents: Documents): Documents =>
+      new Proxy(documents, {
+        get(target, name, receiver) {
+          asked.push(String(name));
+          const method: unknown = Reflect.get(target, name, receiver);
+          return method;
+        },
+      });
+    for (const guards of [undefined, { other: { callsPerDay: 1, waiting: 1 } }]) {
+      const { post } = createGuarded(guards, note);
+      expect((await post(1)).status).toBe(201);
+      expect(asked).toEqual([]);
+      expect((await post(1, { key: "one" })).status).toBe(201);
+      expect(asked.splice(0)).toEqual(["write"]);
+    }
+  });
+});
+
+describe("waiting of a client", () => {
+  /** Puts waiting rows into the ledger, as a dialer does. */
+  async function putWaiting(
+    { ledger, ...api }: ReturnType<typeof createGuarded>,
+    count: number,
+    { client = "crm", agent = agent_id } = {},
+  ) {
+    const rows = Array.from({ length: count }, () => {
+      const call = aCall({ client, request: { phone_number: "+12025550123", agent_id: agent } });
+      return {
+        ...createFirstRow({ call, numberHash: "h", numberTail: "23" }),
+        state: "WAITING" as const,
+        backlog: backlogOf({ client, agentId: agent }),
+        dueAt: api.clock.now + 9 * dayMs,
+        version: `v${Math.random()}`,
+      };
+    });
+    await ledger.write(rows.map((next) => ({ next, seen: null })));
+    const value = { client, agentId: agent, usedAt: api.clock.now, answers: null };
+    const key = backlogOf({ client, agentId: agent });
+    const next = { kind: "backlog" as const, key, version: "v", value, expiresAt: null };
+    await api.documents.write([{ next, seen: null }]);
+    return rows;
+  }
+
+  it("refuses calls above it by the rows that wait, of any agent", async () => {
+    const api = createGuarded({ crm: { waiting: 10 } });
+    await putWaiting(api, 4);
+    await putWaiting(api, 3, { agent: "agent_support" });
+    await putWaiting(api, 50, { client: "crm2" });
+    const refused = await api.post(4);
+    expect(refused.status).toBe(422);
+    const detail = "exceeds the client's limit of 10 calls waiting, which has 3 left";
+    expect(await refused.json()).toMatchObject({ errors: [{ pointer: "", detail }] });
+    expect(await api.counted()).toBe(0);
+    expect(await api.statuses(2, 1, 1)).toEqual([201, 201, 422]);
+  });
+
+  it("counts the rows anew once the calls since might exceed it, ten seconds after the last count", async () => {
+    const api = createGuarded({ crm: { waiting: 10 } });
+    expect(await api.statuses(6, 4, 1)).toEqual([201, 201, 422]); // nothing waits, as all were dialed
+    api.clock.now += 9_999;
+    expect(await api.statuses(1)).toEqual([422]);
+    api.clock.now += 1;
+    expect(await api.statuses(10, 1)).toEqual([201, 422]);
+    api.clock.now += dayMs;
+    await putWaiting(api, 10);
+    expect(await api.statuses(1)).toEqual([422]); // the rows are counted anew on another day
+  });
+});
