@@ -12,7 +12,7 @@ export type StandsBy = (typeof standsByNames)[number];
 
 /** A sentence for each reason, shared by the API's description, the console and the command line. */
 export const standsBy: Readonly<Record<StandsBy, string>> = {
-  paused: "An operator has paused them.",
+  paused: "They are paused: by an operator, or for their results.",
   breaker_open: "The circuit breaker is open: one call at a time probes it.",
   pace: "They wait for their turn in the account's pace.",
   calls_per_day: "The account has placed as many calls as it may on this day (UTC).",

@@ -188,6 +188,8 @@ const dialPlanSchema = z
       z.strictObject({
         /** Time after its placement for which a call's result is polled. */
         waitMinutes: z._default(z.int().check(z.minimum(5), z.maximum(1440)), 240),
+        /** True: an agent whose calls end at once, or are blocked, is paused. */
+        pauseAgents: z.optional(z.boolean()),
       }),
     ),
     /** Receivers of events by client; `*` serves every client without an entry. Absent: there are no events. */

@@ -14,4 +14,13 @@ export const guardKinds = {
     at: z.number(),
     calls: z.number(),
   }),
+  /** Key: agent. What its calls' latest results say of it. See result-breaker.ts. */
+  "agent-results": z.looseObject({
+    /** The latest answered calls, the oldest first: `s` for a short one, `l` for a long one. */
+    answered: z.string(),
+    /** Number of the latest calls in a row that were blocked, by caller id. */
+    blocked: z.record(z.string(), z.number()),
+    /** Time of the last pause. Results of calls that were claimed before do not count. */
+    since: z.number(),
+  }),
 } as const;

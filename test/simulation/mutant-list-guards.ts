@@ -87,4 +87,50 @@ export const guardMutants: readonly Mutant[] = [
       ],
     ],
   ),
+  ...mutantsOf(
+    ["test/unit/dialer/result-breaker.test.ts"],
+    [
+      [
+        "the latest thirty answered calls are looked at",
+        '(answered + (isShort ? "s" : "l")).slice(-answeredMax)',
+        'answered + (isShort ? "s" : "l")',
+      ],
+      ["a call of three seconds is short", "lasted <= shortSeconds", "lasted < shortSeconds"],
+      [
+        "twenty short calls lead to a pause",
+        'answered.split("s").length - 1 >= shortMax',
+        'answered.split("s").length >= shortMax',
+      ],
+      [
+        "a call that a machine answered is not short",
+        'if (status !== "completed") return undefined;',
+        'if (status !== "completed" && status !== "voicemail") return undefined;',
+      ],
+      [
+        "a call that rang ends the blocked ones in a row",
+        'return status === "failed" || status === "invalid" || status === "unknown" ? before : 0;',
+        "return before;",
+      ],
+      [
+        "blocked calls are counted by caller id",
+        "const callerId = callerIdOf({ route });",
+        "const callerId = callerIdOf({ route }).slice(0, 1);",
+      ],
+      [
+        "results from before a pause do not count after it",
+        "if (result === null || (claimedAt ?? 0) <= since) continue;",
+        "if (result === null) continue;",
+      ],
+      [
+        "an agent is not paused again by the results that have paused it",
+        'return { ...known, answered: "", blocked: {}, since: at };',
+        "return { ...known, since: at };",
+      ],
+      [
+        "an operator's pause stays as it is",
+        "const [isWritten] = await documents.write([{ next, seen: null }]);\n  return isWritten === true;",
+        "const before = (await documents.read([next])).get(next.kind, next.key); const [isWritten] = await documents.write([{ next, seen: before?.version ?? null }]);\n  return isWritten === true;",
+      ],
+    ],
+  ),
 ];

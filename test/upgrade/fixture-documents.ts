@@ -79,6 +79,12 @@ export function createDocuments(
       [dayKeyOf({ account: desk }, storedAt).key]: { value: { calls: 2 }, ...within },
     },
     "client-waiting": { crm: { value: { waiting: 2, at: ago(5), calls: 1 }, ...within } },
+    "agent-results": {
+      agent_sales: {
+        value: { answered: "lls", blocked: { "+12025550100": 2 }, since: ago(60) },
+        ...within,
+      },
+    },
     "live-calls": {
       [`0 ${desk}`]: {
         value: {

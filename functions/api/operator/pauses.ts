@@ -30,7 +30,9 @@ const pauseViewSchema = z.strictObject({ ...pauseFields, at: time, by: z.string(
 export type PauseView = z.infer<typeof pauseViewSchema>;
 
 const pausesSchema = z.strictObject({
-  pauses: z.array(pauseViewSchema).check(z.describe("What operators keep waiting")),
+  pauses: z
+    .array(pauseViewSchema)
+    .check(z.describe("What operators keep waiting, or `system` for its results")),
   breakers: z.array(breakerViewSchema).check(z.describe("The service's own that are open")),
   agents: z.array(z.string()),
   other_agents: z

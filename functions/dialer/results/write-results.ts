@@ -6,6 +6,7 @@ import type { Route } from "../../../shared/calls/call-request.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
+import { watchResults } from "./watch-results.ts";
 import { findNextPollAt, isPolledLast } from "../record/to-settlement.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 
@@ -63,6 +64,10 @@ export async function writeResults(
     ended.flatMap(({ id, route }) => (route === null ? [] : { id, route, isMeasured: true })),
     deps,
   );
+  if (settings.plan.results?.pauseAgents === true) {
+    const isFirst = ({ history }: CallRow) => history.at(-1)?.reason !== contradicted;
+    await watchResults(ended.filter(isFirst), deps);
+  }
   return conflicts === 0;
 }
 

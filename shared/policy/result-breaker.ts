@@ -1,0 +1,71 @@
+import type { CallResult } from "../calls/call-result.ts";
+import type { CallRow } from "../calls/call-row.ts";
+import type { ValueOf } from "../ports/document-kinds.ts";
+
+/** Answered calls that are looked at, how many of them may not be short, and the seconds of a short one. */
+const answeredMax = 30;
+const shortMax = 20;
+const shortSeconds = 3;
+/** Blocked calls in a row from one caller id at which it is taken for blocked. */
+export const blockedMax = 10;
+
+type AgentResults = ValueOf<"agent-results">;
+
+/** A call whose end is known. */
+export type EndedRow = Pick<CallRow, "agentId" | "claimedAt" | "route" | "result">;
+
+/** Why an agent is paused. */
+export type PauseCause = "short_calls" | "blocked";
+
+/** Returns the number from which a call was made; empty if its route names none. */
+export function callerIdOf({ route }: Pick<CallRow, "route">): string {
+  const from: unknown =
+    route === null ? undefined : Object.entries(route).find(([name]) => name === "from")?.[1];
+  return typeof from === "string" ? from : "";
+}
+
+/** Returns how many calls in a row were blocked, once this one has ended. A call that met nobody says nothing. */
+export function blockedAfter(before: number, { status }: Pick<CallResult, "status">): number {
+  if (status === "blocked") return before + 1;
+  return status === "failed" || status === "invalid" || status === "unknown" ? before : 0;
+}
+
+/** Adds calls that have ended to what is known of their agent, in the order in which their ends became known. */
+export function addResults(
+  known: AgentResults | undefined,
+  ended: readonly EndedRow[],
+): AgentResults {
+  const { since = 0, ...rest } = known ?? {};
+  let answered = known?.answered ?? "";
+  const blocked = new Map(Object.entries(known?.blocked ?? {}));
+  for (const { result, claimedAt, route } of ended) {
+    if (result === null || (claimedAt ?? 0) <= since) continue;
+    const isShort = findShort(result);
+    if (isShort !== undefined) answered = (answered + (isShort ? "s" : "l")).slice(-answeredMax);
+    const callerId = callerIdOf({ route });
+    const inRow = blockedAfter(blocked.get(callerId) ?? 0, result);
+    if (inRow === 0) blocked.delete(callerId);
+    else blocked.set(callerId, inRow);
+  }
+  return { ...rest, answered, blocked: Object.fromEntries(blocked), since };
+}
+
+/** True if an answered call was short; undefined of a call that no person answered, or of unknown duration. */
+function findShort({ status, seconds, answeredAt, endedAt }: CallResult): boolean | undefined {
+  if (status !== "completed") return undefined;
+  const measured =
+    answeredAt === null || endedAt === null ? undefined : (endedAt - answeredAt) / 1000;
+  const lasted = seconds ?? measured;
+  return lasted === undefined ? undefined : lasted <= shortSeconds;
+}
+
+/** Returns why an agent is to be paused by its results, or undefined. */
+export function findPauseCause({ answered, blocked }: AgentResults): PauseCause | undefined {
+  if (answered.split("s").length - 1 >= shortMax) return "short_calls";
+  return Object.values(blocked).some((inRow) => inRow >= blockedMax) ? "blocked" : undefined;
+}
+
+/** Returns what is known of an agent once it is paused: nothing, until calls after the pause have ended. */
+export function afterPause(known: AgentResults, at: number): AgentResults {
+  return { ...known, answered: "", blocked: {}, since: at };
+}
