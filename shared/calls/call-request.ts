@@ -241,6 +241,8 @@ export interface Route {
   /** Name of the account in the dial plan's `providers`. */
   provider: string;
   callingHours?: string | undefined;
+  /** Names of the plan's checks that are asked before a call is dialed. */
+  checks?: string[] | undefined;
   /** Address of the provider's API, if not the default. */
   baseUrl?: string | undefined;
   /** URL to which a webhook's calls are posted. */

@@ -8,6 +8,7 @@ import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
 import { guardsSchema } from "./guards.ts";
+import { checksSchema, unknownChecks } from "./checks.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -116,8 +117,11 @@ const dialPlanSchema = z
       z.record(
         z.string().check(
           z.regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
-          // The names of receivers' secrets begin with EVENTS.
-          z.refine((name) => !/^events(-|$)/.test(name), "must not begin with events"),
+          // The names of the secrets of receivers and checks begin with EVENTS and CHECKS.
+          z.refine(
+            (name) => !/^(events|checks)(-|$)/.test(name),
+            "must not begin with events or checks",
+          ),
         ),
         accountSchema,
       ),
@@ -200,6 +204,8 @@ const dialPlanSchema = z
     ),
     /** Limits by client, above which its calls are refused. Absent: there are none. */
     guards: z.optional(guardsSchema),
+    /** Checks that are asked about a call before it is dialed, by name. Absent: there are none. */
+    checks: checksSchema,
     /** Time that a call's row is kept after its acceptance. */
     retentionDays: z._default(z.number().check(z.positive(), z.maximum(3650)), 60),
   })
@@ -277,8 +283,10 @@ export const planWithRoutesSchema = z.pipe(
       } else {
         const { baseUrl, timeoutSeconds } = account ?? {};
         const parsed = parseRoute(fields, { type, baseUrl, timeoutSeconds });
-        if ("route" in parsed) agents[name] = parsed.route;
-        else {
+        if ("route" in parsed) {
+          agents[name] = parsed.route;
+          issues.push(...unknownChecks(name, parsed.route, plan));
+        } else {
           for (const issue of parsed.issues) {
             issues.push({ ...issue, path: ["agents", name, ...issue.path], input: undefined });
           }

@@ -42,9 +42,9 @@ export function receiverSecret(name: string): string {
   return `EVENTS_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}_SECRET`;
 }
 
-/** True for a name as `receiverSecret` makes it. */
+/** True for a name as `receiverSecret` makes it, or `checkSecret`. */
 export function isReceiverSecret(name: string): boolean {
-  return /^EVENTS_(?:[A-Z0-9_]+_)?SECRET$/.test(name);
+  return /^(?:EVENTS|CHECKS)_(?:[A-Z0-9_]+_)?SECRET$/.test(name);
 }
 
 /** Returns the names of the secrets of a plan's receivers. A receiver on this machine needs none. */

@@ -1,18 +1,19 @@
 import { findRole, listSecrets } from "../providers/routes.ts";
 import type { DialPlan } from "./plan-schema.ts";
+import { checkSecrets } from "./checks.ts";
 import { receiverSecrets } from "./receivers.ts";
 
 type Environment = Record<string, string | undefined>;
 
 /**
- * Returns the names of the secrets that the plan's providers and receivers of events need.
+ * Returns the names of the secrets that the plan's providers, receivers of events and checks need.
  *
  * @param hasRole true for a Lambda function, whose role may replace secrets
  */
 export function neededSecrets(plan: DialPlan, hasRole: boolean): string[] {
   const routes = Object.values(plan.agents);
   const ofProviders = routes.flatMap((route) => listSecrets(route, hasRole));
-  return [...new Set([...ofProviders, ...receiverSecrets(plan)])];
+  return [...new Set([...ofProviders, ...receiverSecrets(plan), ...checkSecrets(plan)])];
 }
 
 /** Returns the names of the needed secrets that `environment` lacks. */

@@ -8,6 +8,14 @@ const fieldsOf = <Type extends string>(type: Type) => ({
   /** Name of the route's account in the dial plan's `providers`. */
   provider: z.string(),
   callingHours: z.optional(z.string()),
+  /** Names of the checks that are asked before a call is dialed. */
+  checks: z.optional(
+    z.array(z.string()).check(
+      z.minLength(1),
+      z.maxLength(3),
+      z.refine((names) => new Set(names).size === names.length, "must name each check once"),
+    ),
+  ),
   type: z.literal(type),
 });
 
