@@ -2,6 +2,7 @@ import type { Environment } from "../../shared/settings/settings.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { createProviders } from "../../shared/providers/providers.ts";
 import type { DialerDeps, DialerMemory, DialerSettings } from "./runtime/context.ts";
+import { createAskCheck } from "./runtime/ask-check.ts";
 import { createPostEvent } from "./runtime/post-event.ts";
 
 /** Interval between sweeps: 60 s by both platforms' schedules. A local run sets a shorter SWEEP_SECONDS. */
@@ -31,17 +32,18 @@ export function createDialerMemory(): DialerMemory {
 }
 
 /**
- * Creates the clients of the plan's providers and receivers of events.
+ * Creates the clients of the plan's providers, receivers of events and checks.
  *
  * @throws if a secret of one of them is malformed
  */
 export function connect(
   ports: Parameters<typeof createProviders>[0],
   plan: DialPlan,
-): Pick<DialerSettings, "providerOf" | "postEvent"> {
+): Pick<DialerSettings, "providerOf" | "postEvent" | "askCheck"> {
   return {
     providerOf: createProviders(ports, Object.values(plan.agents)),
     postEvent: createPostEvent(plan, ports),
+    ...(plan.checks === undefined ? {} : { askCheck: createAskCheck(plan, ports) }),
   };
 }
 

@@ -38,7 +38,17 @@ export function resultsBacklogOf({ provider }: Pick<Route, "provider">): string 
   return `results:${provider}`;
 }
 
-/** One step of a call's history. It holds no number, name or context. */
+/** A check's permission to dial a call. */
+export interface PassedCheck {
+  /** The check's name in the dial plan. */
+  check: string;
+  /** Time at which the check was asked, in milliseconds since the epoch. */
+  at: number;
+  /** The check's own proof, such as the id of a consent. */
+  evidence?: string | undefined;
+}
+
+/** One step of a call's history. It holds no number, name or context; a check's evidence is the check's own text. */
 export interface HistoryEntry {
   at: number;
   state: CallState;
@@ -47,6 +57,8 @@ export interface HistoryEntry {
   dueAt?: number | undefined;
   /** Token id of the operator who took the step; of the client, if its reason is `client`. */
   by?: string | undefined;
+  /** Checks that permitted the call, in the step of its claim. */
+  checks?: PassedCheck[] | undefined;
 }
 
 /**

@@ -5,11 +5,13 @@ import {
   type CallRow,
   dialingBacklogOf,
   type HistoryEntry,
+  type PassedCheck,
   resultsBacklogOf,
   watchBacklog,
   createFirstRow,
   type NewCall,
 } from "./call-row.ts";
+import { withPassedChecks } from "./passed-check.ts";
 import { type CallAction, type CallState, states } from "./states.ts";
 
 /**
@@ -65,7 +67,12 @@ export function applyDecision(
  */
 export function applyClaim(
   row: CallRow | undefined,
-  { newCall, route, timeoutSeconds }: { newCall: NewCall; route: Route; timeoutSeconds: number },
+  {
+    newCall,
+    route,
+    timeoutSeconds,
+    checks,
+  }: { newCall: NewCall; route: Route; timeoutSeconds: number; checks?: PassedCheck[] | undefined },
   { version, at }: Write,
 ): CallRow | undefined {
   const isResend = row?.state === "UNKNOWN" && isIdempotent(row.route);
@@ -75,8 +82,9 @@ export function applyClaim(
   const reason = isResend ? "resent" : "claimed";
   // A resend goes to the account and address of the first request, even if the plan has changed since.
   const along = (isResend ? before.route : null) ?? route;
+  const claimed = enterState(before, { state: "DIALING", reason }, { version, at });
   return {
-    ...enterState(before, { state: "DIALING", reason }, { version, at }),
+    ...(checks === undefined ? claimed : withPassedChecks(claimed, checks)),
     backlog: dialingBacklogOf({ ...before, account: accountNameOf(along) }),
     dueAt: at + claimLifeMs(timeoutSeconds),
     claims: [...before.claims, version],

@@ -50,6 +50,12 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
     isEndedByAnswer: true,
     isHalfOpened: false,
   },
+  /** A check fails: five answers in a row. The calls of its agents wait. */
+  check: {
+    intervalsMs: seconds(5, 10, 15, 30, 60),
+    isEndedByAnswer: true,
+    isHalfOpened: false,
+  },
 };
 
 /** Maximum `Retry-After` of a provider that is obeyed. */

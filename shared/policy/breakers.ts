@@ -21,6 +21,11 @@ export function receiverBreakerOf(receiver: string): string {
   return `receiver:${receiver}`;
 }
 
+/** Names the breaker of a check. */
+export function checkBreakerOf(check: string): string {
+  return `check:${check}`;
+}
+
 /** Names the counters of a backlog's refusals by code. Unanswered requests are counted under the breaker's key. */
 export function refusalsOf(of: BacklogOf): string {
   return `${backlogBreakerOf(of)} refusals`;
@@ -57,7 +62,8 @@ export function readRefusals(counters: Record<string, number>) {
 
 /** Names the breakers that a call must pass, its account's first. */
 export function breakerNamesOf(of: BacklogOf, route: Route): string[] {
-  return [accountBreakerOf(accountNameOf(route)), backlogBreakerOf(of)];
+  const own = [accountBreakerOf(accountNameOf(route)), backlogBreakerOf(of)];
+  return route.checks === undefined ? own : [...own, ...route.checks.map(checkBreakerOf)];
 }
 
 /** Names the breakers that a call must pass, and the failure counts of its account and backlog. */

@@ -161,6 +161,7 @@ function findFreshWaitReason(
   { plan, documents, now, ahead, requestsAtOnce }: DecisionInputs,
 ): string | undefined {
   const of = { client, agentId: request.agent_id };
+  if (route.checks !== undefined) return "turn"; // the dispatcher bounds how many wait for a check's answer
   if (listNotClosedBreakers(of, route, documents).length > 0) return "breaker_open";
   const { quick = false, busy = false } = documents.get("account", account)?.value ?? {};
   if (!quick || busy || now - acceptedAt > freshMsMax) return "turn";

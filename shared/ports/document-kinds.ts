@@ -12,6 +12,7 @@ export const breakerCauses = [
   "agent_refused",
   "calls_refused",
   "receiver",
+  "check",
 ] as const;
 export type BreakerCause = (typeof breakerCauses)[number];
 

@@ -58,6 +58,15 @@ const rowSchema = z.looseObject({
         reason: z.string(),
         dueAt: z.optional(z.number()),
         by: z.optional(z.string()),
+        checks: z.optional(
+          z.array(
+            z.looseObject({
+              check: z.string(),
+              at: z.number(),
+              evidence: z.optional(z.string()),
+            }),
+          ),
+        ),
       }),
     ),
     [],

@@ -30,6 +30,8 @@ import type {
   ToldResult,
 } from "../../shared/providers/provider.ts";
 import type { EventBody } from "../../shared/events/outbox-rows.ts";
+import type { CheckAnswer } from "../../shared/policy/check-answers.ts";
+import type { Question } from "../../functions/dialer/runtime/ask-check.ts";
 import type { EventAnswer } from "../../functions/dialer/runtime/post-event.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
@@ -83,6 +85,7 @@ export function createDialerBench(
   const events: LoggedEvent[] = [];
   const dialed: { call: Call; route: Route; at: number }[] = [];
   const callbackUrls: (string | undefined)[] = [];
+  const asked: (Question & { at: number })[] = [];
   const posted: { receiver: string; id: string; body: EventBody; at: number }[] = [];
   /** The ledger's contents as text. A test may add rows that no version of this code wrote. */
   const stored = new Map<string, { id: string; version: string; json: string }>();
@@ -120,6 +123,14 @@ export function createDialerBench(
         posted.push({ receiver: receiver.name, id, body: JSON.parse(body), at: now });
         return bench.receive(receiver.name, id);
       },
+      ...(plan.checks === undefined
+        ? {}
+        : {
+            async askCheck(question: Question) {
+              asked.push({ ...question, at: now });
+              return bench.check(question);
+            },
+          }),
       providerOf: (route) => ({
         async dial({ call, attempt, timeoutSeconds, callbackUrl, ring }) {
           await bench.prepare(call);
@@ -219,6 +230,10 @@ export function createDialerBench(
     callbackUrls,
     /** Events that the receivers got, in order. */
     posted,
+    /** Questions to checks, in order. */
+    asked,
+    /** A check's answer; a test sets it. */
+    check: async (_question: Question): Promise<CheckAnswer> => ({ decision: "call" }),
     /** The ledger and the documents, without injected faults. */
     rows: memory,
     documents,

@@ -4,7 +4,6 @@ import {
   accountBreakerOf,
   agentAlarmsOf,
   backlogBreakerOf,
-  breakerNamesOf,
   refusalsOf,
   shortNameOf,
 } from "../../../shared/policy/breakers.ts";
@@ -103,7 +102,7 @@ async function recordAnswer(
 ): Promise<void> {
   const { route, sentAt } = call;
   const account = accountNameOf(route);
-  for (const name of breakerNamesOf(call, route)) {
+  for (const name of [accountBreakerOf(account), backlogBreakerOf(call)]) {
     const breaker = read.get("breaker", name);
     if (breaker === undefined) continue;
     await answerBreaker(breaker, { isPlaced, sentAt }, deps);

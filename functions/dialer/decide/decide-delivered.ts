@@ -1,5 +1,6 @@
 import { type Call, type Route, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
+import type { Permission } from "../../../shared/calls/passed-check.ts";
 import { mayHaveBeenDialed, mayHaveHadRow } from "../../../shared/calls/restore-row.ts";
 import { states } from "../../../shared/calls/states.ts";
 import { isIdempotent } from "../../../shared/calls/transitions.ts";
@@ -40,6 +41,8 @@ export interface Dial {
   route: Route;
   /** Earliest time of the request, in milliseconds since the epoch. */
   dialAt: number;
+  /** The permission of its checks. Absent: the route has none, or they were not asked yet. */
+  permission?: Permission | undefined;
 }
 
 /** A call of unknown outcome to be looked up at its provider. */

@@ -43,12 +43,15 @@ export async function findObstacle(dial: Dial, delivery: Delivery): Promise<NotD
 
 /** Checks the call's expiry, the end of the invocation and the callee's hours. */
 function checkTime(
-  { call, route, row }: Dial,
+  { call, route, row, permission }: Dial,
   { deps: { clock, settings }, deadline }: Delivery,
 ): NotDialed | undefined {
   const now = clock.now();
   const expiresAt = expiryOf(call, settings.plan);
   if (now >= expiresAt) return { state: "EXPIRED", reason: findExpiryReason(row) };
+  // Its checks are asked again with its next dispatch.
+  if (permission !== undefined && now > permission.validUntil)
+    return { state: "WAITING", reason: "turn", dueAt: row?.dueAt ?? now };
   const { timeoutSeconds } = accountOf(route, settings.plan);
   if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
     return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
@@ -80,7 +83,8 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
   const { timeoutSeconds } = accountOf(route, settings.plan);
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
-  const of = { newCall: toNewCall(call, deps), route, timeoutSeconds };
+  const { checks } = dial.permission ?? {};
+  const of = { newCall: toNewCall(call, deps), route, timeoutSeconds, checks };
   const next = applyClaim(row, of, { version, at });
   if (next === undefined) return { kind: "done" }; // the row is authoritative
   const toClaim = (): Claim => ({ dial, row: next, version, startedAt: clock.now() });

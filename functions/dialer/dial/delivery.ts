@@ -25,7 +25,7 @@ export type Result =
   | { kind: "not_dialed"; decided: NotDialed };
 export type NotDialed =
   | Extract<Decided, { state: "WAITING" }>
-  | { state: "EXPIRED"; reason: string };
+  | { state: "EXPIRED" | "REJECTED"; reason: string };
 
 /** State that the calls of one delivery share. */
 export interface Delivery {

@@ -3,6 +3,7 @@ import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { createProbe } from "../breakers/circuit-breaker.ts";
+import { askChecks } from "./ask-checks.ts";
 import { recordAnswerTime, type Sent, sendRequest } from "./send-request.ts";
 import { checkClaim, claimCall, findObstacle } from "./claim-call.ts";
 import {
@@ -24,6 +25,11 @@ export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> 
   const { clock } = delivery.deps;
   // Rows are dispatched some seconds before they are due, and wait without a slot.
   await clock.sleep(dial.dialAt - clock.now());
+  if (dial.route.checks !== undefined && dial.permission === undefined) {
+    const asked = await askChecks(dial, delivery);
+    if ("state" in asked) return { kind: "not_dialed", decided: asked };
+    return dialCall({ ...dial, permission: asked }, delivery);
+  }
   const dueAt = dial.row?.dueAt ?? clock.now();
   using slots = await takeSlots(dial, delivery);
   if (slots === undefined) {

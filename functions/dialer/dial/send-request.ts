@@ -161,12 +161,14 @@ export function checkClock(
   { laterMs = 0 }: { laterMs?: number },
   { clock, settings }: DialerDeps,
 ): Decided | undefined {
-  const { call, route } = claim.dial;
+  const { call, route, permission } = claim.dial;
   const now = clock.now();
   const claimedAt = Math.min(claim.startedAt, claim.row.claimedAt ?? claim.startedAt);
   // The process stood still or the ledger was slow. A sweep may be about to turn this claim UNKNOWN.
   const age = now - claimedAt;
   if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return toWaiting("claim_too_old", claim);
+  if (permission !== undefined && now > permission.validUntil)
+    return toWaiting("check_outdated", claim);
   const expiresAt = expiryOf(call, settings.plan);
   if (now >= expiresAt) return ended;
   if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
@@ -185,12 +187,14 @@ export async function recordAnswerTime(
   { answerMs, read }: { answerMs: number; read: DocumentsRead },
   deps: DialerDeps,
 ): Promise<void> {
-  for (const name of namesOf(claim)) {
+  const [account, backlog] = namesOf(claim);
+  // The backlog's calls take the time of their checks, too.
+  const checkedMs = claim.dial.permission?.ms ?? 0;
+  const times = [[account, answerMs] as const, [backlog, answerMs + checkedMs] as const];
+  for (const [name, ms] of times) {
     const known = deps.memory.answers.get(name);
     const averageMs =
-      known === undefined
-        ? answerMs
-        : known.averageMs + (answerMs - known.averageMs) * answerWeight;
+      known === undefined ? ms : known.averageMs + (ms - known.averageMs) * answerWeight;
     deps.memory.answers.set(name, { ...known, averageMs });
   }
   await writeChanges(claim, { read, isAnswered: true }, deps);
@@ -201,15 +205,33 @@ export async function recordAnswerTime(
  * calls may go at once until its first answer. Never throws.
  */
 async function recordSlow(claim: Claim, read: DocumentsRead, deps: DialerDeps): Promise<void> {
-  for (const name of namesOf(claim)) {
+  await raise(namesOf(claim), { call: claim, read }, deps);
+}
+
+/** Records that the checks of a call have taken two seconds, which concerns its backlog alone. Never throws. */
+export async function recordSlowCheck(
+  call: Pick<Claim, "dial" | "row">,
+  read: DocumentsRead,
+  deps: DialerDeps,
+): Promise<void> {
+  await raise([namesOf(call)[1]], { call, read }, deps);
+}
+
+/** Raises the average answer times of these names above the limit. */
+async function raise(
+  names: readonly string[],
+  { call, read }: { call: Pick<Claim, "dial" | "row">; read: DocumentsRead },
+  deps: DialerDeps,
+): Promise<void> {
+  for (const name of names) {
     const known = deps.memory.answers.get(name);
     const averageMs = Math.max(known?.averageMs ?? 0, slowMs + 1);
     deps.memory.answers.set(name, { ...known, averageMs });
   }
-  await writeChanges(claim, { read, isAnswered: false }, deps);
+  await writeChanges(call, { read, isAnswered: false }, deps);
 }
 
-function namesOf({ dial, row }: Claim): [account: string, backlog: string] {
+function namesOf({ dial, row }: Pick<Claim, "dial" | "row">): [account: string, backlog: string] {
   return [`account ${accountNameOf(dial.route)}`, `backlog ${backlogOf(row)}`];
 }
 
@@ -218,7 +240,7 @@ function namesOf({ dial, row }: Claim): [account: string, backlog: string] {
  * repeats it.
  */
 async function writeChanges(
-  claim: Claim,
+  claim: Pick<Claim, "dial" | "row">,
   { read, isAnswered }: { read: DocumentsRead; isAnswered: boolean },
   deps: DialerDeps,
 ): Promise<void> {

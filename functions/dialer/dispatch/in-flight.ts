@@ -87,7 +87,8 @@ interface DialingRow {
   message: SentMessage | undefined;
 }
 
-export function createInFlight(): InFlight {
+/** @param checkMsOf returns the time that the checks of a backlog's calls may take */
+export function createInFlight(checkMsOf: (backlog: string) => number = () => 0): InFlight {
   const sent = createIndexedRows<SentInMessage>();
   let dialing = createIndexedRows<DialingRow>();
   const completions = createCompletions();
@@ -117,7 +118,7 @@ export function createInFlight(): InFlight {
           if (row.message !== undefined) row.message.isBegun = true;
           sent.take(id);
           completions.add(row.account);
-        } else if (now - row.at > sentMsMax) {
+        } else if (now - row.at > sentMsMax + checkMsOf(backlog)) {
           sent.take(id);
           completions.lag(row.account);
         }
@@ -129,7 +130,8 @@ export function createInFlight(): InFlight {
       for (const row of ids.flatMap((id) => sent.byId.get(id) ?? [])) row.message = message;
     },
     forget,
-    forgetLeft: (refusesUntil, now) => forget(listLeft(sent, dialing, { refusesUntil, now })),
+    forgetLeft: (refusesUntil, now) =>
+      forget(listLeft(sent, dialing, { refusesUntil, checkMsOf, now })),
     isSent: (id) => sent.byId.has(id),
     sentIn: () => sent.byBacklog,
     sentOf: sent.countOf,
@@ -185,12 +187,18 @@ function hasLeft(
 function listLeft(
   sent: IndexedRows<SentInMessage>,
   dialing: IndexedRows<DialingRow>,
-  { refusesUntil, now }: { refusesUntil(row: SentRow): number; now: number },
+  {
+    refusesUntil,
+    checkMsOf,
+    now,
+  }: { refusesUntil(row: SentRow): number; checkMsOf(backlog: string): number; now: number },
 ): string[] {
   const underWay = new Set([...dialing.byId.values()].map(({ message }) => message));
   return [...sent.byId].flatMap(([id, row]) => {
     const { at, message } = row;
     const isLeft = message?.isBegun === true && !underWay.has(message);
-    return (isLeft || at < refusesUntil(row)) && now - at > leftMs ? id : [];
+    return (isLeft || at < refusesUntil(row)) && now - at > leftMs + checkMsOf(row.backlog)
+      ? id
+      : [];
   });
 }

@@ -3,7 +3,7 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { claimAgeMsMax, claimLifeMs } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialingCall } from "../../../shared/ports/ledger.ts";
-import { slowMs } from "../runtime/time-limits.ts";
+import { checksMsMax, slowMs } from "../runtime/time-limits.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type AccountNotes, createAccountNotes } from "./account-notes.ts";
 import { type Allowances, createAllowances } from "./allowances.ts";
@@ -38,7 +38,9 @@ export function createLooks(
   deps: DialerDeps,
 ): Looks {
   const view = createView(deps);
-  const inFlight = createInFlight();
+  const inFlight = createInFlight((key) =>
+    view.get(key)?.route.checks === undefined ? 0 : checksMsMax,
+  );
   const notes = createAccountNotes(former.accounts);
   for (const row of notes.sentBefore()) inFlight.send(row);
   const isOver = (call: DialingCall) => deps.clock.now() > requestEndsAt(call, view, deps);

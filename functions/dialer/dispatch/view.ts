@@ -3,6 +3,7 @@ import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import {
   accountBreakerOf,
   backlogBreakerOf,
+  checkBreakerOf,
   type BreakerDocument,
 } from "../../../shared/policy/breakers.ts";
 import type {
@@ -225,7 +226,10 @@ function toWaiting(
     if (route === undefined) continue;
     const account = accounts.get(route) ?? accountNameOf(route);
     accounts.set(route, account);
-    const breaker = breakers.get(backlogBreakerOf(value));
+    // A backlog waits for a check that fails as for a breaker of its own.
+    const breaker =
+      route.checks?.map((check) => breakers.get(checkBreakerOf(check))).find(isOpen) ??
+      breakers.get(backlogBreakerOf(value));
     const accountBreaker = breakers.get(accountBreakerOf(account));
     if (!isKnown(account, route)) {
       warn({ provider: route.provider });
@@ -252,6 +256,11 @@ function toWaiting(
   return waiting;
 }
 
+/** True if a check's breaker is open, or only a later version can read it. */
+function isOpen(breaker: BreakerDocument | undefined): boolean {
+  return breaker !== undefined && (!isReadable(breaker) || breaker.value.state === "open");
+}
+
 /** True if calls of a backlog may occupy a delivery for long, by the answers of the backlog and its account. */
 export function isSlow(
   {
@@ -260,6 +269,7 @@ export function isSlow(
   }: { answers: Backlog["value"]["answers"]; breaker: BreakerDocument | undefined },
   isAccountQuick: boolean,
 ): boolean {
-  if (breaker?.value.state === "open" && breaker.value.cause === "unreachable") return true;
+  const { state, cause } = breaker?.value ?? {};
+  if (state === "open" && (cause === "unreachable" || cause === "check")) return true;
   return answers === "slow" || (answers === null && !isAccountQuick);
 }

@@ -148,6 +148,19 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
       });
     },
 
+    /** Returns the time from which the caps permit a call, as read: now, if they do already. It counts nothing. */
+    async freeAt(call: Call, route: Route): Promise<number> {
+      const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
+      const now = clock.now();
+      if (!isCounted) return now;
+      const others = unite(await readAll(keysOf(call))).filter((one) => one.call !== call.id);
+      return freeAt(
+        others.map(({ at }) => at),
+        caps,
+        now,
+      );
+    },
+
     /**
      * Removes the entry of a call that surely was not placed. If the removal fails, the number rests for
      * longer than needed.

@@ -9,6 +9,7 @@ import type { DialingProvider } from "../../../shared/providers/provider.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { AskCheck } from "./ask-check.ts";
 import type { PostEvent } from "./post-event.ts";
 
 /** Dependencies of the dialer's core, with valid settings. */
@@ -57,6 +58,8 @@ export interface DialerDeps {
 export type DialerSettings = Omit<ApiSettings, "callbackKeyOf"> & {
   providerOf(route: Route): DialingProvider<Route>;
   postEvent: PostEvent;
+  /** Absent if the plan has no checks. */
+  askCheck?: AskCheck;
 };
 
 /** Limits and behaviour of dispatchers on a platform. */

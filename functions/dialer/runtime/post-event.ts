@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { type Receiver, receiverKeys } from "../../../shared/dial-plan/receivers.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { createSignatureHeaders } from "../../../shared/lib/standard-webhooks.ts";
@@ -39,42 +40,55 @@ export function createPostEvent(
   }: { environment: Record<string, string | undefined>; fetch: Send; now(): number },
 ): PostEvent {
   const keys = receiverKeys(plan, environment);
-  return async ({ name, url }, { id, body }) => {
-    const headers = {
-      "content-type": "application/json",
-      "user-agent": "outbound-calls",
-      ...createSignatureHeaders({ id, body }, { keys: keys.get(name) ?? [], now: now() }),
-    };
-    const signal = AbortSignal.timeout(answerSecondsMax * 1000);
-    try {
-      // A redirect would send the event to a URL that is not in the plan.
-      const response = await send(url, {
-        method: "POST",
-        headers,
-        body,
-        redirect: "manual",
-        signal,
-      });
-      const retryAfter = retryAfterSeconds(response.headers, now());
-      const retryAfterMs = retryAfter === undefined ? undefined : retryAfter * 1000;
-      return { status: response.status, retryAfterMs, text: await readBeginning(response) };
-    } catch (error) {
-      return { error: reasonOf(error) };
-    }
+  return async ({ name, url }, event) => {
+    const limits = { limitMs: answerSecondsMax * 1000, bytesMax: answerBytesMax };
+    const to = { url, keys: keys.get(name) ?? [], ...limits };
+    return postSigned(event, to, { fetch: send, now });
   };
 }
 
-/** Returns the first kilobyte of an answer, or less if it breaks off, as only the status decides. */
-async function readBeginning({ body }: Response): Promise<string> {
+/** Address of a signed request, and the limits of its answer. */
+interface SignedTo {
+  url: string;
+  keys: readonly KeyObject[];
+  limitMs: number;
+  bytesMax: number;
+}
+
+/** Posts a message once, signed with each key. Never throws. */
+export async function postSigned(
+  { id, body }: PostedEvent,
+  { url, keys, limitMs, bytesMax }: SignedTo,
+  { fetch: send, now }: { fetch: Send; now(): number },
+): Promise<EventAnswer> {
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": "outbound-calls",
+    ...createSignatureHeaders({ id, body }, { keys, now: now() }),
+  };
+  const signal = AbortSignal.timeout(limitMs);
+  try {
+    // A redirect would send the message to a URL that is not in the plan.
+    const response = await send(url, { method: "POST", headers, body, redirect: "manual", signal });
+    const retryAfter = retryAfterSeconds(response.headers, now());
+    const retryAfterMs = retryAfter === undefined ? undefined : retryAfter * 1000;
+    return { status: response.status, retryAfterMs, text: await readBeginning(response, bytesMax) };
+  } catch (error) {
+    return { error: reasonOf(error) };
+  }
+}
+
+/** Returns the beginning of an answer, or less if it breaks off. */
+async function readBeginning({ body }: Response, bytesMax: number): Promise<string> {
   if (body === null) return "";
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = "";
   try {
-    for (let bytes = 0; bytes < answerBytesMax;) {
+    for (let bytes = 0; bytes < bytesMax;) {
       const { done, value } = await reader.read();
       if (done) return text;
-      const some = value.subarray(0, answerBytesMax - bytes);
+      const some = value.subarray(0, bytesMax - bytes);
       bytes += some.byteLength;
       text += decoder.decode(some, { stream: true });
     }

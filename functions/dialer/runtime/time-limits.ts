@@ -48,6 +48,9 @@ export function withPortLimits(
   };
 }
 
+/** Maximum time of all checks of a call together, with their waits. */
+export const checksMsMax = 10_000;
+
 /** An account or a backlog whose answers take this long on average counts as slow. */
 export const slowMs = 2_000;
 

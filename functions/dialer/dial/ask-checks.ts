@@ -1,0 +1,205 @@
+import type { CallRow, PassedCheck } from "../../../shared/calls/call-row.ts";
+import { findPassedChecks, type Permission } from "../../../shared/calls/passed-check.ts";
+import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
+import { type Check, findCheck } from "../../../shared/dial-plan/checks.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
+import { type CheckAnswer, retryCheckAt, waitUntil } from "../../../shared/policy/check-answers.ts";
+import type { ControlDocuments } from "../../../shared/policy/controls.ts";
+import { decideOverCap } from "../../../shared/policy/decide.ts";
+import { putEntries } from "../../../shared/policy/dnc-entries.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { toPace } from "../../../shared/telephony/rate.ts";
+import { recordCheckAnswer, takeCheckProbe } from "../breakers/check-breaker.ts";
+import type { Dial } from "../decide/decide-delivered.ts";
+import { checksMsMax, slowMs } from "../runtime/time-limits.ts";
+import { findObstacle } from "./claim-call.ts";
+import type { Delivery, NotDialed } from "./delivery.ts";
+import { toQuestion } from "./question.ts";
+import { recordSlowCheck } from "./send-request.ts";
+
+/** Time that is left for an answer at least, if the check's `timeoutSeconds` are longer. */
+const answerMsMin = 5_000;
+
+/** A check's answer, or why the check was not asked. */
+type Outcome = { name: string; at: number } & (
+  | CheckAnswer
+  | { decision: "unasked"; reason: "turn" | "breaker_open" }
+);
+
+/**
+ * Asks the checks of a call's agent, all at once and before the claim, so that no answer makes the call's outcome unknown.
+ * A call that may not be dialed for another reason is not asked about.
+ *
+ * @returns the permission of all checks, or the decision to be written
+ */
+export async function askChecks(dial: Dial, delivery: Delivery): Promise<Permission | NotDialed> {
+  const { deps, documents } = delivery;
+  const { clock } = deps;
+  const obstacle = (await findObstacle(dial, delivery)) ?? (await findFullCap(dial, delivery));
+  if (obstacle !== undefined) return obstacle;
+  const startedAt = clock.now();
+  const read = await documents(startedAt);
+  const slow = watchSlow(dial, read, delivery);
+  const names = dial.route.checks ?? [];
+  const outcomes = await Promise.all(
+    names.map((name) => ask(name, { dial, read, until: startedAt + checksMsMax }, delivery)),
+  ).finally(() => slow.end());
+  const decided = await decideByChecks(outcomes, dial, delivery);
+  if (decided !== undefined) return decided;
+  const checks = outcomes.flatMap(toPassed);
+  const ends = checks.map(({ check, at }) => at + validMsOf(check, delivery));
+  return { checks, validUntil: Math.min(...ends), ms: clock.now() - startedAt };
+}
+
+/** Finds out if the number has been called as often as it may be. The call is counted later, under its claim. */
+async function findFullCap(
+  { call, route, row }: Dial,
+  { caps, deps: { clock, settings } }: Delivery,
+): Promise<NotDialed | undefined> {
+  const now = clock.now();
+  const freeAt = await caps.freeAt(call, route);
+  if (freeAt <= now) return undefined;
+  const expiresAt = expiryOf(call, settings.plan);
+  return decideOverCap(freeAt, { now, expiresAt, reason: row?.reason });
+}
+
+/** Notes after two seconds that the calls of this backlog are slow, so that they share no delivery with others. */
+function watchSlow(dial: Dial, read: ControlDocuments, { deps }: Delivery) {
+  let isUnderWay = true;
+  void deps.clock.sleep(slowMs).then(() => {
+    if (isUnderWay && dial.row !== undefined)
+      return recordSlowCheck({ dial, row: dial.row }, read, deps);
+    return undefined;
+  });
+  return { end: () => void (isUnderWay = false) };
+}
+
+/** Asks one check, unless its last permission is still valid. Its pace, a connection and its breaker come first. */
+async function ask(
+  name: string,
+  { dial, read, until }: { dial: Dial; read: ControlDocuments; until: number },
+  delivery: Delivery,
+): Promise<Outcome> {
+  const { deps } = delivery;
+  const { clock, settings, log } = deps;
+  const valid = findValid(name, dial.row, delivery);
+  if (valid !== undefined) return { decision: "call", name, ...valid };
+  const check = findCheck(name, settings.plan);
+  const unasked = (reason: "turn" | "breaker_open"): Outcome => ({
+    decision: "unasked",
+    reason,
+    name,
+    at: clock.now(),
+  });
+  // An UNKNOWN row keeps its first route, whose check the plan may have lost.
+  if (check === undefined) return { decision: "failed", code: "check_gone", name, at: clock.now() };
+  const limitMs = check.timeoutSeconds * 1000;
+  const askBy = until - Math.min(limitMs, answerMsMin);
+  const permitAt = await takePermit(name, { check, askBy }, delivery);
+  if (permitAt === undefined) return unasked("turn");
+  await clock.sleep(permitAt - clock.now());
+  using connection = await delivery.connections.acquire(checkBreakerOf(name));
+  if (connection === undefined || clock.now() > askBy) return unasked("turn");
+  await using probe = await takeCheckProbe(name, read, deps);
+  if (probe === undefined) return unasked("breaker_open");
+  const sentAt = clock.now();
+  const limits = { limitMs: Math.min(limitMs, until - sentAt) };
+  const question = toQuestion(dial, { check: name, ...limits }, deps);
+  const answer = await (settings.askCheck?.(question) ?? noAnswer);
+  probe.keep();
+  if (answer.decision === "failed") {
+    log("warning", "check.failed", {
+      call_id: dial.call.id,
+      breaker: checkBreakerOf(name),
+      code: answer.code,
+    });
+  }
+  await recordCheckAnswer(answer, { check: name, sentAt, read }, deps).catch((error: unknown) =>
+    log("warning", "breaker.update_failed", {
+      breaker: checkBreakerOf(name),
+      error: errorForLog(error),
+    }),
+  );
+  return { ...answer, name, at: sentAt };
+}
+
+const noAnswer = { decision: "failed", code: "not_configured" } as const;
+
+/** Returns a check's permission from the call's last claim, if it outlasts another claim. */
+function findValid(
+  name: string,
+  row: CallRow | undefined,
+  delivery: Delivery,
+): Pick<PassedCheck, "at" | "evidence"> | undefined {
+  const now = delivery.deps.clock.now();
+  return findPassedChecks(row).find(
+    ({ check, at }) =>
+      check === name && at <= now && now + claimAgeMsMax < at + validMsOf(check, delivery),
+  );
+}
+
+function validMsOf(name: string, { deps }: Delivery): number {
+  return (findCheck(name, deps.settings.plan)?.validSeconds ?? 0) * 1000;
+}
+
+/** Takes a permit of the check's pace. Undefined: there is none in time. */
+async function takePermit(
+  name: string,
+  { check, askBy }: { check: Check; askBy: number },
+  { deps: { documents, clock } }: Delivery,
+): Promise<number | undefined> {
+  const pace = toPace(check.requestsPerSecond, 1);
+  const window = { count: 1, notBefore: clock.now(), notAfter: askBy };
+  const key = { kind: "pace", key: checkBreakerOf(name) } as const;
+  return (await documents.takePermits(key, pace, window))[0];
+}
+
+/** Decides by all answers: the strictest one counts. Undefined: every check permits the call. */
+async function decideByChecks(
+  outcomes: readonly Outcome[],
+  { call, row }: Dial,
+  { deps }: Delivery,
+): Promise<NotDialed | undefined> {
+  const { clock, settings } = deps;
+  const find = <Decision extends Outcome["decision"]>(decision: Decision) =>
+    outcomes.find(
+      (one): one is Extract<Outcome, { decision: Decision }> => one.decision === decision,
+    );
+  const now = clock.now();
+  const expiresAt = expiryOf(call, settings.plan);
+  const never = find("never");
+  if (never !== undefined) {
+    // The entry comes first: if the row is not written, the list ends the call.
+    const { numberHash } = hashNumber(call.request.phone_number, settings.hashKeys.current);
+    await putEntries([numberHash], deps);
+    return { state: "REJECTED", reason: `check_never:${never.name}` };
+  }
+  const refused = find("refuse");
+  if (refused !== undefined) {
+    return { state: "REJECTED", reason: `check_refused:${refused.name}:${refused.reason}` };
+  }
+  const failed = find("failed");
+  if (failed !== undefined) {
+    const reason = `check_failed:${failed.name}`;
+    const again = retryCheckAt(row ?? { reason: "", history: [] }, reason, now);
+    return { state: "WAITING", reason, dueAt: Math.min(again, expiresAt) };
+  }
+  const waits = outcomes.filter((one) => one.decision === "wait");
+  const [first] = waits;
+  if (first !== undefined) {
+    const until = Math.max(...waits.map((one) => one.until));
+    const dueAt = waitUntil(until, { now, expiresAt });
+    return { state: "WAITING", reason: `check_wait:${first.name}`, dueAt };
+  }
+  const unasked = find("unasked");
+  if (unasked === undefined) return undefined;
+  return { state: "WAITING", reason: unasked.reason, dueAt: row?.dueAt ?? now };
+}
+
+function toPassed(outcome: Outcome): PassedCheck[] {
+  if (outcome.decision !== "call") return [];
+  const { name, at, evidence } = outcome;
+  return [{ check: name, at, ...(evidence === undefined ? {} : { evidence }) }];
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAskCheck } from "../../../functions/dialer/runtime/ask-check.ts";
+import { checksSchema } from "../../../shared/dial-plan/checks.ts";
+import { findSignatureProblem, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
+import { startReceiver } from "../../support/receiver.ts";
+
+const secret = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
+const question = { check: "crm", id: "check_1", body: '{"id":"call_1"}', limitMs: 300 };
+
+async function serverThat(answer: Parameters<typeof startReceiver>[0]) {
+  const server = await startReceiver(answer);
+  onTestFinished(server.close);
+  return server;
+}
+
+const ask = (url: string, environment: Record<string, string> = {}) =>
+  createAskCheck(
+    { checks: checksSchema.parse({ crm: { url } }) },
+    {
+      environment,
+      fetch,
+      now: Date.now,
+    },
+  )(question);
+
+describe("asking a check", () => {
+  it("posts the question signed, and reads the answer", async () => {
+    const server = await serverThat((_request, response) =>
+      response.end('{"decision":"call","evidence":"consent 7"}'),
+    );
+    const answer = await ask(`${server.url}/check`, { CHECKS_CRM_SECRET: secret });
+    expect(answer).toEqual({ decision: "call", evidence: "consent 7" });
+    const [received] = server.received;
+    expect(received).toMatchObject({ method: "POST", path: "/check", text: question.body });
+    const headers = Object.fromEntries(
+      Object.entries(received?.headers ?? {}).map(([name, value]) => [name, String(value)]),
+    );
+    const key = parseSigningKey(secret, "the secret");
+    const signed = { body: received?.text ?? "", headers, receivedAt: Date.now() };
+    expect(findSignatureProblem(key, signed)).toBeUndefined();
+    expect(findSignatureProblem(key, { ...signed, body: "{}" })).toBeDefined();
+  });
+
+  it("has failed when no answer comes in time, or only its beginning", async () => {
+    const hanging = await serverThat(() => undefined);
+    expect(await ask(hanging.url)).toEqual({ decision: "failed", code: "time_out" });
+    const begun = await serverThat((_request, response) => {
+      response.writeHead(200).write('{"decision":"call"');
+    });
+    expect(await ask(begun.url)).toMatchObject({ decision: "failed" });
+  });
+
+  it("has failed by an answer above 16 KiB, of which no more is read", async () => {
+    const server = await serverThat((_request, response) => {
+      response.writeHead(200).write(`{"decision":"call","more":"${"x".repeat(40_000)}`);
+    });
+    const code = "answer_too_long";
+    expect(await ask(server.url)).toEqual({ decision: "failed", code });
+  });
+
+  it("follows no redirect", async () => {
+    const other = await serverThat((_request, response) => response.end('{"decision":"call"}'));
+    const server = await serverThat((_request, response) =>
+      response.writeHead(307, { location: other.url }).end(),
+    );
+    expect(await ask(server.url)).toEqual({ decision: "failed", code: "http_307" });
+    expect(other.received).toEqual([]);
+  });
+
+  it("is refused with a malformed secret before anything is asked", () => {
+    const checks = checksSchema.parse({ crm: { url: "https://crm.example.com/" } });
+    const environment = { CHECKS_CRM_SECRET: "secret" };
+    expect(() => createAskCheck({ checks }, { environment, fetch, now: Date.now })).toThrow(
+      "CHECKS_CRM_SECRET must be whsec_",
+    );
+  });
+});
