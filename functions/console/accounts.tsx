@@ -219,7 +219,7 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
         label="Agents and their hours"
         columns={["Agent", "Account", "Hours", "Calls to a number", "Pause or resume"]}
       >
-        {plan.agents.map(({ agent_id, account, hours, calls }) => {
+        {plan.agents.map(({ agent_id, account, hours, calls, checks }) => {
           const isPaused = pauses?.pauses.some((one) => one.agent_id === agent_id) === true;
           return (
             <tr key={agent_id}>
@@ -230,7 +230,12 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
                   <a href={addressOf("calls", { agent_id })}>{agent_id}</a>
                 )}
               </th>
-              <td>{account}</td>
+              <td>
+                {account}
+                {checks.length === 0 ? null : (
+                  <span class="hint"> after the checks {checks.join(", ")}</span>
+                )}
+              </td>
               <td>{hours}</td>
               <td>{calls ?? "no limit of its own"}</td>
               <td>

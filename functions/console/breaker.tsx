@@ -4,7 +4,7 @@ import { Age, Time } from "./shared.tsx";
 /** An open circuit breaker: its subject, the code that opened it, and its next probe. */
 export function BreakerText({ breaker }: { breaker: BreakerView }) {
   const { kind, name, agent_id, client, state, code, opened_at, probe_at, failures } = breaker;
-  const answers = `the ${kind === "receiver" ? "receiver" : "provider"} answers`;
+  const answers = `the ${kind === "receiver" || kind === "check" ? kind : "provider"} answers`;
   return (
     <span>
       The circuit breaker{" "}

@@ -112,6 +112,13 @@ function gapText(fromMs: number, toMs: number): string {
   return hours < 48 ? `after ${hours} h` : `after ${Math.round(hours / 24)} days`;
 }
 
+/** Describes the checks that permitted a call, with their evidence. */
+function checksText(checks: CallDetail["history"][number]["checks"] = []): string {
+  return checks
+    .map(({ check, evidence }) => `, ${check} said call${evidence === null ? "" : `: ${evidence}`}`)
+    .join("");
+}
+
 /** The timeline of a call. */
 export function Timeline({ call }: { call: CallDetail }) {
   return (
@@ -126,6 +133,7 @@ export function Timeline({ call }: { call: CallDetail }) {
             {step.reason}
             {step.due_at === null ? "" : `, until ${timeText(step.due_at)}`}
             {step.by === null ? "" : `, by ${step.by}`}
+            {checksText(step.checks)}
             <span class="hint">
               <Time at={step.at} />
               {before === undefined

@@ -10,6 +10,12 @@ export const reasons = {
   breaker_open: "The circuit breaker of the account, or of the client and agent, is open.",
   calls_per_day:
     "The account has placed as many calls on this day (UTC) as its callsPerDay allow: the call waits for the next.",
+  check_failed:
+    "The check after the colon gave no valid answer: the call waits and the check is asked again.",
+  check_never: "The check after the colon put the number onto the do-not-call list.",
+  check_outdated: "The answer of a check was no longer valid, so nothing was sent.",
+  check_refused: "The check after the colon refused the call, for the reason that follows it.",
+  check_wait: "The check after the colon asked for the call to wait.",
   claim_lapsed: "The dialer that was about to dial never said what became of the call.",
   claim_too_old: "Too much time passed between the claim and the request, so nothing was sent.",
   claimed: "A dialer has taken the call and is about to dial.",

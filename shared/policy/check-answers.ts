@@ -21,7 +21,7 @@ const answerSchema = z.discriminatedUnion("decision", [
   z.looseObject({ decision: z.literal("never") }),
 ]);
 
-/** What a check says about a call. Times are milliseconds since the epoch. */
+/** Answer of a check about a call. Times are milliseconds since the epoch. */
 export type CheckAnswer =
   | { decision: "call"; evidence?: string | undefined }
   | { decision: "wait"; until: number }

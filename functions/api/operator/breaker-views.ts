@@ -9,7 +9,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 
 /** Subjects of circuit breakers. */
-const breakerKinds = ["account", "backlog", "receiver"] as const;
+const breakerKinds = ["account", "backlog", "receiver", "check"] as const;
 type BreakerKind = (typeof breakerKinds)[number];
 
 /** An open circuit breaker, as answers show it. */
@@ -18,7 +18,11 @@ export const breakerViewSchema = z.strictObject({
   kind: z.enum(breakerKinds),
   name: z
     .string()
-    .check(z.describe("The account, the client and agent of a backlog, or the receiver of events")),
+    .check(
+      z.describe(
+        "The account, the client and agent of a backlog, the receiver of events, or the check",
+      ),
+    ),
   client: z.optional(z.string()).check(z.describe("Of a backlog: its client and agent")),
   agent_id: z.optional(z.string()),
   cause: z.enum(breakerCauses),

@@ -1,4 +1,4 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallRow, PassedCheck } from "../../../shared/calls/call-row.ts";
 import { callStates, states } from "../../../shared/calls/states.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import { toResultView, resultViewSchema } from "../../../shared/calls/views.ts";
@@ -49,6 +49,17 @@ export const callDetailSchema = z
         reason: z.string(),
         due_at: z.nullable(time),
         by: z.nullable(z.string()),
+        checks: z
+          .optional(
+            z.array(
+              z.strictObject({
+                check: z.string(),
+                asked_at: time,
+                evidence: z.nullable(z.string()),
+              }),
+            ),
+          )
+          .check(z.describe("The checks that permitted the call, in the step of its claim")),
       }),
     ),
   })
@@ -80,14 +91,21 @@ export function toCallView(row: CallRow): CallView {
   };
 }
 
+function toCheckView({ check, at, evidence }: PassedCheck) {
+  return { check, asked_at: toIsoTime(at), evidence: evidence ?? null };
+}
+
 export function toCallDetail(row: CallRow): CallDetail {
-  const steps = row.history.map(({ at, state: reached, reason, dueAt = null, by = null }) => ({
-    at: toIsoTime(at),
-    state: reached,
-    reason,
-    due_at: toIsoTime(dueAt),
-    by,
-  }));
+  const steps = row.history.map(
+    ({ at, state: reached, reason, dueAt = null, by = null, checks }) => ({
+      at: toIsoTime(at),
+      state: reached,
+      reason,
+      due_at: toIsoTime(dueAt),
+      by,
+      ...(checks === undefined ? {} : { checks: checks.map(toCheckView) }),
+    }),
+  );
   const accepted = {
     at: toIsoTime(row.acceptedAt),
     state: "ACCEPTED",

@@ -24,6 +24,7 @@ const agentSchema = z.strictObject({
   type: z.string(),
   hours: z.string().check(z.describe("In words")),
   calls: z.nullable(z.string()).check(z.describe("The caps that its hours bring, in words")),
+  checks: z.array(z.string()).check(z.describe("The checks that are asked before its calls")),
 });
 const accountSchema = z.strictObject({
   account: z.string().check(z.describe("The account's name in the plan")),
@@ -107,6 +108,7 @@ const showPlan = declareRoute({
           type,
           hours: hoursText(hours, plan),
           calls: capsText(hours, undefined, plan) ?? null,
+          checks: route.checks ?? [],
         };
       }),
       accounts: accounts.map((one) =>

@@ -58,7 +58,9 @@ export const callCommands: Record<string, Command> = {
       if (value !== null) table.push({ [name]: textOf(value) });
     }
     terminal.print(table.toString());
-    show(history, detailColumns, { values, terminal });
+    const hasChecks = history.some(({ checks }) => checks !== undefined);
+    const columns = hasChecks ? [...detailColumns, "checks"] : detailColumns;
+    show(history, columns, { values, terminal });
     return 0;
   },
 
