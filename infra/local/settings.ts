@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { callbackSecrets, createCallbackKeys } from "../../shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { checkKeys, checkSecret } from "../../shared/dial-plan/checks.ts";
 import { receiverKeys, receiverSecret } from "../../shared/dial-plan/receivers.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { readPublicUrl } from "../../shared/settings/callback-url.ts";
@@ -121,13 +122,16 @@ function secretsOf(
     throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
   receiverKeys(plan, given);
+  checkKeys(plan, given);
   const callbackKeyOf = createCallbackKeys(plan, given);
   for (const { type, provider } of Object.values(plan.agents)) {
     if (type === "webhook") callbackKeyOf(provider);
   }
-  // A webhook or a receiver on this machine needs no secret, and one that is given signs and verifies.
+  // A webhook, a receiver or a check on this machine needs no secret, and one that is given signs and verifies.
   const ofReceivers = Object.keys(plan.events ?? {}).map(receiverSecret);
-  const names = [...neededSecrets(plan, false), ...callbackSecrets(plan), ...ofReceivers];
+  const ofChecks = Object.keys(plan.checks ?? {}).map(checkSecret);
+  const ofProviders = [...neededSecrets(plan, false), ...callbackSecrets(plan)];
+  const names = [...ofProviders, ...ofReceivers, ...ofChecks];
   return Object.fromEntries(names.map((name) => [name, given[name] ?? ""]));
 }
 

@@ -59,25 +59,29 @@ export function parseCheckAnswer(
   }
 }
 
-/** Bounds of the wait after a check has failed, or has asked for a wait. */
+/** Minimum of a wait that a check asks for. */
 const waitMsMin = minuteMs;
-const waitMsMax = 15 * minuteMs;
+/** Maximum wait after a check has failed. */
+const retryMsMax = 15 * minuteMs;
 
 /**
  * Returns the time at which a call whose check has failed asks again: it waits for as long as the check has failed for it,
- * from one minute to fifteen.
+ * up to
+ * fifteen minutes.
  *
  * @param row as read, with its earlier waits
+ * @param failed the reason of this wait
+ * @param time.firstMs the first wait: the interval between sweeps, a minute but in a local run
  */
 export function retryCheckAt(
   { reason, history }: Pick<CallRow, "reason" | "history">,
   failed: string,
-  now: number,
+  { now, firstMs }: { now: number; firstMs: number },
 ): number {
   const last = history.at(-1);
   // A full history no longer tells since when the check has failed.
   const since = reason !== failed ? now : last?.reason === failed ? last.at : 0;
-  return now + Math.min(Math.max(now - since, waitMsMin), waitMsMax);
+  return now + Math.min(Math.max(now - since, firstMs), retryMsMax);
 }
 
 /** Returns the time at which a call waits on behalf of a check, which asked for `until`. */

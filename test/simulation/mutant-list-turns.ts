@@ -34,7 +34,7 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "a row whose dispatch was lost is dispatched again",
-        "} else if (now - row.at > sentMsMax) {",
+        "} else if (now - row.at > sentMsMax + checkMsOf(backlog)) {",
         "} else if (now - row.at > 1000 * sentMsMax) {",
       ],
       [

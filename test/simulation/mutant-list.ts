@@ -1,5 +1,6 @@
 import { answerMutants } from "./mutant-list-answers.ts";
 import { breakerMutants } from "./mutant-list-breakers.ts";
+import { checkMutants } from "./mutant-list-checks.ts";
 import { claimMutants } from "./mutant-list-claims.ts";
 import { dispatchMutants } from "./mutant-list-dispatch.ts";
 import { hashKeyMutants } from "./mutant-list-hash-keys.ts";
@@ -370,6 +371,7 @@ export const mutants: readonly Mutant[] = [
   ...dispatchMutants,
   ...turnMutants,
   ...guardMutants,
+  ...checkMutants,
   ...liveCallMutants,
   ...headerMutants,
   ...breakerMutants,

@@ -3,6 +3,7 @@ import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import { accountNameOf } from "../../shared/calls/call-request.ts";
+import { planChecks, withChecks } from "./checks.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Tokens in the clear, as held by a client and an operator. */
@@ -24,7 +25,7 @@ const from = "+12025550199";
 
 export type PlanTraits = Pick<
   Scenario,
-  "hours" | "capped" | "expireHours" | "results" | "receivers"
+  "hours" | "capped" | "expireHours" | "results" | "receivers" | "checks"
 >;
 
 /** Time for which results are asked for, in minutes. */
@@ -65,7 +66,7 @@ function planJson(traits: PlanTraits, isOld: boolean) {
   };
   const { [newAgent]: _, ...agentsBefore } = agents;
   return {
-    agents: isOld ? agentsBefore : agents,
+    agents: withChecks(isOld ? agentsBefore : agents, traits.checks),
     providers: {
       webhook: { timeoutSeconds: 5, concurrency: 3 },
       ...(isOld ? { former: { type: "webhook", timeoutSeconds: 5 } } : {}),
@@ -84,6 +85,7 @@ function planJson(traits: PlanTraits, isOld: boolean) {
     reviewAfterSeconds: 300,
     ...(results && !isOld ? { results: { waitMinutes } } : {}),
     ...eventsOf(receivers),
+    ...planChecks(traits.checks),
     retentionDays: 60,
   };
 }

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { type Checking, checking } from "./checks.ts";
 import type { Fates } from "./provider.ts";
 
 /** Probabilities of all faults at once. */
@@ -54,6 +55,8 @@ export interface Scenario {
   outages: { of: "ledger" | "queue" | "providers"; atSeconds: number; seconds: number }[];
   /** Receivers of events: of all clients without one of their own, and of one client. None: nobody is told. */
   receivers: Receiving[];
+  /** Checks before calls. Absent: the plan has none. */
+  checks?: Checking | undefined;
 }
 
 /** Probabilities of what a receiver does with a request, beside taking the event and answering. */
@@ -313,4 +316,5 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
       fc.option(receiver("second"), { nil: undefined }),
     )
     .map((both) => both.flatMap((one) => one ?? [])),
+  checks: fc.option(checking, { nil: undefined, freq: 1 }),
 });

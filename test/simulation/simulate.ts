@@ -11,6 +11,7 @@ import {
   readTokens,
   valueOf,
 } from "../../shared/settings/settings.ts";
+import { checkViolations, createChecks } from "./checks.ts";
 import { createCallbacks } from "./callbacks.ts";
 import { type Answer, createClients } from "./clients.ts";
 import { createSimulatedDocuments } from "./documents.ts";
@@ -128,6 +129,7 @@ export async function simulate(
     () => callbacks,
   );
   const receivers = createReceivers(world, scenario, isStormy);
+  const checks = createChecks(world, scenario, isStormy);
   const settingsOf = (isOld: boolean) =>
     valueOf(
       readDialerSettings(
@@ -137,6 +139,7 @@ export async function simulate(
           connect: () => ({
             providerOf: provider.providerOf,
             postEvent: receivers.postEvent,
+            askCheck: checks.askCheck,
           }),
         },
         log,
@@ -343,6 +346,9 @@ export async function simulate(
       // By a clock that is an hour ahead the wait for a result is over too soon.
       ...(scenario.clocks === "stepping" ? [] : resultViolations(results)),
       ...eventViolations(told),
+      ...(scenario.restore === undefined
+        ? checkViolations({ ...told, asked: checks.seen, requests: provider.requests })
+        : []),
       ...(scenario.seed % 4 === 0 && scenario.restore === undefined
         ? await weeksLater(world, { queue, events, processes, provider })
         : []),

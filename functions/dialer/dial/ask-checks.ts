@@ -172,8 +172,8 @@ async function decideByChecks(
   const never = find("never");
   if (never !== undefined) {
     // The entry comes first: if the row is not written, the list ends the call.
-    const { numberHash } = hashNumber(call.request.phone_number, settings.hashKeys.current);
-    await putEntries([numberHash], deps);
+    const listed = hashNumber(call.request.phone_number, settings.hashKeys.current).numberHash;
+    await putEntries([listed], deps);
     return { state: "REJECTED", reason: `check_never:${never.name}` };
   }
   const refused = find("refuse");
@@ -183,7 +183,8 @@ async function decideByChecks(
   const failed = find("failed");
   if (failed !== undefined) {
     const reason = `check_failed:${failed.name}`;
-    const again = retryCheckAt(row ?? { reason: "", history: [] }, reason, now);
+    const time = { now, firstMs: deps.sweepSeconds * 1000 };
+    const again = retryCheckAt(row ?? { reason: "", history: [] }, reason, time);
     return { state: "WAITING", reason, dueAt: Math.min(again, expiresAt) };
   }
   const waits = outcomes.filter((one) => one.decision === "wait");

@@ -71,10 +71,15 @@ describe("a call whose check has failed", () => {
     const failed = "check_failed:crm";
     const history = [{ at: 0, state: "WAITING", reason: failed }] as const;
     const minutesAfter = (minutes: number) =>
-      (retryCheckAt({ reason: failed, history: [...history] }, failed, minutes * 60_000) -
+      (retryCheckAt({ reason: failed, history: [...history] }, failed, {
+        now: minutes * 60_000,
+        firstMs: 60_000,
+      }) -
         minutes * 60_000) /
       60_000;
-    expect(retryCheckAt({ reason: "turn", history: [] }, failed, 500)).toBe(60_500);
+    expect(
+      retryCheckAt({ reason: "turn", history: [] }, failed, { now: 500, firstMs: 60_000 }),
+    ).toBe(60_500);
     expect([0, 1, 2, 4, 8, 16, 100].map(minutesAfter)).toEqual([1, 1, 2, 4, 8, 15, 15]);
   });
 
@@ -82,9 +87,10 @@ describe("a call whose check has failed", () => {
     const failed = "check_failed:crm";
     const now = Date.parse("2026-06-01T10:00Z");
     const history = [{ at: now - 1, state: "WAITING", reason: "turn" }] as const;
-    expect(retryCheckAt({ reason: failed, history: [...history] }, failed, now) - now).toBe(
-      900_000,
-    );
+    expect(
+      retryCheckAt({ reason: failed, history: [...history] }, failed, { now, firstMs: 60_000 }) -
+        now,
+    ).toBe(900_000);
   });
 });
 
