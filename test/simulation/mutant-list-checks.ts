@@ -71,9 +71,18 @@ export const checkMutants: readonly Mutant[] = mutantsOf(
     ],
     [
       "a row in a check counts as in flight",
+      "now - at > leftMs + checkMsOf(row.backlog)",
+      "now - at > leftMs",
+    ],
+    [
+      "a row in a check counts as dispatched for longer",
       "} else if (now - row.at > sentMsMax + checkMsOf(backlog)) {",
       "} else if (now - row.at > sentMsMax) {",
-      ["now - at > leftMs + checkMsOf(row.backlog)", "now - at > leftMs"],
+    ],
+    [
+      "a slow check leaves half of an account to its other agents",
+      "const own = checked.has(account) ? Math.min(share, half) : share;",
+      "const own = share;",
     ],
     [
       "the evidence stands in the history",

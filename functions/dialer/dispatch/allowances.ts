@@ -178,9 +178,12 @@ export function createAllowances(
       const now = clock.now();
       const held = new Map<string, number>();
       const accounts = new Set<string>();
+      /** Accounts whose calls may wait for a slow check, which must leave half of the account to its other agents. */
+      const checked = new Set<string>();
       let all = 0;
       for (const one of view.all()) {
         if (!one.isSlow) continue;
+        if (one.route.checks !== undefined) checked.add(one.account);
         const count = inFlight.countIn(one.key);
         held.set(one.account, (held.get(one.account) ?? 0) + count);
         all += count;
@@ -190,7 +193,11 @@ export function createAllowances(
       const share = Math.max(1, Math.floor(most / Math.max(1, accounts.size)));
       return {
         all: Math.max(0, most - all),
-        of: (account: string) => Math.max(0, share - (held.get(account) ?? 0)),
+        of(account: string) {
+          const half = Math.floor(Math.max(notes.mostOf(account), 2) / 2);
+          const own = checked.has(account) ? Math.min(share, half) : share;
+          return Math.max(0, own - (held.get(account) ?? 0));
+        },
       };
     },
   };

@@ -276,13 +276,35 @@ describe("a check before the call", () => {
     expect((await rowOf(bench, second)).reason).toBe("max_calls");
   });
 
-  it("that hangs delays its own agents only, on one account", async () => {
-    const bench = createDialerBench({ plan, startAt, concurrency: 5, consumers: 10 });
-    const checks = { ...plan.checks, crm: { ...crm, timeoutSeconds: 10 } };
-    bench.changePlan({ ...plan, checks });
+  it.each([
+    { beside: 12, lateMs: 0 },
+    { beside: 0, lateMs: 5_000 },
+  ])("that is slow is asked once about each call: $beside beside, $lateMs ms late", async (of) => {
+    const slow = { ...crm, timeoutSeconds: 10 };
+    const checks = { ...plan.checks, crm: slow };
+    const bench = create({ plan: { ...plan, checks }, isNew: true });
+    bench.check = async () => {
+      await bench.sleep(9_000);
+      return { decision: "call" };
+    };
+    await send(bench, 3);
+    await send(bench, of.beside, "agent_support");
+    const late = bench.now() + 4_000;
+    const lateMs = () => (bench.now() < late ? of.lateMs : 0);
+    await bench.simulate(60, { consumers: 10, lateMs });
+    expect(bench.dialed).toHaveLength(3 + of.beside);
+    expect(bench.asked).toHaveLength(3);
+  });
+
+  it.each<{ how: string; answer: CheckAnswer; askedMax: number }>([
+    { how: "hangs", answer: { decision: "failed", code: "time_out" }, askedMax: 12 },
+    { how: "is slow", answer: { decision: "call" }, askedMax: Infinity },
+  ])("that $how delays its own agents only, on one account", async ({ answer, askedMax }) => {
+    const slow = { ...crm, timeoutSeconds: 10 };
+    const bench = create({ plan: { ...plan, checks: { ...plan.checks, crm: slow } } });
     bench.check = async ({ limitMs }) => {
-      await bench.sleep(limitMs);
-      return { decision: "failed", code: "time_out" };
+      await bench.sleep(limitMs - 100);
+      return answer;
     };
     bench.answer = async () => {
       await bench.sleep(200);
@@ -302,10 +324,11 @@ describe("a check before the call", () => {
       }
     }
     await bench.simulate(15, { consumers: 10 });
-    expect(bench.dialed).toHaveLength(60);
+    expect(bench.dialed.filter(({ call }) => call.client === "neighbour")).toHaveLength(60);
     const sorted = waits.toSorted((a, b) => a - b);
     expect(sorted[Math.floor(sorted.length * 0.95)]).toBeLessThan(5_000);
     // Five failures have opened the breaker, which then lets through a probe a minute.
-    expect(bench.asked.filter(({ at }) => at > startedAt + 20_000).length).toBeLessThan(12);
+    const late = bench.asked.filter(({ at }) => at > startedAt + 20_000);
+    expect(late.length).toBeLessThan(askedMax);
   });
 });
