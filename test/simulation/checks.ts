@@ -6,7 +6,6 @@ import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { CheckAnswer } from "../../shared/policy/check-answers.ts";
 import type { Requested } from "./placement.ts";
-import type { Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 /** Probabilities of a check's answers, beside `call`. */
@@ -42,6 +41,12 @@ export const checking: fc.Arbitrary<Checking> = fc.record({
   downSeconds: fc.constantFrom(0, 0, 600),
 });
 
+/** The part of a scenario that concerns checks. */
+interface Checked {
+  checks?: Checking | undefined;
+  clocks: "same" | "apart" | "stepping";
+}
+
 /** The checks that agents of the plan name. */
 const checksOf: Record<string, string[]> = {
   plain: ["crm"],
@@ -53,7 +58,7 @@ const checksOf: Record<string, string[]> = {
 /** Returns agents with the checks that they name, if the scenario has checks. */
 export function withChecks<Agents extends Record<string, object>>(
   agents: Agents,
-  checks: Scenario["checks"],
+  checks: Checking | undefined,
 ): Agents | Record<string, object> {
   if (checks === undefined) return agents;
   return Object.fromEntries(
@@ -65,7 +70,7 @@ export function withChecks<Agents extends Record<string, object>>(
 }
 
 /** Returns the plan's checks. */
-export function planChecks(checks: Scenario["checks"]) {
+export function planChecks(checks: Checking | undefined) {
   if (checks === undefined) return {};
   const { validSeconds, requestsPerSecond } = checks;
   const of = { validSeconds, requestsPerSecond };
@@ -86,7 +91,11 @@ export interface Asked {
  *
  * @param isStormy true while checks answer as the scenario says; after that they permit every call
  */
-export function createChecks(world: World, { checks }: Scenario, isStormy: () => boolean) {
+export function createChecks(
+  world: World,
+  { checks }: Pick<Checked, "checks">,
+  isStormy: () => boolean,
+) {
   const startAt = world.now();
   const seen: Asked[] = [];
   const isDown = (check: string) =>
@@ -147,7 +156,7 @@ export function checkViolations({
   calls,
   rows,
 }: {
-  scenario: Scenario;
+  scenario: Checked;
   plan: DialPlan;
   asked: readonly Asked[];
   requests: readonly Requested[];

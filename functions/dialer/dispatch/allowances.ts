@@ -126,7 +126,7 @@ export function createAllowances(
   seen: { view: View; inFlight: InFlight; notes: AccountNotes; dueRows: DueRows },
   { clock, settings, memory, concurrency, consumers }: DialerDeps,
 ): Allowances {
-  const { view, inFlight, notes, dueRows } = seen;
+  const { view, inFlight, notes } = seen;
   const { plan } = settings;
   const connections = concurrency * consumers;
 
@@ -173,32 +173,37 @@ export function createAllowances(
       const waiting = sumOf(keys.map((level) => sent.get(level) ?? 0));
       return Math.min(allowed, Math.max(0, checkRoom(one.route.checks, plan) - waiting));
     },
-    slowRoom() {
-      const most = Math.max(1, Math.floor(connections / 2));
-      const now = clock.now();
-      const held = new Map<string, number>();
-      const accounts = new Set<string>();
-      /** Accounts whose calls may wait for a slow check, which must leave half of the account to its other agents. */
-      const checked = new Set<string>();
-      let all = 0;
-      for (const one of view.all()) {
-        if (!one.isSlow) continue;
-        if (one.route.checks !== undefined) checked.add(one.account);
-        const count = inFlight.countIn(one.key);
-        held.set(one.account, (held.get(one.account) ?? 0) + count);
-        all += count;
-        if (count > 0 || (!one.isPaused && dueRows.mayBeDue(one.backlog, now)))
-          accounts.add(one.account);
-      }
-      const share = Math.max(1, Math.floor(most / Math.max(1, accounts.size)));
-      return {
-        all: Math.max(0, most - all),
-        of(account: string) {
-          const half = Math.floor(Math.max(notes.mostOf(account), 2) / 2);
-          const own = checked.has(account) ? Math.min(share, half) : share;
-          return Math.max(0, own - (held.get(account) ?? 0));
-        },
-      };
+    slowRoom: () => findSlowRoom(seen, { connections, now: clock.now() }),
+  };
+}
+
+/** Finds the room for slow rows: half of the connections, shared evenly by the accounts that have such rows. */
+function findSlowRoom(
+  { view, inFlight, notes, dueRows }: Parameters<typeof createAllowances>[0],
+  { connections, now }: { connections: number; now: number },
+): ReturnType<Allowances["slowRoom"]> {
+  const most = Math.max(1, Math.floor(connections / 2));
+  const held = new Map<string, number>();
+  const accounts = new Set<string>();
+  /** Accounts whose calls may wait for a slow check, which must leave half of the account to its other agents. */
+  const checked = new Set<string>();
+  let all = 0;
+  for (const one of view.all()) {
+    if (!one.isSlow) continue;
+    if (one.route.checks !== undefined) checked.add(one.account);
+    const count = inFlight.countIn(one.key);
+    held.set(one.account, (held.get(one.account) ?? 0) + count);
+    all += count;
+    if (count > 0 || (!one.isPaused && dueRows.mayBeDue(one.backlog, now)))
+      accounts.add(one.account);
+  }
+  const share = Math.max(1, Math.floor(most / Math.max(1, accounts.size)));
+  return {
+    all: Math.max(0, most - all),
+    of(account: string) {
+      const half = Math.floor(Math.max(notes.mostOf(account), 2) / 2);
+      const own = checked.has(account) ? Math.min(share, half) : share;
+      return Math.max(0, own - (held.get(account) ?? 0));
     },
   };
 }

@@ -6,6 +6,7 @@ import {
 } from "../../../functions/api/operator/breaker-views.ts";
 import { withoutEvidence, withPassedChecks } from "../../../shared/calls/passed-check.ts";
 import { applyClaim, type Write } from "../../../shared/calls/transitions.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { createMemoryDocuments } from "../../support/memory-documents.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn } from "../../support/rows.ts";
@@ -38,7 +39,10 @@ describe("the evidence of a check", () => {
     const row = waiting();
     const step = { at: at - 800, state: "WAITING", reason: "turn" } as const;
     const claimed = { at: at - 900, state: "DIALING", reason: "claimed", checks: [] } as const;
-    const full = { ...row, history: [step, { ...claimed, checks: [] }, ...Array(58).fill(step)] };
+    const full = {
+      ...row,
+      history: [step, { ...claimed, checks: [] }, ...Array.from({ length: 58 }, () => step)],
+    };
     const { history } = claim(full);
     expect(history).toHaveLength(60);
     expect(history.filter((one) => one.checks !== undefined)).toEqual([
@@ -61,16 +65,24 @@ describe("the circuit breaker of a check", () => {
       () => "v",
     );
     const key = "check:crm";
-    const value = { state: "open", cause: "check", code: "http_503", openedAt: at, probeAt: at };
-    const breaker = {
+    const breaker: StoredDocument<"breaker"> = {
       kind: "breaker",
       key,
       version: "1",
-      value: { ...value, intervalMs: 5_000, room: 0, blamed: [] },
+      value: {
+        state: "open",
+        cause: "check",
+        code: "http_503",
+        openedAt: at,
+        probeAt: at,
+        intervalMs: 5_000,
+        room: 0,
+        blamed: [],
+      },
       expiresAt: null,
-    } as const;
+    };
     await documents.add({ kind: "failures", key }, { inRow: 6 }, at + 1_000);
-    const views = await listBreakerViews([breaker as never], documents);
+    const views = await listBreakerViews([breaker], documents);
     expect(views).toMatchObject([
       { key, kind: "check", name: "crm", cause: "check", failures: { in_row: 6 } },
     ]);
