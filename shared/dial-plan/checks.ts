@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import type { Route } from "../calls/call-request.ts";
-import { httpsUrl, isLoopback } from "../lib/https-url.ts";
-import { parseSigningKeys } from "../lib/standard-webhooks.ts";
+import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
+import { signingKeys, signingSecrets } from "./receivers.ts";
 
 /** A check of the dial plan: a service of the user's that is asked about a call right before it is dialed. */
 const checkSchema = z.strictObject({
@@ -63,9 +63,7 @@ export function checkSecret(name: string): string {
 
 /** Returns the names of the secrets of a plan's checks. A check on this machine needs none. */
 export function checkSecrets({ checks = {} }: PlanOfChecks): string[] {
-  return Object.entries(checks).flatMap(([name, { url }]) =>
-    isLoopback(url) ? [] : checkSecret(name),
-  );
+  return signingSecrets(checks, checkSecret);
 }
 
 /**
@@ -77,11 +75,5 @@ export function checkKeys(
   { checks = {} }: PlanOfChecks,
   environment: Record<string, string | undefined>,
 ): Map<string, KeyObject[]> {
-  return new Map(
-    Object.keys(checks).map((name) => {
-      const variable = checkSecret(name);
-      const secrets = environment[variable];
-      return [name, secrets ? parseSigningKeys(secrets, variable) : []];
-    }),
-  );
+  return signingKeys(Object.keys(checks), { secretOf: checkSecret, environment });
 }

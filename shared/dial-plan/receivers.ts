@@ -49,8 +49,16 @@ export function isReceiverSecret(name: string): boolean {
 
 /** Returns the names of the secrets of a plan's receivers. A receiver on this machine needs none. */
 export function receiverSecrets({ events = {} }: PlanOfReceivers): string[] {
-  return Object.entries(events).flatMap(([name, { url }]) =>
-    isLoopback(url) ? [] : receiverSecret(name),
+  return signingSecrets(events, receiverSecret);
+}
+
+/** Returns the names of the secrets by which requests to these addresses are signed; none for those on this machine. */
+export function signingSecrets(
+  addresses: Record<string, { url: string }>,
+  secretOf: (name: string) => string,
+): string[] {
+  return Object.entries(addresses).flatMap(([name, { url }]) =>
+    isLoopback(url) ? [] : secretOf(name),
   );
 }
 
@@ -63,9 +71,24 @@ export function receiverKeys(
   { events = {} }: PlanOfReceivers,
   environment: Record<string, string | undefined>,
 ): Map<string, KeyObject[]> {
+  return signingKeys(Object.keys(events), { secretOf: receiverSecret, environment });
+}
+
+/**
+ * Returns the keys that sign requests by the names of their addresses; none where there is no secret.
+ *
+ * @throws if a secret is malformed: the error names its variable
+ */
+export function signingKeys(
+  names: readonly string[],
+  {
+    secretOf,
+    environment,
+  }: { secretOf(name: string): string; environment: Record<string, string | undefined> },
+): Map<string, KeyObject[]> {
   return new Map(
-    Object.keys(events).map((name) => {
-      const variable = receiverSecret(name);
+    names.map((name) => {
+      const variable = secretOf(name);
       const secrets = environment[variable];
       return [name, secrets ? parseSigningKeys(secrets, variable) : []];
     }),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readersOf } from "../../../infra/cli/deploy/secret-names.ts";
 import { checkKeys, checkSecrets } from "../../../shared/dial-plan/checks.ts";
 import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
@@ -71,6 +72,7 @@ describe("the checks of a dial plan", () => {
     if (!("plan" in answer)) throw new Error("refused");
     expect(checkSecrets(answer.plan)).toEqual(["CHECKS_CRM_EU_SECRET"]);
     expect(neededSecrets(answer.plan, false)).toContain("CHECKS_CRM_EU_SECRET");
+    expect(readersOf("CHECKS_CRM_EU_SECRET")).toEqual(["dialer"]);
     const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
     const keys = checkKeys(answer.plan, { CHECKS_CRM_EU_SECRET: `${secret},${secret}` });
     expect([keys.get("crm-eu")?.length, keys.get("local")?.length]).toEqual([2, 0]);
