@@ -13,6 +13,7 @@ import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { toPace } from "../../../shared/telephony/rate.ts";
 import { recordCheckAnswer, takeCheckProbe } from "../breakers/check-breaker.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
+import type { Slot } from "../runtime/fair-semaphore.ts";
 import { checksMsMax, slowMs } from "../runtime/time-limits.ts";
 import { findObstacle } from "./claim-call.ts";
 import type { Delivery, NotDialed } from "./delivery.ts";
@@ -100,11 +101,12 @@ async function ask(
   const permitAt = await takePermit(name, { check, askBy }, delivery);
   if (permitAt === undefined) return unasked("turn");
   await clock.sleep(permitAt - clock.now());
-  using connection = await delivery.connections.acquire(checkBreakerOf(name));
-  if (connection === undefined || clock.now() > askBy) return unasked("turn");
+  using connection = await connect(name, askBy, delivery);
+  if (connection === undefined) return unasked("turn");
   await using probe = await takeCheckProbe(name, read, deps);
   if (probe === undefined) return unasked("breaker_open");
   const sentAt = clock.now();
+  if (sentAt > askBy) return unasked("turn");
   const limits = { limitMs: Math.min(limitMs, until - sentAt) };
   const question = toQuestion(dial, { check: name, ...limits }, deps);
   const answer = await (settings.askCheck?.(question) ?? noAnswer);
@@ -154,6 +156,20 @@ async function takePermit(
   const window = { count: 1, notBefore: clock.now(), notAfter: askBy };
   const key = { kind: "pace", key: checkBreakerOf(name) } as const;
   return (await documents.takePermits(key, pace, window))[0];
+}
+
+/** Takes a connection for a check. Undefined: there was none in time. */
+async function connect(
+  name: string,
+  askBy: number,
+  { connections, deps: { clock } }: Delivery,
+): Promise<Slot | undefined> {
+  const acquired = connections.acquire(checkBreakerOf(name));
+  const isLate = clock.sleep(askBy - clock.now()).then(() => "late" as const);
+  const first = await Promise.race([acquired, isLate]);
+  if (first !== "late") return first;
+  void acquired.then((slot) => slot?.release());
+  return undefined;
 }
 
 /** Decides by all answers: the strictest one counts. Undefined: every check permits the call. */

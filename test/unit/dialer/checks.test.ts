@@ -6,9 +6,12 @@ import { createDialerBench } from "../../support/dialer.ts";
 import {
   type Bench,
   callsNow,
-  neverCall,
+  dispatchOf,
   message,
+  neverCall,
+  putIn,
   rowOf,
+  rowsIn,
   webhook,
 } from "../../support/dialer-calls.ts";
 
@@ -179,6 +182,26 @@ describe("a check before the call", () => {
     expect([one?.check, other?.check]).toEqual(["crm", "consent"]);
     expect(one?.at).toBe(other?.at);
     expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("has ten seconds, with the wait for a connection", async () => {
+    const bench = create();
+    const calls = callsNow(bench, 20, { agent_id: "agent_sales" });
+    for (const call of calls) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    const begunAt = bench.now();
+    bench.check = async () => {
+      await bench.sleep(2_500);
+      return { decision: "call" };
+    };
+    await bench.send(dispatchOf(calls));
+    await bench.deliver();
+    // Three at a time of five connections.
+    expect(bench.asked).toHaveLength(9);
+    expect(bench.asked.every(({ at }) => at <= begunAt + 7_000)).toBe(true);
+    expect(bench.dialed).toHaveLength(9);
+    const left = (await rowsIn(bench, "WAITING")).map(({ history, dueAt }) => ({ history, dueAt }));
+    expect(left).toHaveLength(11);
+    expect(new Set(left.map(({ dueAt }) => dueAt))).toEqual(new Set([begunAt]));
   });
 
   it("keeps its pace", async () => {
