@@ -1,6 +1,7 @@
 import * as z from "../lib/zod.ts";
 import { isE164 } from "../telephony/phone-number.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
+import type { Tries } from "./tries.ts";
 
 const contextEntriesMax = 100;
 /** Bytes of the JSON. */
@@ -229,6 +230,8 @@ export interface Call extends CallHeaders {
   request: CallRequest;
   /** Ids of the calls that this redial replaces, the first one first. */
   ancestors?: string[] | undefined;
+  /** Its place among the tries of an agent with `retry`. */
+  tries?: Tries | undefined;
 }
 
 /**

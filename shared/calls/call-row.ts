@@ -3,6 +3,7 @@ import type { Call, CallHeaders, CallRequest, Route } from "./call-request.ts";
 import type { CallResult } from "./call-result.ts";
 import { requestIdOf } from "./ids.ts";
 import type { CallState } from "./states.ts";
+import type { NextTry, Tries } from "./tries.ts";
 
 /** The backlog of calls whose outcome is unknown, which sweeps go through. */
 export const watchBacklog = "watch";
@@ -103,7 +104,10 @@ export interface CallRow {
   unknownSince: number | null;
   /** Number of look-ups that did not find the call. */
   misses: number;
-  /** The call as the client posted it, so that an operator can redial it. Null once it is placed. */
+  /**
+   * The call as the client posted it, so that an operator can redial it. Null once it is placed; of an agent with
+   * `retry`, once its result is known and its next try has a row.
+   */
   request: CallRequest | null;
   /** Number of calls of the call's request. It tells whether all of them have rows. */
   batchCalls: number;
@@ -111,8 +115,12 @@ export interface CallRow {
   notBefore: number | null;
   /** True if the call goes before others of its client. */
   isUrgent: boolean;
-  /** Ids of the calls that this redial replaces, the first one first. */
+  /** Ids of the calls that this redial or this try follows, the first one first. */
   ancestors: string[];
+  /** Place of the call among the tries of an agent with `retry`. */
+  tries?: Tries | undefined;
+  /** The try that follows this one, as its result has named it. */
+  next?: NextTry | undefined;
   /** Route of the last claim. */
   route: Route | null;
   providerCallId: string | null;
@@ -148,10 +156,11 @@ export interface CallRow {
 
 /** Returns the call of a row, or undefined once its number is erased. */
 export function toCall(row: CallRow): Call | undefined {
-  const { id, batchCalls, client, acceptedAt, request, ancestors } = row;
+  const { id, batchCalls, client, acceptedAt, request, ancestors, tries } = row;
   if (request === null) return undefined;
   const call: Call = { id, requestId: requestIdOf(id), batchCalls, client, acceptedAt, request };
   if (row.notBefore !== null || row.isUrgent) Object.assign(call, headersOf(row));
+  if (tries !== undefined) call.tries = tries;
   return ancestors.length === 0 ? call : { ...call, ancestors };
 }
 
@@ -213,6 +222,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     notBefore: call.notBefore ?? null,
     isUrgent: call.urgent ?? false,
     ancestors: call.ancestors ?? [],
+    ...(call.tries === undefined ? {} : { tries: call.tries }),
     route: null,
     providerCallId: null,
     result: null,

@@ -48,6 +48,8 @@ export const reasons = {
     "The ledger was restored to an earlier state, and the call may have been dialed meanwhile.",
   result_contradicted:
     "The provider reported another end of the call than before; the first one stays.",
+  retry:
+    "The call was tried before, and its next try waits for the time that the plan's retry sets.",
   route_gone: "The dial plan no longer has a route for the agent: the call waits for one.",
   turn: "The call waits for its turn among the calls of its account.",
 } as const satisfies Record<string, string>;

@@ -13,6 +13,7 @@ import {
 } from "./call-row.ts";
 import { withPassedChecks } from "./passed-check.ts";
 import { type CallAction, type CallState, states } from "./states.ts";
+import { mayBeTriedAgain } from "./tries.ts";
 
 /**
  * Conditions under which a row may change. Each function takes the row as read and returns the row to write, or
@@ -138,13 +139,14 @@ export function applySettlement(
   if (state === "PLACED") {
     if (row.state === "PLACED") return undefined;
     const placed = enterState(row, { state, reason }, write);
-    return {
+    const asked = {
       ...placed,
       providerCallId: providerCallId ?? row.providerCallId,
       ...(pollAt === undefined || row.route === null
         ? {}
         : { backlog: resultsBacklogOf(row.route), dueAt: pollAt }),
     };
+    return row.tries === undefined ? asked : keepForTries(asked, row.request, at);
   }
   if (row.claims.at(-1) !== claim) return undefined;
   const isUnknown = state === "UNKNOWN" || row.resent;
@@ -152,6 +154,13 @@ export function applySettlement(
   if (isUnknown) return toUnknown(row, { reason, dueAt: dueAt ?? at }, write);
   if (state === "WAITING") return enterState(row, { state, reason, dueAt: dueAt ?? at }, write);
   return enterState(row, { state, reason, ...(erasedAt === undefined ? {} : { erasedAt }) }, write);
+}
+
+/** Keeps a placed call's request for its next try until its result is known, at the latest until the end of all tries. */
+function keepForTries(placed: CallRow, request: CallRow["request"], at: number): CallRow {
+  const { dueAt, tries } = placed;
+  if (dueAt === null || tries === undefined || !mayBeTriedAgain(placed, at)) return placed;
+  return { ...placed, request, dueAt: Math.min(dueAt, tries.until) };
 }
 
 /**

@@ -2,6 +2,7 @@ import type * as z from "../lib/zod.ts";
 import type { Call, CallRequest, Route } from "../calls/call-request.ts";
 import { type HoursPreset, presets } from "../telephony/hours-presets.ts";
 import { type DialPlan, planWithRoutesSchema, accountSchema } from "./plan-schema.ts";
+import type { RetryRule } from "./retry-rules.ts";
 import { hourMs } from "../lib/units.ts";
 import { countryOf } from "../telephony/phone-number.ts";
 import { defaultCallsPerSecond, defaultTimeoutSeconds } from "../providers/routes.ts";
@@ -72,8 +73,30 @@ export function findHours(
 }
 
 /** Returns the time at which an undialed call expires, in milliseconds since the epoch. */
-export function expiryOf({ acceptedAt }: Pick<Call, "acceptedAt">, plan: DialPlan): number {
-  return Math.round(acceptedAt + plan.expireAfterHours * hourMs);
+export function expiryOf(
+  { acceptedAt, tries }: Pick<Call, "acceptedAt" | "tries">,
+  plan: DialPlan,
+): number {
+  const expiresAt = Math.round(acceptedAt + plan.expireAfterHours * hourMs);
+  return tries === undefined || tries.number === 1 ? expiresAt : Math.min(expiresAt, tries.until);
+}
+
+/** Returns the agent's rule of retries, or else that of `*`. Undefined: its calls are tried once. */
+export function findRetry(
+  agentId: string,
+  { agents, retries }: Pick<DialPlan, "agents" | "retries">,
+): RetryRule | undefined {
+  const name = Object.hasOwn(agents, agentId) ? agentId : "*";
+  return Object.hasOwn(retries, name) ? retries[name] : undefined;
+}
+
+/** Returns a call as the first of the tries that its agent's rule allows. A redial by an operator is the only one. */
+export function withTries(call: Call, plan: DialPlan): Call {
+  if (call.tries !== undefined || call.ancestors !== undefined) return call;
+  const rule = findRetry(call.request.agent_id, plan);
+  if (rule === undefined) return call;
+  const until = call.acceptedAt + rule.within;
+  return { ...call, tries: { number: 1, budget: rule.attempts, until, dialedAt: [] } };
 }
 
 /** True if the plan permits calls to this number. */

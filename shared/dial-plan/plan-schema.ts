@@ -10,6 +10,7 @@ import { isTimeZone } from "../telephony/time-zone.ts";
 import { guardsSchema } from "./guards.ts";
 import { checksSchema, unknownChecks } from "./checks.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
+import { retryProblems, type RetryRule, retrySchema } from "./retry-rules.ts";
 import { dayMs } from "../lib/units.ts";
 
 const typesText = typeNames.join(", ");
@@ -110,6 +111,7 @@ const dialPlanSchema = z
         z.looseObject({
           provider: z.string(`must be an account of providers, or one of ${typesText}`),
           callingHours: z.optional(z.string()),
+          retry: z.optional(retrySchema),
         }),
       )
       .check(z.refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *")),
@@ -273,7 +275,9 @@ export const planWithRoutesSchema = z.pipe(
   dialPlanSchema,
   z.transform((plan, { issues }) => {
     const agents: Record<string, Route> = {};
-    for (const [name, fields] of Object.entries(plan.agents)) {
+    /** Rules by agent_id. They are no part of a route, which each row stores. */
+    const retries: Record<string, RetryRule> = {};
+    for (const [name, { retry, ...fields }] of Object.entries(plan.agents)) {
       const account = plan.providers[fields.provider];
       const type = account?.type ?? fields.provider;
       if (!typeNames.includes(type)) {
@@ -286,6 +290,12 @@ export const planWithRoutesSchema = z.pipe(
         if ("route" in parsed) {
           agents[name] = parsed.route;
           issues.push(...unknownChecks(name, parsed.route, plan));
+          if (retry === undefined) continue;
+          retries[name] = retry;
+          for (const { path, message } of retryProblems(retry, parsed.route, plan)) {
+            const at = ["agents", name, "retry", ...path];
+            issues.push({ code: "custom", path: at, message, input: undefined });
+          }
         } else {
           for (const issue of parsed.issues) {
             issues.push({ ...issue, path: ["agents", name, ...issue.path], input: undefined });
@@ -293,7 +303,7 @@ export const planWithRoutesSchema = z.pipe(
         }
       }
     }
-    return { ...plan, agents };
+    return { ...plan, agents, retries };
   }),
 );
 

@@ -1,6 +1,7 @@
 import type { CallRow } from "../calls/call-row.ts";
 import { pendingOf, withEvents } from "./outbox-rows.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
+import { isLaterTry } from "../calls/chain.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { findReceiver } from "../dial-plan/receivers.ts";
 import type { Documents } from "../ports/documents.ts";
@@ -71,7 +72,7 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
 async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promise<void> {
   const { plan, documents, random } = deps;
   const notes = changes.flatMap(({ next, seen }) => {
-    const isFirst = seen === null && indexOf(next.id) === 0;
+    const isFirst = seen === null && indexOf(next.id) === 0 && !isLaterTry(next);
     if (!isFirst || findReceiver(next.client, plan)?.types.includes("request.finished") !== true)
       return [];
     return { next: followedRequest(next, plan, random.version()), seen: null };

@@ -3,6 +3,7 @@ import { type Route, storedCallRequestSchema } from "../calls/call-request.ts";
 import { callResultSchema } from "../calls/call-result.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { callStates } from "../calls/states.ts";
+import { nextTrySchema, triesSchema } from "../calls/tries.ts";
 import * as z from "../lib/zod.ts";
 import { typeNames } from "../providers/routes.ts";
 
@@ -26,6 +27,8 @@ const rowSchema = z.looseObject({
   notBefore: time,
   isUrgent: z._default(z.boolean(), false),
   ancestors: z._default(z.array(z.string()), []),
+  tries: z.optional(triesSchema),
+  next: z.optional(nextTrySchema),
   route: z._default(
     z.nullable(
       z.looseObject({

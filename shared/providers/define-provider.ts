@@ -43,6 +43,8 @@ interface RouteFacts<Own extends Route> {
   timeoutSeconds?: number;
   /** Describes why a route's own times do not fit into its account's `timeoutSeconds`, or undefined. */
   timeProblem?(route: Own, timeoutSeconds: number): string | undefined;
+  /** Returns true if a result along a route can say that a machine answered. Absent: it never can. */
+  tellsVoicemail?(route: Own): boolean;
   /** True if an agent may join late (`isAbsent`). A placed call is then noted for its agent. */
   hasLateAgents?: boolean;
   /**

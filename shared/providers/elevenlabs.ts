@@ -54,6 +54,7 @@ export const elevenlabsRoutes = defineRoute(
   {
     callsPerSecond: 1,
     secrets: ["API_KEY"],
+    tellsVoicemail: () => true,
     contextProblem: ({ context = {} }) =>
       Object.keys(context).some((key) => key.startsWith("system__"))
         ? "must not have a key that begins with system__, which ElevenLabs keeps for itself"

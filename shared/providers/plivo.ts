@@ -47,6 +47,7 @@ export const plivoRoutes = defineRoute(
   {
     callsPerSecond: 1,
     secrets: ["AUTH_ID", "AUTH_TOKEN"],
+    tellsVoicemail: ({ machineDetection }) => machineDetection === "hangup",
     contextProblem: ({ context = {} }) =>
       Object.keys(context).length > 0
         ? "must be empty: this agent's answerUrl cannot carry it"

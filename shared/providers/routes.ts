@@ -61,6 +61,11 @@ export function contextProblem(request: CallRequest, route: Route): string | und
   return typeOf(route).contextProblem?.(request, route);
 }
 
+/** True if a result along this route can say that a machine answered. */
+export function tellsVoicemail(route: Route): boolean {
+  return typeOf(route).tellsVoicemail?.(route) === true;
+}
+
 /** Default of `timeoutSeconds` for types that name none. */
 const timeoutSecondsDefault = 30;
 

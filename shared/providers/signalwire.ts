@@ -35,6 +35,7 @@ export const signalwireRoutes = defineRoute(
   {
     callsPerSecond: 1,
     secrets: ["PROJECT_ID", "API_TOKEN"],
+    tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
     contextProblem: (request, { stream }) => contextProblem(request, stream),
   },
 );

@@ -53,7 +53,11 @@ export const telnyxRoutes = defineRoute(
       /** True to have Telnyx report a call's end to this service instead of to the connection's webhook. */
       callbacks: z.optional(z.boolean()),
     }),
-  { callsPerSecond: 1, secrets: ["API_KEY"] },
+  {
+    callsPerSecond: 1,
+    secrets: ["API_KEY"],
+    tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
+  },
 );
 export type TelnyxRoute = z.infer<typeof telnyxRoutes.routeSchema>;
 

@@ -80,6 +80,7 @@ export const twilioRoutes = defineRoute(
   {
     callsPerSecond: 1,
     secrets: ["ACCOUNT_SID", "AUTH_TOKEN"],
+    tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
     contextProblem: (request, { stream }) => contextProblem(request, stream),
   },
 );

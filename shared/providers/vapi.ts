@@ -52,7 +52,7 @@ export const vapiRoutes = defineRoute(
       /** Id of the calling phone number. */
       from: idText,
     }),
-  { callsPerSecond: 1, secrets: ["API_KEY"] },
+  { callsPerSecond: 1, secrets: ["API_KEY"], tellsVoicemail: () => true },
 );
 type VapiRoute = z.infer<typeof vapiRoutes.routeSchema>;
 

@@ -41,6 +41,7 @@ export const webhookRoutes = defineRoute(
     }),
   {
     secrets: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
+    tellsVoicemail: () => true,
     callbackHeaders: ["webhook-id", "webhook-timestamp", "webhook-signature"],
   },
 );

@@ -16,7 +16,7 @@ export const liveCallMutants: readonly Mutant[] = mutantsOf(
     ],
     [
       "a call that has ended leaves",
-      "const ended = changed.filter((next) => next.backlog === null && hasEnded(next.result));",
+      "const ended = changed.filter(({ result }) => hasEnded(result));",
       "const ended = changed.filter(() => false);",
     ],
     [

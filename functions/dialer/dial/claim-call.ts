@@ -18,6 +18,7 @@ import {
   type Permit,
 } from "./delivery.ts";
 import { states } from "../../../shared/calls/states.ts";
+import { hasMadeWay } from "../../../shared/calls/chain.ts";
 import {
   type ControlDocuments,
   findCancellation,
@@ -183,7 +184,9 @@ async function checkAncestors(
 ): Promise<Decided | undefined> {
   if (ancestors.length === 0) return undefined;
   const { rows, unreadable } = await ledger.read(ancestors);
-  const ancestorFacts = [...rows.values()].map(({ state }) => states[state]);
+  // A try follows calls that have ended so that their agent's `retry` has another one made.
+  const inTheWay = [...rows.values()].filter((row) => row.next === undefined || !hasMadeWay(row));
+  const ancestorFacts = inTheWay.map(({ state }) => states[state]);
   if (ancestorFacts.some(({ placed }) => placed === "yes")) {
     log("alarm", "call.placed_before", { call_id: id });
     return { state: "CANCELLED", reason: "placed_before" };

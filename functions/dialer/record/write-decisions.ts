@@ -2,6 +2,7 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import { backlogOf, type CallRow, type NewCall } from "../../../shared/calls/call-row.ts";
 import { type CallState, states } from "../../../shared/calls/states.ts";
 import { type Decided, applyDecision } from "../../../shared/calls/transitions.ts";
+import { withTries } from "../../../shared/dial-plan/dial-plan.ts";
 import { echoOf, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
@@ -118,7 +119,7 @@ export async function countStates(reached: readonly CallState[], deps: DialerDep
 export function toNewCall(call: Call, { settings: { plan, hashKeys } }: DialerDeps): NewCall {
   const { phone_number, context } = call.request;
   const echo = echoOf(context, findReceiver(call.client, plan));
-  return { call, ...hashNumber(phone_number, hashKeys.current), echo };
+  return { call: withTries(call, plan), ...hashNumber(phone_number, hashKeys.current), echo };
 }
 
 /** Names the log event of a call's entering a state, such as `call.needs_review`. */

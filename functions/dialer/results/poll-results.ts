@@ -11,6 +11,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/provider.ts";
 import { optOut } from "./opt-out.ts";
+import { continueChains } from "./next-tries.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
 import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 
@@ -84,7 +85,8 @@ export async function pollAccount(
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
     const [slots = []] = await ledger.due({ backlogs, until: begunAt, each: callsMax });
     const { rows } = await ledger.read(slots.map(({ id }) => id));
-    const open = slots.flatMap(({ id }) => openRowOf(rows.get(id)));
+    const placed = slots.flatMap(({ id }) => openRowOf(rows.get(id)));
+    const open = await continueChains(placed, deps);
     const hasRecords = ({ route }: OpenRow) => settings.providerOf(route).readResult !== undefined;
     // A provider without records reports by signed callback, or has not reported in time.
     const withoutRecords = open

@@ -7,6 +7,7 @@ import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { settleProved } from "../record/settle-proved.ts";
+import { findNextPollAt } from "../record/to-settlement.ts";
 import { awaitHolder } from "./await-holder.ts";
 import { optOut } from "./opt-out.ts";
 import { openRowOf, writeResults } from "./write-results.ts";
@@ -56,7 +57,10 @@ export async function followSigned(
     let placed: CallRow | undefined = row;
     if (before === "perhaps") {
       const at = deps.clock.now();
-      await settleProved(row, { id: row.id, claim, state: "PLACED", reason: "found", at }, deps);
+      // An agent's `retry` needs the call until its result is written.
+      const polled = row.tries === undefined ? {} : { pollAt: findNextPollAt(row, at, deps) };
+      const found = { id: row.id, claim, state: "PLACED", reason: "found", at, ...polled } as const;
+      await settleProved(row, found, deps);
       placed = await read(row.id);
     }
     if (told.optedOut === true && placed !== undefined && !placed.optedOut) {

@@ -7,6 +7,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { watchResults } from "./watch-results.ts";
+import { cancelNextTry, completeResult, makeNextTries } from "./next-tries.ts";
 import { findNextPollAt, isPolledLast } from "../record/to-settlement.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 
@@ -43,23 +44,25 @@ export async function writeResults(
       const isOver = isOpen && isPolledLast(row.claimedAt, askedAt, waitMinutes);
       const known = isOver ? toUnknown(result) : result && { ...result, readAt: askedAt };
       const pollAt = findNextPollAt(row, write.at, deps) ?? write.at;
-      return recordResult(row, { result: known, pollAt }, write);
+      const recorded = recordResult(row, { result: known, pollAt }, write);
+      return completeResult({ before: row, recorded }, write, deps);
     },
     deps,
   );
   for (const next of changed) {
-    if (next.backlog !== null) continue;
+    if (next.backlog !== null && next.next === undefined) continue;
     const { id: call_id, agentId: agent_id, client, route } = next;
     const provider = route?.provider ?? "";
     if (next.history.at(-1)?.reason === contradicted) {
       log("alarm", "result.contradicted", { call_id, provider });
+      await cancelNextTry(next, deps);
       continue;
     }
     const status = next.result?.status ?? "";
     log("info", "call.result", { call_id, client, agent_id, provider, result: status });
     if (next.result?.unmapped === true) log("warning", "result.unmapped", { call_id, provider });
   }
-  const ended = changed.filter((next) => next.backlog === null && hasEnded(next.result));
+  const ended = changed.filter(({ result }) => hasEnded(result));
   await leaveLive(
     ended.flatMap(({ id, route }) => (route === null ? [] : { id, route, isMeasured: true })),
     deps,
@@ -68,6 +71,7 @@ export async function writeResults(
     const isFirst = ({ history }: CallRow) => history.at(-1)?.reason !== contradicted;
     await watchResults(ended.filter(isFirst), deps);
   }
+  await makeNextTries(changed, deps);
   return conflicts === 0;
 }
 
@@ -82,7 +86,8 @@ export async function postpone(row: OpenRow, deps: DialerDeps): Promise<void> {
   const change = (one: OpenRow, write: Write) => {
     const isLost = isPolledLast(one.claimedAt, write.at - lostMs, waitMinutes);
     const result = isLost ? toUnknown(one.result ?? undefined) : undefined;
-    return recordResult(one, { result, pollAt: write.at + postponedMs }, write);
+    const recorded = recordResult(one, { result, pollAt: write.at + postponedMs }, write);
+    return completeResult({ before: one, recorded }, write, deps);
   };
   await changeRows([row], change, deps);
 }

@@ -1,6 +1,6 @@
 import { type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { findRetry, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
@@ -50,7 +50,9 @@ export async function visitBacklogs(
 async function visit(backlog: Backlog, time: SweepTime, deps: DialerDeps): Promise<void> {
   const { ledger, documents, clock, settings, log } = deps;
   const { key, version, value } = backlog;
-  const lifeMs = settings.plan.expireAfterHours * hourMs;
+  // Later tries of an agent with `retry` end earlier.
+  const { within = Infinity } = findRetry(value.agentId, settings.plan) ?? {};
+  const lifeMs = Math.min(within, settings.plan.expireAfterHours * hourMs);
   let after: DuePosition | undefined;
   let isEmpty = true;
   while (!time.isOver()) {

@@ -104,7 +104,7 @@ describe("a check before the call", () => {
     const { hashKeys } = bench.deps.settings;
     const hashes = hashesOf(call?.request.phone_number ?? "", hashKeys);
     const read = await bench.documents.read(doNotCallKeysOf(hashes));
-    expect(isOnDoNotCallList(hashes, read, hashKeys)).toBe(true);
+    expect(isOnDoNotCallList({ hashes }, read, hashKeys)).toBe(true);
   });
 
   it("that asks for a wait gets it, and is asked again", async () => {

@@ -1,0 +1,106 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { resultsBacklogOf } from "../../../shared/calls/call-row.ts";
+import { hasEnded } from "../../../shared/calls/record-result.ts";
+import type { Decided, Write } from "../../../shared/calls/transitions.ts";
+import { enterState } from "../../../shared/calls/transitions.ts";
+import { hasMadeWay, isTryPending } from "../../../shared/calls/chain.ts";
+import { decideEnd } from "../../../shared/policy/decide.ts";
+import { planNextTry, toNextCall } from "../../../shared/policy/next-try.ts";
+import { readLastTries } from "../../../shared/ports/last-tries.ts";
+import { type Known, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
+import { changeRows } from "../record/change-rows.ts";
+import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+
+/**
+ * Completes the write of a call's result, for a call of an agent with `retry`: names the next try, and keeps the row
+ * due until that try has a row, so that a crash between the two writes ends no chain. Where no try follows, erases the
+ * number and the context, at the latest at the end of all tries.
+ *
+ * @param change.before the row without the result
+ */
+export function completeResult(
+  { before, recorded }: { before: CallRow; recorded: CallRow | undefined },
+  { at }: Write,
+  deps: DialerDeps,
+): CallRow | undefined {
+  if (recorded?.tries === undefined) return recorded;
+  const { tries, result, request } = recorded;
+  if (request === null || hasEnded(before.result)) return recorded;
+  if (result === null || result.status === "live") {
+    if (at >= tries.until) return { ...recorded, request: null };
+    const { dueAt } = recorded;
+    return dueAt === null ? recorded : { ...recorded, dueAt: Math.min(dueAt, tries.until) };
+  }
+  const { plan, schedule } = deps.settings;
+  const next = planNextTry(recorded, { plan, schedule, now: at });
+  if (next === undefined || recorded.route === null) return { ...recorded, request: null };
+  return { ...recorded, next, backlog: resultsBacklogOf(recorded.route), dueAt: at };
+}
+
+/**
+ * Writes the rows of the tries that results have named, then marks the calls before them as done. Writing a try twice is
+ * harmless, as its id is fixed.
+ *
+ * @throws if the ledger or the documents cannot be reached. The calls stay due, and a poll does what is left
+ */
+export async function makeNextTries(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
+  const pending = rows.filter(isTryPending);
+  if (pending.length === 0) return;
+  const tries = pending.flatMap((row) => {
+    const call = toNextCall(row);
+    return call === undefined ? [] : [{ row, call }];
+  });
+  const calls = tries.map(({ call }) => call);
+  const documents = await readControlDocuments(calls, { numbers: true }, deps);
+  // A restored ledger may lack a try that was dialed.
+  if (documents.isSuspended) return;
+  const known = toKnown(documents, deps);
+  const writes = tries.map(({ row, call }): ToWrite => {
+    return { call, row: undefined, decided: decideTry(row, call, known) };
+  });
+  await writeDecided(writes, deps);
+  await changeRows(
+    pending,
+    (row, { version }) => ({ ...row, version, backlog: null, dueAt: null, request: null }),
+    deps,
+  );
+}
+
+/** Decides a new try: it waits for its time, unless the chain has ended meanwhile. */
+function decideTry(row: CallRow, call: ToWrite["call"], known: Known): Decided {
+  if (!hasMadeWay(row)) return placedBefore;
+  const dueAt = row.next?.dueAt ?? known.now;
+  const waits = { state: "WAITING", reason: "retry", dueAt } as const;
+  try {
+    return decideEnd(call, dueAt, known) ?? waits;
+  } catch {
+    return waits; // unreadable documents are read again when the try is due
+  }
+}
+
+const placedBefore = { state: "CANCELLED", reason: "placed_before" } as const;
+
+/** Makes the tries that are pending among these rows. Returns the other rows, whose results are still to be polled. */
+export async function continueChains<Row extends CallRow>(
+  rows: readonly Row[],
+  deps: DialerDeps,
+): Promise<Row[]> {
+  await makeNextTries(rows, deps);
+  return rows.filter((row) => !isTryPending(row));
+}
+
+/**
+ * Cancels the waiting try after a call whose provider has reported another end. A try that is already claimed cannot be
+ * stopped: an alarm tells of it.
+ */
+export async function cancelNextTry(row: CallRow, deps: DialerDeps): Promise<void> {
+  if (row.next === undefined) return;
+  const [last = row] = (await readLastTries([row], (ids) => deps.ledger.read(ids))).values();
+  if (last.id === row.id) return; // its row does not exist yet, and is made CANCELLED
+  const cancel = (one: CallRow, write: Write) =>
+    one.state === "WAITING" ? enterState(one, placedBefore, write) : undefined;
+  const { changed } = await changeRows([last], cancel, deps);
+  if (changed.length > 0 || last.state === "CANCELLED") return;
+  deps.log("alarm", "try.not_cancelled", { call_id: last.id, state: last.state });
+}

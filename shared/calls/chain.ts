@@ -1,0 +1,36 @@
+import type { CallRow } from "./call-row.ts";
+import { contradicted, hasEnded } from "./record-result.ts";
+import { states } from "./states.ts";
+
+/** Returns the id of the first call of a row's chain. */
+export function chainOf({ id, ancestors }: Pick<CallRow, "id" | "ancestors">): string {
+  return ancestors[0] ?? id;
+}
+
+/** True for a later try, which belongs to the request of its chain's first call. */
+export function isLaterTry({ tries }: Pick<CallRow, "tries">): boolean {
+  return tries !== undefined && tries.number > 1;
+}
+
+/** True if a result has named a next try whose row may not exist yet. */
+export function isTryPending({
+  state,
+  next,
+  dueAt,
+}: Pick<CallRow, "state" | "next" | "dueAt">): boolean {
+  return state === "PLACED" && next !== undefined && dueAt !== null;
+}
+
+/** True if a placed call has ended so that another try was named in its stead, and nothing has contradicted its end. */
+export function hasMadeWay({ next, result, history }: CallRow): boolean {
+  if (next === undefined || !hasEnded(result)) return false;
+  return history.every(({ reason }) => reason !== contradicted);
+}
+
+/** Returns the number of tries that may follow a row as it stands. */
+export function triesLeft({ tries, next, result, state }: CallRow): number {
+  if (tries === undefined) return 0;
+  const isLive = state === "PLACED" && (result === null || result.status === "live");
+  const mayFollow = next !== undefined || isLive || states[state].open || state === "NEEDS_REVIEW";
+  return mayFollow ? tries.budget - tries.number : 0;
+}

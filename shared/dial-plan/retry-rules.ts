@@ -1,0 +1,69 @@
+import type { Route } from "../calls/call-request.ts";
+import { dayMs, hourMs, minuteMs } from "../lib/units.ts";
+import * as z from "../lib/zod.ts";
+import { tellsVoicemail } from "../providers/routes.ts";
+
+const unitsMs: Readonly<Record<string, number>> = { m: minuteMs, h: hourMs, d: dayMs };
+
+/** A duration such as `15m`, `3h` or `2d`, in milliseconds. */
+const duration = z.pipe(
+  z
+    .string('must be a duration such as "15m", "3h" or "2d"')
+    .check(z.regex(/^[1-9]\d{0,4}[mhd]$/, 'must be a duration such as "15m", "3h" or "2d"')),
+  z.transform((text) => Number(text.slice(0, -1)) * (unitsMs[text.slice(-1)] ?? 0)),
+);
+
+/** Minimum delay of a next try. */
+const delayMinutesMin = 5;
+const delay = z.optional(
+  duration.check(z.minimum(delayMinutesMin * minuteMs, `must be at least ${delayMinutesMin}m`)),
+);
+
+/** An agent's `retry`: which ends of a call have it tried again, when, and how often in all. Durations are in milliseconds. */
+export const retrySchema = z.strictObject({
+  /** Maximum number of tries, the first call included: one budget over all reasons. */
+  attempts: z.int().check(z.minimum(2), z.maximum(6)),
+  /** Time from the acceptance in which a next try may be made. */
+  within: duration,
+  /** Delay after each end. Nobody who declined is phoned again by a rule, and no call of unknown fate is. */
+  after: z
+    .strictObject({ busy: delay, no_answer: delay, voicemail: delay, failed: delay })
+    .check(z.refine((after) => Object.keys(after).length > 0, "must name a result")),
+  /** True: after `no_answer` and `voicemail`, another part of the callee's day is chosen. */
+  spread: z._default(z.boolean(), false),
+});
+export type RetryRule = z.infer<typeof retrySchema>;
+
+/** The parts of a plan on which retry rules depend. */
+interface PlanOfRetries {
+  expireAfterHours: number;
+  results?: unknown;
+}
+
+/** Describes what is wrong with an agent's `retry`. Paths are relative to it. */
+export function retryProblems(
+  { within, after }: RetryRule,
+  route: Route,
+  { expireAfterHours, results }: PlanOfRetries,
+): { path: string[]; message: string }[] {
+  const problems: { path: string[]; message: string }[] = [];
+  if (results === undefined) {
+    problems.push({
+      path: [],
+      message: "needs results in the plan, which tell how a call has ended",
+    });
+  }
+  if (within > expireAfterHours * hourMs) {
+    problems.push({ path: ["within"], message: "must be at most expireAfterHours" });
+  }
+  // Every provider tells the other three.
+  if (after.voicemail !== undefined && !tellsVoicemail(route)) {
+    const message = `is a result that ${route.type} does not tell along this route`;
+    problems.push({ path: ["after", "voicemail"], message });
+  }
+  for (const [status, delayMs] of Object.entries(after)) {
+    if (delayMs === undefined || delayMs < within) continue;
+    problems.push({ path: ["after", status], message: "must be less than within" });
+  }
+  return problems;
+}

@@ -1,0 +1,143 @@
+import type { Call, CallRequest } from "../calls/call-request.ts";
+import type { CallRow } from "../calls/call-row.ts";
+import { requestIdOf } from "../calls/ids.ts";
+import { chainOf } from "../calls/chain.ts";
+import { mayBeTriedAgain, type NextTry, toTryId } from "../calls/tries.ts";
+import { findRetry, findRoute } from "../dial-plan/dial-plan.ts";
+import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import type { RetryRule } from "../dial-plan/retry-rules.ts";
+import type { Schedule } from "../dial-plan/schedule.ts";
+import { dayMs, hourMs } from "../lib/units.ts";
+import { findZone } from "../telephony/time-zone.ts";
+import { zonesOfNumber } from "../telephony/zones-of-number.ts";
+
+interface TryInputs {
+  plan: DialPlan;
+  schedule: Pick<Schedule, "opening">;
+  now: number;
+}
+
+/**
+ * Returns the try that follows a placed call whose result has just become known; undefined if none does: by its result,
+ * as its budget or its time is used up, as its callee has opted out, or as an operator has acted on it.
+ */
+export function planNextTry(row: CallRow, { plan, schedule, now }: TryInputs): NextTry | undefined {
+  const { tries, request, result, claimedAt, agentId, optedOut } = row;
+  const rule = findRetry(agentId, plan);
+  const route = findRoute(agentId, plan);
+  if (tries === undefined || request === null || result === null || claimedAt === null)
+    return undefined;
+  if (rule === undefined || route === undefined || optedOut || !mayBeTriedAgain(row, now))
+    return undefined;
+  if (tries.number >= rule.attempts) return undefined;
+  const delayMs = delayAfter(result.status, rule);
+  if (delayMs === undefined) return undefined;
+  const until = Math.min(tries.until, row.acceptedAt + plan.expireAfterHours * hourMs);
+  // The provider's clock is not ours, but the call surely ended after it was dialed, and before now.
+  const endedAt = Math.min(Math.max(result.endedAt ?? now, claimedAt), now);
+  const from = Math.max(now, endedAt + delayMs);
+  const opening = (at: number) => schedule.opening(request, route, { from: at, until }).at;
+  const first = from < until ? opening(from) : undefined;
+  if (first === undefined) return undefined;
+  const isSpread = rule.spread && (result.status === "no_answer" || result.status === "voicemail");
+  const other = isSpread
+    ? findOtherPart(first, {
+        opening,
+        until,
+        tried: [...tries.dialedAt, claimedAt],
+        clock: clockOf(request, plan),
+      })
+    : undefined;
+  return { id: toTryId(chainOf(row), tries.number + 1), dueAt: Math.ceil(other ?? first) };
+}
+
+/** Returns the call of a row's next try. Undefined: the row has none, or its number is erased. */
+export function toNextCall(row: CallRow): Call | undefined {
+  const { id, next, tries, request, client, acceptedAt, ancestors, claimedAt } = row;
+  if (next === undefined || tries === undefined || request === null) return undefined;
+  return {
+    id: next.id,
+    requestId: requestIdOf(next.id),
+    batchCalls: 1,
+    client,
+    acceptedAt,
+    request,
+    // Its time is its own, later than the one that the client named.
+    ...(row.isUrgent ? { urgent: true } : {}),
+    ancestors: [...ancestors, id],
+    tries: {
+      ...tries,
+      number: tries.number + 1,
+      dialedAt: claimedAt === null ? tries.dialedAt : [...tries.dialedAt, claimedAt],
+    },
+  };
+}
+
+function delayAfter(status: string, { after }: RetryRule): number | undefined {
+  switch (status) {
+    case "busy":
+    case "no_answer":
+    case "voicemail":
+    case "failed":
+      return after[status];
+    default:
+      return undefined;
+  }
+}
+
+/** Hours at which a new part of the callee's day begins. */
+const partHours = [0, 11, 14, 17];
+
+/** Returns the callee's local time at `at`, as milliseconds of UTC; undefined if it is not known. */
+type LocalClock = (at: number) => number | undefined;
+
+function clockOf({ timezone, phone_number }: CallRequest, plan: DialPlan): LocalClock {
+  // A number may lie in several zones: the first one stands for all of them.
+  const name = timezone ?? zonesOfNumber(phone_number)[0] ?? plan.defaultTimeZone;
+  const zone = name === undefined ? undefined : findZone(name);
+  return (at) => {
+    const offsetMs = zone?.clocks[0](at)?.offsetMs;
+    return offsetMs === undefined ? undefined : at + offsetMs;
+  };
+}
+
+/**
+ * Returns the first time from `first` on in a part of the callee's day in which no try was made. Undefined: every open
+ * part until the end was tried, or local time is not known.
+ */
+function findOtherPart(
+  first: number,
+  facts: {
+    opening(at: number): number | undefined;
+    until: number;
+    tried: readonly number[];
+    clock: LocalClock;
+  },
+): number | undefined {
+  const { opening, until, tried, clock } = facts;
+  const partOf = (at: number) => {
+    const local = clock(at);
+    return local === undefined
+      ? undefined
+      : partHours.findLastIndex((hour) => hourOf(local) >= hour);
+  };
+  const done = new Set(tried.map(partOf));
+  let at: number | undefined = first;
+  // At most 30 days (`within`), each of four parts; a change of the clocks may split a part.
+  for (let parts = 0; at !== undefined && at < until && parts < partsMax; parts++) {
+    const part = partOf(at);
+    const local = clock(at);
+    if (part === undefined || local === undefined) return undefined;
+    if (!done.has(part)) return at;
+    const begun = Math.floor(local / dayMs) * dayMs;
+    const ends = begun + (partHours[part + 1] ?? 24) * hourMs;
+    at = opening(at + ends - local);
+  }
+  return undefined;
+}
+
+const partsMax = 130;
+
+function hourOf(local: number): number {
+  return (local % dayMs) / hourMs;
+}

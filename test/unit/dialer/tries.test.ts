@@ -1,0 +1,251 @@
+import { describe, expect, it } from "vitest";
+import type { CallResult } from "../../../shared/calls/call-result.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { applyAction } from "../../../shared/calls/transitions.ts";
+import { toTryId } from "../../../shared/calls/tries.ts";
+import { toStoredRow } from "../../../shared/ports/stored-row.ts";
+import { type Bench, boom, callsNow, put, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import {
+  busy,
+  completed,
+  createBench,
+  nothing,
+  place,
+  pollAfter,
+  twilio,
+} from "../../support/results-bench.ts";
+
+const noAnswer: CallResult = { ...nothing, status: "no_answer", word: "no-answer" };
+const after = { busy: "15m", no_answer: "3h", failed: "30m" };
+const retry = { attempts: 3, within: "72h", after };
+
+function createRetryBench(rule: object = retry, more: object = {}) {
+  const { agent_sales } = twilio.agents;
+  return createBench({}, { agents: { agent_sales: { ...agent_sales, retry: rule } }, ...more });
+}
+
+/** Places a first call, and resolves to it and to the ids of its chain's tries. */
+async function placeFirst(bench: Bench) {
+  const [call] = await place(bench, 1);
+  if (call === undefined) throw new Error("it was placed");
+  return { call, second: { id: toTryId(call.id, 2) }, third: { id: toTryId(call.id, 3) } };
+}
+
+/** Lets the provider's record tell each call's end by the number of calls so far, as each is the newest. */
+function tell(bench: Bench, ...results: CallResult[]) {
+  bench.record = async ({ id }) => results[bench.dialed.findIndex(({ call }) => call.id === id)];
+}
+
+const rowIn = async (bench: Bench, { id }: { id: string }): Promise<CallRow | undefined> =>
+  (await bench.rows.read([id])).rows.get(id);
+
+describe("a call of an agent with retry", () => {
+  it("is tried again after busy and no answer, once after each, and no more once it is completed", async () => {
+    const bench = createRetryBench();
+    const { call, second, third } = await placeFirst(bench);
+    tell(bench, busy, noAnswer, completed);
+    await pollAfter(bench, 2);
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "PLACED",
+      next: { id: second.id },
+      backlog: null,
+      dueAt: null,
+      request: null,
+      tries: { number: 1, budget: 3 },
+    });
+    expect(await rowOf(bench, second)).toMatchObject({
+      state: "WAITING",
+      reason: "retry",
+      ancestors: [call.id],
+      acceptedAt: call.acceptedAt,
+      tries: { number: 2, budget: 3 },
+    });
+    await bench.simulate(14 * 60);
+    expect(bench.dialed).toHaveLength(1);
+    await bench.simulate(3 * 60);
+    expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, second.id]);
+    await pollAfter(bench, 3);
+    await bench.simulate(179 * 60);
+    expect(bench.dialed).toHaveLength(2);
+    await bench.simulate(5 * 60);
+    expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, second.id, third.id]);
+    await pollAfter(bench, 3);
+    const last = await rowOf(bench, third);
+    expect(last).toMatchObject({ state: "PLACED", result: { status: "completed" }, request: null });
+    expect(last.ancestors).toEqual([call.id, second.id]);
+    expect(last.next).toBeUndefined();
+    await bench.simulate(80 * 3600, { sweepSeconds: 3600 });
+    expect(bench.dialed).toHaveLength(3);
+    for (const { json } of bench.stored.values()) expect(json).not.toContain("+1303555");
+  });
+
+  it("is tried no more often than its attempts, over all reasons", async () => {
+    const bench = createRetryBench({ ...retry, attempts: 2 });
+    const { second } = await placeFirst(bench);
+    tell(bench, busy, noAnswer, busy);
+    await pollAfter(bench, 2);
+    await bench.simulate(16 * 60);
+    await pollAfter(bench, 3);
+    expect(await rowOf(bench, second)).toMatchObject({
+      result: { status: "no_answer" },
+      request: null,
+    });
+    await bench.simulate(10 * 3600);
+    expect(bench.dialed).toHaveLength(2);
+  });
+
+  it.each(["declined", "completed", "invalid", "blocked", "unknown", "voicemail"] as const)(
+    "is not tried again after %s, and its number is erased",
+    async (status) => {
+      const bench = createRetryBench();
+      const { call } = await placeFirst(bench);
+      expect((await rowOf(bench, call)).request).not.toBeNull();
+      tell(bench, { ...nothing, status });
+      await pollAfter(bench, 2);
+      const row = await rowOf(bench, call);
+      expect(row).toMatchObject({ result: { status }, request: null, backlog: null });
+      expect(row.next).toBeUndefined();
+      await bench.simulate(4 * 3600);
+      expect(bench.dialed).toHaveLength(1);
+    },
+  );
+
+  it("is not tried again after the end of within, at which its number is erased though it is live", async () => {
+    const bench = createRetryBench({ ...retry, within: "1h", after: { busy: "15m" } });
+    const { call } = await placeFirst(bench);
+    bench.record = async () => ({ ...nothing, status: "live" });
+    for (let minute = 0; minute < 59; minute++) await pollAfter(bench, 1);
+    expect((await rowOf(bench, call)).request).not.toBeNull();
+    await pollAfter(bench, 2);
+    expect((await rowOf(bench, call)).request).toBeNull();
+    bench.record = async () => busy;
+    for (let minute = 0; minute < 60; minute++) await pollAfter(bench, 1);
+    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "busy" }, backlog: null });
+    expect((await rowOf(bench, call)).next).toBeUndefined();
+  });
+
+  it.each([
+    { within: "72h", dueAt: "2026-11-26T14:00:02.000Z" },
+    { within: "12h", dueAt: undefined },
+  ])(
+    "waits for calling hours with its try within $within, or has none",
+    async ({ within, dueAt }) => {
+      const callingHours = { default: { "mon-fri": ["09:00-17:00"] } };
+      const zone = { callingHours, defaultTimeZone: "America/New_York" };
+      const bench = createRetryBench({ ...retry, within }, zone);
+      bench.advance(Date.parse("2026-11-25T21:30:00Z") - bench.now()); // 16:30 in New York
+      const [call] = callsNow(bench, 1, { timezone: "America/New_York" });
+      if (call === undefined) throw new Error("there is one");
+      await sendEach(bench, call);
+      await bench.simulate(10, { firstSweepSeconds: 1000 });
+      tell(bench, noAnswer);
+      await pollAfter(bench, 2);
+      const { next } = await rowOf(bench, call);
+      expect(next && new Date(next.dueAt).toISOString()).toBe(dueAt);
+      expect((await rowIn(bench, { id: toTryId(call.id, 2) }))?.state).toBe(dueAt && "WAITING");
+    },
+  );
+
+  it("leaves rows as they were without it", async () => {
+    const bench = createBench();
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    const row = await rowOf(bench, call);
+    expect(row.request).toBeNull();
+    expect(Object.keys(toStoredRow(row))).not.toContain("tries");
+    bench.record = async () => busy;
+    await pollAfter(bench, 2);
+    expect(Object.keys(toStoredRow(await rowOf(bench, call)))).not.toContain("next");
+  });
+});
+
+describe("a crash between a result and its next try", () => {
+  it.each(["of the try's row", "after the try's row"])("ends no chain: %s", async (when) => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    const { write } = bench.rows;
+    const isAfter = when.startsWith("after");
+    const failing = isAfter ? 3 : 2;
+    let writes = 0;
+    bench.rows.write = (changes) => (++writes >= failing ? boom() : write(changes));
+    await pollAfter(bench, 2);
+    bench.rows.write = write;
+    expect(await rowOf(bench, call)).toMatchObject({ next: { id: second.id } });
+    expect((await rowOf(bench, call)).request).not.toBeNull();
+    expect((await rowIn(bench, second)) === undefined).toBe(!isAfter);
+    await pollAfter(bench, 1);
+    expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING" });
+    expect(await rowOf(bench, call)).toMatchObject({ request: null, dueAt: null });
+    await bench.simulate(20 * 60);
+    expect(bench.dialed).toHaveLength(2);
+  });
+});
+
+describe("the next try", () => {
+  it("is cancelled by a contradicting result, as long as it waits", async () => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    await contradict(bench, call);
+    expect(await rowOf(bench, second)).toMatchObject({
+      state: "CANCELLED",
+      reason: "placed_before",
+    });
+    await bench.simulate(20 * 60);
+    expect(bench.dialed).toHaveLength(1);
+    expect(bench.eventsOf("try.not_cancelled")).toEqual([]);
+  });
+
+  it("raises an alarm by a contradicting result once it is placed", async () => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    await bench.simulate(20 * 60);
+    await contradict(bench, call);
+    expect(bench.eventsOf("try.not_cancelled")).toMatchObject([
+      { level: "alarm", call_id: second.id, state: "PLACED" },
+    ]);
+  });
+
+  it("is not dialed where its ancestor was contradicted and the cancellation was lost", async () => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    const row = await rowOf(bench, call);
+    const entry = { at: bench.now(), state: row.state, reason: "result_contradicted" };
+    const version = bench.deps.random.version();
+    await put(bench, { ...row, version, history: [...row.history, entry] });
+    await bench.simulate(20 * 60);
+    expect(bench.dialed).toHaveLength(1);
+    expect(await rowOf(bench, second)).toMatchObject({
+      state: "CANCELLED",
+      reason: "placed_before",
+    });
+  });
+
+  it("does not follow a call that an operator has acted on", async () => {
+    const bench = createRetryBench();
+    bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was dialed");
+    const row = await rowOf(bench, call);
+    expect(row.state).toBe("NEEDS_REVIEW");
+    const write = { version: bench.deps.random.version(), at: bench.now() };
+    const next = applyAction(row, { action: { to: "PLACED" }, by: "ops" }, write);
+    if (next === undefined) throw new Error("it can be resolved");
+    expect(next.request).toBeNull();
+  });
+});
+
+/** Has a provider's record tell another end of a call than before. */
+async function contradict(bench: Bench, call: { id: string }): Promise<void> {
+  const { writeResults, openRowOf } =
+    await import("../../../functions/dialer/results/write-results.ts");
+  const rows = openRowOf(await rowOf(bench, call)).map((row) => ({ row, result: completed }));
+  await writeResults(rows, bench.now(), bench.deps);
+  expect(bench.eventsOf("result.contradicted")).toHaveLength(1);
+}
