@@ -46,6 +46,12 @@ function callEventBody(
     echo: z
       .record(z.string(), z.string())
       .check(z.describe("Entries of the call's context that the dial plan names")),
+    try: z
+      .optional(z.int())
+      .check(z.describe("Of an agent with `retry`: number of the try that the call is, from 1")),
+    tries_left: z
+      .optional(z.int())
+      .check(z.describe("Of an agent with `retry`: tries that may still follow; 0: none follows")),
   });
   return z.looseObject({ type: z.literal(type), timestamp, data });
 }

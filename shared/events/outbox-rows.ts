@@ -9,6 +9,7 @@ import {
 } from "../calls/call-event.ts";
 import type { CallResult } from "../calls/call-result.ts";
 import type { CallRow } from "../calls/call-row.ts";
+import { isLaterTry, triesLeft } from "../calls/chain.ts";
 import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasEnded } from "../calls/record-result.ts";
@@ -66,6 +67,7 @@ export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRo
     attempt,
     ...(status === undefined ? {} : { status }),
     ...(aboutResults.has(type) && answeredAt !== undefined ? { answeredAt } : {}),
+    ...(row.tries === undefined ? {} : { triesLeft: triesLeft(row) }),
     dueAt: at,
   }));
   return indexEvents({ ...row, events: [...row.events, ...added] }, receiver.name);
@@ -184,19 +186,25 @@ export interface EventBody {
 }
 
 /** The fields of a row that its events contain. */
-type EventSubject = Pick<CallRow, "id" | "agentId" | "notBefore" | "isUrgent" | "echo" | "result">;
+type EventSubject = Pick<
+  CallRow,
+  "id" | "agentId" | "notBefore" | "isUrgent" | "echo" | "result" | "tries"
+> &
+  Partial<Pick<CallRow, "ancestors">>;
 
 /** Returns the body of an event, which is the same for each try. It never has the number. */
 export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
   const { type, sequence, at, state, reason, attempt } = event;
-  const { id, agentId, echo } = row;
+  const { id, agentId, echo, tries } = row;
+  // Clients know a try by the call that they posted.
+  const posted = (isLaterTry(row) ? row.ancestors?.[0] : undefined) ?? id;
   return {
     type,
     timestamp: new Date(at).toISOString(),
     data: {
       id,
-      request_id: requestIdOf(id),
-      index: indexOf(id),
+      request_id: requestIdOf(posted),
+      index: indexOf(posted),
       sequence,
       agent_id: agentId,
       ...toHeadersView(row),
@@ -205,6 +213,7 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
       attempt,
       result: resultOf(row, event),
       echo: echo ?? {},
+      ...(tries === undefined ? {} : { try: tries.number, tries_left: event.triesLeft ?? 0 }),
     },
   };
 }

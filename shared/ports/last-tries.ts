@@ -4,28 +4,33 @@ import type { CallRow } from "../calls/call-row.ts";
 const followingMax = 5;
 
 /**
- * Follows calls to the last tries of their chains.
+ * Reads the tries that follow calls. It reads nothing for calls without any.
  *
- * @returns the last try of each call that has a row, by the id of the call. A call without tries is its own last one
+ * @returns the tries that have rows, by the id of the call, which is the first of them
  */
-export async function readLastTries<Row extends Pick<CallRow, "id" | "next">>(
+export async function readTries<Row extends Pick<CallRow, "id" | "next">>(
   rows: Iterable<Row>,
   read: (ids: string[]) => Promise<{ rows: ReadonlyMap<string, Row> }>,
-): Promise<Map<string, Row>> {
-  const lastOf = new Map([...rows].map((row) => [row.id, row]));
-  let open = new Map(
-    [...lastOf].flatMap(([id, { next }]) => (next === undefined ? [] : [[id, next.id]])),
-  );
-  for (let n = 0; n < followingMax && open.size > 0; n++) {
-    const found = (await read([...open.values()])).rows;
-    const following = new Map<string, string>();
-    for (const [id, tryId] of open) {
-      const row = found.get(tryId);
-      if (row === undefined) continue;
-      lastOf.set(id, row);
-      if (row.next !== undefined) following.set(id, row.next.id);
-    }
-    open = following;
+): Promise<Map<string, Row[]>> {
+  const tries = new Map([...rows].map((row) => [row.id, [row]]));
+  for (let n = 0; n < followingMax; n++) {
+    const open = [...tries.values()].flatMap((all) => {
+      const next = all.length === n + 1 ? all.at(-1)?.next : undefined;
+      return next === undefined ? [] : [{ all, next }];
+    });
+    if (open.length === 0) break;
+    const found = (await read(open.map(({ next }) => next.id))).rows;
+    for (const { all, next } of open)
+      all.push(...[found.get(next.id)].filter((one) => one !== undefined));
   }
-  return lastOf;
+  return tries;
+}
+
+/** Reads the last tries of calls. A call without others is its own last one. */
+export async function readLastTries<Row extends Pick<CallRow, "id" | "next">>(
+  rows: Iterable<Row>,
+  read: Parameters<typeof readTries<Row>>[1],
+): Promise<Map<string, Row>> {
+  const tries = await readTries(rows, read);
+  return new Map([...tries].flatMap(([id, all]) => all.slice(-1).map((row) => [id, row] as const)));
 }

@@ -12,10 +12,11 @@ import {
   type GivenOrder,
   isCovered,
 } from "../../../shared/policy/controls.ts";
+import { readLastTries } from "../../../shared/ports/last-tries.ts";
 import type { CallLedger, Page } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
-import { callIdsOf, rowsOf } from "./request-rows.ts";
+import { callIdsOf, lastTriesOf } from "./request-rows.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { countActions } from "./change-call.ts";
@@ -164,8 +165,8 @@ export async function countOrdered(
       : [...new Set(indexes)].flatMap((n) => (n < total ? toCallId(requestId, n) : []));
   if (row === undefined) return ids.length;
   let others = 0;
-  for await (const one of rowsOf(ids, ledger)) {
-    if (!isEndedBy(one, given)) others += 1;
+  for await (const [id, one] of lastTriesOf(ids, ledger)) {
+    if (!isEndedBy({ ...one, id }, given)) others += 1;
   }
   return ids.length - others + cancelled;
 }
@@ -188,8 +189,10 @@ export async function cancelRows(
     given.order.client === null
       ? ({ to: "CANCELLED" } as const)
       : ({ to: "CANCELLED", reason: "client" } as const);
-  const changes = rows.flatMap((row) => {
-    if (!isEndedBy(row, given)) return [];
+  // An order names a call by its first try.
+  const last = await readLastTries(rows, (ids) => ledger.read(ids));
+  const changes = [...last].flatMap(([id, row]) => {
+    if (!isEndedBy({ ...row, id }, given)) return [];
     const next = applyAction(row, { action, by }, { version: random.version(), at });
     return next === undefined ? [] : [{ next, seen: row.version }];
   });

@@ -1,4 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { isLaterTry } from "../../../shared/calls/chain.ts";
 import { toCallId, readRequestId, requestIdOf } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -124,7 +125,7 @@ async function requestsBelow(
       const first = toCallId(id, 0);
       if (before !== undefined && first >= before) continue; // a call of a request already found
       before = first;
-      if (row.batchCalls >= callsMin) found.push(row);
+      if (row.batchCalls >= callsMin && !isLaterTry(row)) found.push(row);
       if (found.length === limit) return { found, next: before };
     }
     if (next === undefined) return { found };

@@ -9,6 +9,7 @@ import {
 import { toCallId, indexOf, readCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import { states } from "../../../shared/calls/states.ts";
 import * as z from "../../../shared/lib/zod.ts";
+import { readTries } from "../../../shared/ports/last-tries.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { limit, nextCursor, state, time, toIsoTime } from "../http/fields.ts";
 import { answerUnprocessable } from "../http/problem.ts";
@@ -16,6 +17,14 @@ import { declareRoute } from "../http/route.ts";
 import { findRequest, answerNoRequest } from "./find-request.ts";
 import { countProgress } from "../actions/count-request.ts";
 import { callIdsOf } from "../actions/request-rows.ts";
+
+const trySchema = z.looseObject({
+  id: z.string(),
+  state,
+  reason: z.string(),
+  due_at: z.nullable(time),
+  result: z.nullable(resultViewSchema),
+});
 
 const clientCallSchema = z
   .looseObject({
@@ -29,6 +38,13 @@ const clientCallSchema = z
     result: z
       .nullable(resultViewSchema)
       .check(z.describe("What became of a placed call; null: not known, or not asked for")),
+    tries: z
+      .optional(z.array(trySchema))
+      .check(
+        z.describe(
+          "Of an agent with `retry`: every try of the call, the first one included. `state`, `reason`, `due_at` and `result` of the call are those of its last try",
+        ),
+      ),
   })
   .check(z.meta({ id: "RequestedCall" }));
 
@@ -86,9 +102,11 @@ export const showRequest = declareRoute({
     const end = Math.min(total, from + query.limit);
     const ids = callIdsOf(id, from, end);
     const { rows } = await deps.ledger.read(ids);
+    const tries = await readTries(rows.values(), (some) => deps.ledger.read(some));
+    const lastTries = () => [...tries.values()].flatMap((all) => all.at(-1) ?? []);
     const progress = () =>
       end === total
-        ? countProgress(rows.values(), total, deps.clock.now())
+        ? countProgress(lastTries(), total, deps.clock.now())
         : deps.progress.of(id, total);
     return {
       id,
@@ -96,14 +114,21 @@ export const showRequest = declareRoute({
       ...toHeadersView(row),
       total,
       ...(cursor === undefined ? await progress() : {}),
-      calls: ids.flatMap((one) => rows.get(one) ?? []).map(viewOf),
+      calls: ids.flatMap((one) => viewOf(one, tries.get(one) ?? [])),
       ...(end < total ? { cursor: toCallId(id, end - 1) } : {}),
     };
   },
 });
 
-function viewOf({ id, state: now, reason, dueAt, result }: CallRow) {
+/** Returns the view of a call by its tries, the first one first. */
+function viewOf(id: string, tries: readonly CallRow[]) {
+  const last = tries.at(-1);
+  if (last === undefined) return [];
+  const call = { ...toTryView(last), id, index: indexOf(id) };
+  return [last.tries === undefined ? call : { ...call, tries: tries.map(toTryView) }];
+}
+
+function toTryView({ id, state: now, reason, dueAt, result }: CallRow) {
   const due_at = toIsoTime(states[now].index === "results" ? null : dueAt);
-  const view = result && toResultView(result);
-  return { id, index: indexOf(id), state: now, reason, due_at, result: view };
+  return { id, state: now, reason, due_at, result: result && toResultView(result) };
 }

@@ -3,6 +3,7 @@ import { toCallId } from "../../../shared/calls/ids.ts";
 import { isFinished } from "../../../shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { readLastTries } from "../../../shared/ports/last-tries.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { toDeliverMessages, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -83,8 +84,9 @@ async function withFirstFinished(
   const open = page.filter(({ value }) => value.finishedAt === null);
   const idOf = ({ key, value }: RequestDocument) => toCallId(key, value.finished);
   const { rows } = await ledger.read(open.map(idOf));
+  const last = await readLastTries(rows.values(), (ids) => ledger.read(ids));
   return open.filter((request) => {
-    const row = rows.get(idOf(request));
+    const row = last.get(idOf(request));
     return row !== undefined && isFinished(row, now);
   });
 }
@@ -156,8 +158,10 @@ async function countFinished(
       toCallId(key, start + n),
     );
     const { rows } = await ledger.readWithoutContext(ids);
+    // A call that is tried again is finished with its last try.
+    const last = await readLastTries(rows.values(), (some) => ledger.readWithoutContext(some));
     for (const id of ids) {
-      const row = rows.get(id);
+      const row = last.get(id);
       if (row === undefined || !isFinished(row, clock.now())) return counted;
       countOne(counted.states, row.state);
       if (row.result != null) countOne(counted.results, row.result.status);

@@ -1,10 +1,19 @@
 import { describe, expect, it } from "vitest";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
+import { optOut } from "../../../functions/dialer/results/opt-out.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { applyAction } from "../../../shared/calls/transitions.ts";
 import { toTryId } from "../../../shared/calls/tries.ts";
 import { toStoredRow } from "../../../shared/ports/stored-row.ts";
-import { type Bench, boom, callsNow, put, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import {
+  aCallNow,
+  type Bench,
+  boom,
+  callsNow,
+  pause,
+  put,
+  rowOf,
+  sendEach,
+} from "../../support/dialer-calls.ts";
 import {
   busy,
   completed,
@@ -12,29 +21,8 @@ import {
   nothing,
   place,
   pollAfter,
-  twilio,
 } from "../../support/results-bench.ts";
-
-const noAnswer: CallResult = { ...nothing, status: "no_answer", word: "no-answer" };
-const after = { busy: "15m", no_answer: "3h", failed: "30m" };
-const retry = { attempts: 3, within: "72h", after };
-
-function createRetryBench(rule: object = retry, more: object = {}) {
-  const { agent_sales } = twilio.agents;
-  return createBench({}, { agents: { agent_sales: { ...agent_sales, retry: rule } }, ...more });
-}
-
-/** Places a first call, and resolves to it and to the ids of its chain's tries. */
-async function placeFirst(bench: Bench) {
-  const [call] = await place(bench, 1);
-  if (call === undefined) throw new Error("it was placed");
-  return { call, second: { id: toTryId(call.id, 2) }, third: { id: toTryId(call.id, 3) } };
-}
-
-/** Lets the provider's record tell each call's end by the number of calls so far, as each is the newest. */
-function tell(bench: Bench, ...results: CallResult[]) {
-  bench.record = async ({ id }) => results[bench.dialed.findIndex(({ call }) => call.id === id)];
-}
+import { createRetryBench, noAnswer, placeFirst, retry, tell } from "../../support/retry-bench.ts";
 
 const rowIn = async (bench: Bench, { id }: { id: string }): Promise<CallRow | undefined> =>
   (await bench.rows.read([id])).rows.get(id);
@@ -249,3 +237,92 @@ async function contradict(bench: Bench, call: { id: string }): Promise<void> {
   await writeResults(rows, bench.now(), bench.deps);
   expect(bench.eventsOf("result.contradicted")).toHaveLength(1);
 }
+
+describe("a chain of tries", () => {
+  it("ends where the callee opts out, also between two tries", async () => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    await optOut(await rowOf(bench, second), bench.deps);
+    await bench.simulate(20 * 60);
+    expect(bench.dialed).toHaveLength(1);
+    expect(await rowOf(bench, second)).toMatchObject({ state: "REJECTED", reason: "do_not_call" });
+    expect((await rowOf(bench, call)).request).toBeNull();
+  });
+
+  it("ends at its first call where the callee opts out during it", async () => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    await optOut(await rowOf(bench, call), bench.deps);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    expect(await rowOf(bench, call)).toMatchObject({ optedOut: true, request: null });
+    expect(await rowIn(bench, second)).toBeUndefined();
+  });
+
+  it("is suspended by a try that a person must review, and goes on if it turns out placed", async () => {
+    const bench = createRetryBench();
+    const { second, third } = await placeFirst(bench);
+    tell(bench, busy, busy);
+    bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
+    await pollAfter(bench, 2);
+    await bench.simulate(20 * 60);
+    const row = await rowOf(bench, second);
+    expect(row.state).toBe("NEEDS_REVIEW");
+    await bench.simulate(3600);
+    expect(bench.dialed).toHaveLength(2);
+    const [claim = ""] = row.claims;
+    const at = bench.now();
+    const placed = { id: second.id, claim, state: "PLACED", reason: "found", at } as const;
+    const settlement = { ...placed, pollAt: at, providerCallId: `CA_${second.id}` };
+    await bench.send({ kind: "outcome", settlement });
+    await bench.deliver();
+    await pollAfter(bench, 1);
+    expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", tries: { number: 3 } });
+  });
+
+  it("ends with a try that an operator redials: the redial is a chain of one", async () => {
+    const bench = createRetryBench();
+    const { call, second, third } = await placeFirst(bench);
+    tell(bench, busy, busy, busy);
+    bench.answer = async () => ({ kind: "rejected", code: "http_422" });
+    await pollAfter(bench, 2);
+    await bench.simulate(20 * 60);
+    const row = await rowOf(bench, second);
+    expect(row.state).toBe("REJECTED");
+    const ancestors = [...row.ancestors, second.id];
+    const redial = aCallNow(
+      bench,
+      { phone_number: row.request?.phone_number ?? "" },
+      { ancestors },
+    );
+    const action = { to: "REDIALED", redialedAs: redial.id } as const;
+    const write = { version: bench.deps.random.version(), at: bench.now() };
+    await put(bench, applyAction(row, { action, by: "ops" }, write) ?? row);
+    bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `CA_${id}` });
+    await sendEach(bench, redial);
+    await bench.simulate(10, { firstSweepSeconds: 1000 });
+    expect(await rowOf(bench, redial)).toMatchObject({
+      state: "PLACED",
+      ancestors: [call.id, second.id],
+    });
+    await pollAfter(bench, 3);
+    const redialed = await rowOf(bench, redial);
+    expect(redialed).toMatchObject({ result: { status: "busy" }, request: null });
+    expect([redialed.next, redialed.tries]).toEqual([undefined, undefined]);
+    await bench.simulate(4 * 3600, { sweepSeconds: 600 });
+    expect(bench.dialed).toHaveLength(3);
+    expect(await rowIn(bench, third)).toBeUndefined();
+  });
+
+  it("expires with its within, also behind a pause", async () => {
+    const bench = createRetryBench({ ...retry, within: "1h", after: { busy: "15m" } });
+    const { second } = await placeFirst(bench);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    await pause(bench, { agent: "agent_sales" });
+    await bench.simulate(3 * 3600, { sweepSeconds: 600 });
+    expect(await rowOf(bench, second)).toMatchObject({ state: "EXPIRED" });
+  });
+});

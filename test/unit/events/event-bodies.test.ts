@@ -42,14 +42,17 @@ const story = fc.record({
   results: fc.array(result, { maxLength: 3 }),
   optedOut: fc.boolean(),
   headers: fc.record({ notBefore: time, urgent: fc.constant<true>(true) }, { requiredKeys: [] }),
+  /** Number of the try, of an agent with `retry`. */
+  number: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
   context: fc.dictionary(fc.constantFrom("lead_id", "name"), fc.string({ maxLength: 400 })),
 });
 type Story = typeof story extends fc.Arbitrary<infer One> ? One : never;
 
 /** Returns the row of a call after its story, with the events of each step. */
-function rowAfter({ at, state, act, results, optedOut, headers, context }: Story): CallRow {
+function rowAfter({ at, state, act, results, optedOut, headers, number, context }: Story): CallRow {
   const request = { phone_number: "+12025550123", agent_id: "agent_sales", context };
   let row = rowIn(state, aCall({ request, ...headers }), { at });
+  if (number !== undefined) row.tries = { number, budget: 3, until: at + 1_000_000, dialedAt: [] };
   row = withEvents({ ...row, echo: echoOf(context, receiver) }, receiver);
   let now = at;
   const write = () => ({ version: `v${now}`, at: (now += 1000) });
@@ -151,7 +154,9 @@ describe("the schema of an event's body", () => {
     const inBodies = new Set(bodies.flatMap((body) => pathsIn(body, type)));
     expect([...inSchema].toSorted()).toEqual([...inBodies].toSorted());
     expect(eventBodySchemas[type].parse(example)).toEqual(example);
-    const always = [...inBodies].filter((path) => !/\.(not_before|urgent)$/.test(path));
+    // The examples are those of agents without `retry`, and of requests without headers of their own.
+    const rare = /\.data\.(try|tries_left|not_before|urgent)$/;
+    const always = [...inBodies].filter((path) => !rare.test(path));
     expect(new Set(pathsIn(example, type))).toEqual(new Set(always));
   });
 
