@@ -34,6 +34,36 @@ export function* askedAbout(): Generator<Directed> {
   }
 }
 
+/** Steps of trying a call again, at which a function stands still. */
+const stepsAgain = [
+  "result",
+  "result answers",
+  "decide",
+  "decide answers",
+  "claim",
+  "settle",
+  "read",
+];
+
+/** One function stands still once while calls are tried again, at each step, in each of its first turns. */
+export function* triedAgain(): Generator<Directed> {
+  let seed = 500;
+  for (const step of stepsAgain) {
+    for (let times = 1; times <= 5; times++) {
+      seed += 1;
+      const where = times === 1 ? step : `${step} #${times}`;
+      const posts = [post(0, "known"), post(1, "listed"), post(2, "known"), post(3, "listed")];
+      const seconds = pauseSeconds[seed % 2] ?? 70;
+      yield {
+        where: `${seconds} s at ${where}, seed ${seed}`,
+        scenario: { ...quiet, seed, consumers: 2, results: true, retries: true, posts },
+        pauses: { [where]: seconds * 1000 },
+        answersFirst: true,
+      };
+    }
+  }
+}
+
 /**
  * Calls whose answers are lost and whose records are out of reach until a person must decide, or which last until
  * their results are unknown: some providers call back after that.

@@ -255,24 +255,36 @@ function requestsUnfinished(happened: EventsHappened): string[] {
     const receiver = receiverOf({ client }, scenario.receivers);
     const told = posts.filter(({ id }) => id === `${requestId}.finished`);
     if (receiver === undefined) return told.length === 0 ? [] : [`request: ${requestId} is told`];
-    const own = [...rowOf.values()].filter(({ id }) => requestIdOf(id) === requestId);
+    const first = [...rowOf.values()].filter(({ id }) => requestIdOf(id) === requestId);
+    const chains = first.map((row) => chainFrom(row, rowOf));
+    const own = chains.flatMap((chain) => chain.slice(-1));
     const isOver =
       own.length === batchCalls &&
       own.every(({ state, dueAt }) => !openStates.has(state) && dueAt === null);
     const last = told.findLast((one) => one.isTaken);
     if (!isOver) return last === undefined ? [] : [`request: ${requestId} is not finished`];
     if (last === undefined) return [`request: ${requestId} is finished, and not told`];
-    const versions = own.map(({ id }) => byId.get(id) ?? []);
+    const versions = chains.map((chain) => chain.map(({ id }) => byId.get(id) ?? []));
     return countsWrong(requestId, last, versions, happened);
   });
   return [...strange, ...broken];
+}
+
+/** Returns the tries of a call that have rows, the first one first. */
+function chainFrom(first: CallRow, rowOf: ReadonlyMap<string, CallRow>): CallRow[] {
+  const chain = [first];
+  for (let row = rowOf.get(first.next?.id ?? ""); row !== undefined;) {
+    chain.push(row);
+    row = rowOf.get(row.next?.id ?? "");
+  }
+  return chain;
 }
 
 /** Checks the counts of a finished request: each call counts once, as it stood when the sweep finished the request. */
 function countsWrong(
   requestId: string,
   { body }: PostSeen,
-  calls: readonly (readonly CallRowVersion[])[],
+  calls: readonly (readonly (readonly CallRowVersion[])[])[],
   { calmFrom, scenario }: Pick<EventsHappened, "calmFrom" | "scenario">,
 ): string[] {
   const { data, timestamp }: FinishedBody = JSON.parse(body);
@@ -281,9 +293,10 @@ function countsWrong(
   const since =
     until - 2 * differenceMs - (until < calmFrom + stillMsMax ? stillMsMax : countMsMax);
   const { by_state, by_result } = data.counts;
-  const finished = calls.map((versions) =>
-    versions
-      .filter(({ at, row }, index) => {
+  const finished = calls.map((tries) =>
+    // A call counts by the last try that it had then.
+    (tries.findLast(([begun]) => begun !== undefined && begun.at <= until) ?? [])
+      .filter(({ at, row }, index, versions) => {
         const stoodUntil = versions[index + 1]?.at ?? Infinity;
         return at <= until && stoodUntil >= since && !openStates.has(row.state);
       })

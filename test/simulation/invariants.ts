@@ -1,6 +1,7 @@
 import type { Call, Route } from "../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
+import { isRetried, withoutRetries } from "./chain-rules.ts";
 import type { Answer, PostedMark } from "./clients.ts";
 import type { DoneAction, SeenRow } from "./operator-acts.ts";
 import { tokens } from "./plan.ts";
@@ -14,6 +15,8 @@ export interface Happened {
   posted: readonly PostedMark[];
   /** All calls that were ever on the queue. */
   calls: readonly Call[];
+  /** The first call of each later try. */
+  chainOf: ReadonlyMap<string, string>;
   requests: readonly Requested[];
   placements: readonly Placement[];
   /** The rows as an operator sees them at the end. */
@@ -87,15 +90,19 @@ function personsKept({ acts, calls, rows, scenario }: Happened): string[] {
   });
 }
 
-function callsTwice({ placements, errors }: Happened): string[] {
+function callsTwice({ placements, errors, posted, scenario }: Happened): string[] {
   const broken: string[] = [];
+  const agentOf = new Map(posted.map(({ mark, agent }) => [mark, agent]));
   const marks = new Map(placements.map(({ id, mark }) => [id, mark]));
   for (const what of ["id", "mark"] as const) {
     const counts = Map.groupBy(placements, (one) => one[what]);
     for (const [name, all] of counts) {
       // An operator's wrong decision may lead to one more call to a person.
       const words = new Set(errors.filter((id) => marks.get(id) === name)).size;
-      if (all.length > 1 + words) broken.push(`twice: ${name} was placed ${all.length} times`);
+      const agent = agentOf.get(name);
+      const isAgain = what === "mark" && agent !== undefined && isRetried(agent, scenario);
+      const own = isAgain ? withoutRetries(all, scenario) : all;
+      if (own.length > 1 + words) broken.push(`twice: ${name} was placed ${all.length} times`);
     }
   }
   return broken;
@@ -243,14 +250,14 @@ function callsTooOften({ placements, plan }: Happened): string[] {
   });
 }
 
-function callsAgainstControls({ acts, calls, requests, scenario }: Happened): string[] {
+function callsAgainstControls({ acts, calls, requests, chainOf, scenario }: Happened): string[] {
   // The last acceptance counts: a repeat renews `acceptedAt` only if the call's time was over.
   const callOf = new Map(
     calls.toSorted((a, b) => a.acceptedAt - b.acceptedAt).map((call) => [call.id, call]),
   );
   const concerns = (done: DoneAction, id: string, route: Route): boolean => {
     const { act, target, begun } = done;
-    const call = callOf.get(id);
+    const call = callOf.get(chainOf.get(id) ?? id);
     if (call === undefined) return false;
     switch (act) {
       case "cancel call":

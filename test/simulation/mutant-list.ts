@@ -11,6 +11,7 @@ import { resultMutants } from "./mutant-list-results.ts";
 import { restoreMutants } from "./mutant-list-restore.ts";
 import { lastLookMutants } from "./mutant-list-last-look.ts";
 import { portMutants } from "./mutant-list-ports.ts";
+import { tryMutants } from "./mutant-list-tries.ts";
 import { turnMutants } from "./mutant-list-turns.ts";
 import { waitingMutants } from "./mutant-list-waiting.ts";
 import { guardMutants } from "./mutant-list-guards.ts";
@@ -372,6 +373,7 @@ export const mutants: readonly Mutant[] = [
   ...turnMutants,
   ...guardMutants,
   ...checkMutants,
+  ...tryMutants,
   ...liveCallMutants,
   ...headerMutants,
   ...breakerMutants,

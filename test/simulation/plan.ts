@@ -4,7 +4,7 @@ import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import { accountNameOf } from "../../shared/calls/call-request.ts";
 import { planChecks, withChecks } from "./checks.ts";
-import type { Scenario } from "./scenario.ts";
+import type { PostedCall, Scenario } from "./scenario.ts";
 
 /** Tokens in the clear, as held by a client and an operator. */
 export const tokens = {
@@ -25,7 +25,7 @@ const from = "+12025550199";
 
 export type PlanTraits = Pick<
   Scenario,
-  "hours" | "capped" | "expireHours" | "results" | "receivers" | "checks"
+  "hours" | "capped" | "expireHours" | "results" | "receivers" | "checks" | "retries"
 >;
 
 /** Time for which results are asked for, in minutes. */
@@ -36,6 +36,20 @@ const newAgent = "known";
 
 /** Types of the events of a receiver that is not told all. */
 export const someTypes = ["call.ended", "call.needs_review", "request.finished"] as const;
+
+/** The agents whose calls are tried again, and their rule. */
+export const retriedAgents: readonly PostedCall["agent"][] = ["listed", "known"];
+export const retry = {
+  attempts: 3,
+  within: "2h",
+  after: { busy: "5m", no_answer: "10m", failed: "7m" },
+} as const;
+/** Delays after the ends of a call, in milliseconds. */
+export const retryDelaysMs: Readonly<Record<string, number>> = {
+  busy: 300_000,
+  no_answer: 600_000,
+  failed: 420_000,
+};
 
 /** Returns the plan's receivers of events. Each event repeats the text by which the client knows its call. */
 function eventsOf(receivers: Scenario["receivers"]) {
@@ -49,13 +63,14 @@ function eventsOf(receivers: Scenario["receivers"]) {
 
 /** Returns a plan with one agent along each kind of route. The previous plan does not ask for results. */
 function planJson(traits: PlanTraits, isOld: boolean) {
-  const { hours, capped, expireHours, results, receivers } = traits;
+  const { hours, capped, expireHours, results, receivers, retries } = traits;
+  const own = results && retries === true && !isOld ? { retry } : {};
   const agents = {
     plain: { provider: isOld ? "former" : "webhook", url: "https://plain.example/dial" },
     again: { provider: "webhook", url: "https://again.example/dial", idempotent: true },
     command: { provider: "telnyx", connection: "c", from },
-    listed: { provider: "twilio", from, stream: "wss://audio.example/stream" },
-    known: { provider: "vapi", agent: "assistant", from: "number-id" },
+    listed: { provider: "twilio", from, stream: "wss://audio.example/stream", ...own },
+    known: { provider: "vapi", agent: "assistant", from: "number-id", ...own },
     office: {
       provider: "livekit",
       agent: "caller",

@@ -52,6 +52,8 @@ export interface Scenario {
   restore?: Restore;
   /** True if the plan asks for results, and providers call back. */
   results: boolean;
+  /** True if the plan has calls of some agents tried again, where it asks for results. */
+  retries?: boolean;
   outages: { of: "ledger" | "queue" | "providers"; atSeconds: number; seconds: number }[];
   /** Receivers of events: of all clients without one of their own, and of one client. None: nobody is told. */
   receivers: Receiving[];
@@ -317,4 +319,5 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
     )
     .map((both) => both.flatMap((one) => one ?? [])),
   checks: fc.option(checking, { nil: undefined, freq: 1 }),
+  retries: fc.boolean(),
 });

@@ -8,7 +8,7 @@ import {
   waitingForPace,
 } from "./directed.ts";
 import { downForDays, told } from "./directed-events.ts";
-import { askedAbout, calledBackLate } from "./directed-results.ts";
+import { askedAbout, calledBackLate, triedAgain } from "./directed-results.ts";
 import { dispatcherStandingStill } from "./directed-dispatchers.ts";
 import {
   dialingInSteps,
@@ -39,6 +39,7 @@ export const schedulesOfCalls: Record<string, () => Iterable<Directed>> = {
 export const schedulesOfEnds: Record<string, () => Iterable<Directed>> = {
   "a call's result is asked for": askedAbout,
   "a provider calls back late": calledBackLate,
+  "a call is tried again": triedAgain,
   "events are told": told,
   "a receiver is down for three days": downForDays,
 };

@@ -12,6 +12,7 @@ import {
   valueOf,
 } from "../../shared/settings/settings.ts";
 import { checkViolations, createChecks } from "./checks.ts";
+import { chainViolations } from "./chain-rules.ts";
 import { createCallbacks } from "./callbacks.ts";
 import { type Answer, createClients } from "./clients.ts";
 import { createSimulatedDocuments } from "./documents.ts";
@@ -64,6 +65,8 @@ export interface Report {
   /** Number of callbacks that were taken, and of forged ones that were not. */
   calledBack: number;
   forged: number;
+  /** Number of placed calls that were tries after another one. */
+  triedAgain: number;
   /** Number of requests to receivers of events that were taken, and of those that were not. */
   eventsTaken: number;
   eventsRefused: number;
@@ -294,9 +297,15 @@ export async function simulate(
   const unknown = new Set(
     logged.filter(({ event }) => event === "call.unknown").map(({ call_id }) => call_id),
   );
+  const rowsAtEnd = ledger.rows();
   const happened = {
     plan,
     scenario,
+    chainOf: new Map(
+      rowsAtEnd.flatMap(({ id, tries, ancestors: [first] }) =>
+        tries === undefined || first === undefined ? [] : [[id, first]],
+      ),
+    ),
     posted: clients.posted,
     calls,
     requests: provider.requests,
@@ -312,7 +321,7 @@ export async function simulate(
     scenario,
     /** Time from which on nothing fails. */
     calmFrom: stormEnd,
-    rows: ledger.rows(),
+    rows: rowsAtEnd,
     placements: provider.placements,
     unreadableAt: provider.unreadableAt,
     callbacks,
@@ -349,6 +358,7 @@ export async function simulate(
       ...(scenario.restore === undefined
         ? checkViolations({ ...told, asked: checks.seen, requests: provider.requests })
         : []),
+      ...chainViolations({ ...told, placements: provider.placements }),
       ...(scenario.seed % 4 === 0 && scenario.restore === undefined
         ? await weeksLater(world, { queue, events, processes, provider })
         : []),
@@ -363,6 +373,7 @@ export async function simulate(
     told: results.rows.filter(({ result }) => isEnd(result)).length,
     calledBack: callbacks.sent.filter(({ status }) => status === 204).length,
     forged: callbacks.sent.filter(({ mustBe }) => mustBe !== undefined).length,
+    triedAgain: provider.placements.filter(({ id }) => happened.chainOf.has(id)).length,
     eventsTaken: receivers.seen.filter(({ isTaken }) => isTaken).length,
     eventsRefused: receivers.seen.filter(({ isTaken }) => !isTaken).length,
     trace: world.trace,

@@ -57,6 +57,12 @@ describe("a call of an agent with retry", () => {
     expect(bench.dialed).toHaveLength(2);
     await bench.simulate(5 * 60);
     expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, second.id, third.id]);
+    // No try follows the last one, so its number is erased at once.
+    expect(await rowOf(bench, third)).toMatchObject({
+      state: "PLACED",
+      result: null,
+      request: null,
+    });
     await pollAfter(bench, 3);
     const last = await rowOf(bench, third);
     expect(last).toMatchObject({ state: "PLACED", result: { status: "completed" }, request: null });
@@ -226,6 +232,26 @@ describe("the next try", () => {
     const next = applyAction(row, { action: { to: "PLACED" }, by: "ops" }, write);
     if (next === undefined) throw new Error("it can be resolved");
     expect(next.request).toBeNull();
+  });
+
+  it("does not follow a call that an operator has taken for not placed, and whose success comes late", async () => {
+    const bench = createRetryBench();
+    bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was dialed");
+    const row = await rowOf(bench, call);
+    const write = { version: bench.deps.random.version(), at: bench.now() };
+    const action = { to: "CANCELLED" } as const;
+    await put(bench, applyAction(row, { action, by: "ops" }, write) ?? row);
+    const at = bench.now();
+    const placed = { id: call.id, claim: row.claims[0] ?? "", state: "PLACED", at } as const;
+    const settlement = { ...placed, reason: "found", pollAt: at, providerCallId: "CA_1" };
+    await bench.send({ kind: "outcome", settlement });
+    await bench.deliver();
+    expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", request: null });
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    expect((await rowOf(bench, call)).next).toBeUndefined();
   });
 });
 
