@@ -13,8 +13,8 @@ export const eventMutants = [
     ],
     [
       "a request is noted before its first row",
-      "const isFirst = seen === null && indexOf(next.id) === 0;",
-      "const isFirst = seen !== null && indexOf(next.id) === 0;",
+      "const isFirst = seen === null && indexOf(next.id) === 0 && !isLaterTry(next);",
+      "const isFirst = seen !== null && indexOf(next.id) === 0 && !isLaterTry(next);",
     ],
     [
       "a request is noted with all of its calls",

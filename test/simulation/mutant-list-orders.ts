@@ -98,7 +98,7 @@ export const orderMutants = [
     ],
     [
       "a cancellation tells of no call that it does not end",
-      "if (!isEndedBy(one, given)) others += 1;",
+      "if (!isEndedBy({ ...one, id }, given)) others += 1;",
       'if (one.state === "PLACED") others += 1;',
     ],
     [
