@@ -56,7 +56,7 @@ export const callEventSchema = z.looseObject({
   status: z.optional(z.enum(resultStatuses)),
   /** `call.answered` and `call.ended`: time of the answer, if known. */
   answeredAt: z.optional(z.number()),
-  /** Of an agent with `retry`: number of tries that could still follow. */
+  /** Number of tries that could still follow, for an agent with `retry`. */
   triesLeft: z.optional(z.number()),
 });
 export type CallEvent = z.infer<typeof callEventSchema>;
