@@ -62,6 +62,15 @@ export function CallFacts({ call }: { call: CallDetail }) {
         <a href={addressOf("requests", { id: call.request_id })}>{call.request_id}</a>
       </Fact>
       <Whom key={call.id} call={call} />
+      {call.tries === undefined ? null : (
+        <>
+          <Fact name="Try">
+            {call.tries.number} of {call.tries.most}
+          </Fact>
+          {link("Try before", call.tries.before)}
+          {link("Next try", call.tries.next)}
+        </>
+      )}
       {link("Replaces", call.redial_of)}
       {link("Redialed as", call.redialed_as)}
     </dl>

@@ -39,6 +39,12 @@ export function ForecastAnswer({ answer }: { answer: Forecast }) {
       <section class="card" aria-labelledby="outcomes">
         <h3 id="outcomes">What becomes of {countText(answer.calls)} calls</h3>
         <Outcomes answer={answer} deployed={deployed} />
+        {answer.later_tries === undefined ? null : (
+          <p class="hint">
+            Up to {countText(answer.later_tries)} later tries by the agents' retry are not among
+            them.
+          </p>
+        )}
         {answer.unread === 0 ? null : (
           <p class="hint">
             {countText(answer.unread)} of them: earlier calls to the number were not read.

@@ -35,6 +35,8 @@ export interface Posted {
 export interface Forecasted {
   end: End | { kind: "refused"; errors: ProblemError[] };
   account: string | null;
+  /** Backlog of the call. Absent: it enters none. */
+  backlog?: string;
   delays: readonly Delay[];
   isUnread: boolean;
 }

@@ -121,6 +121,13 @@ const summaryFields = {
         "How many calls have a number whose earlier calls and do-not-call entry were not read",
       ),
     ),
+  later_tries: z
+    .optional(z.int())
+    .check(
+      z.describe(
+        "Of agents with `retry`: tries that may follow the calls, at most. The forecast has first calls, and tries that wait already",
+      ),
+    ),
 };
 
 const itemSchema = z.strictObject({

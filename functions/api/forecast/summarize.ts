@@ -1,5 +1,6 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { backlogOfKey } from "../../../shared/calls/call-row.ts";
+import { accountOf, findRetry, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { ProblemError } from "../http/problem.ts";
 import { toIsoTime } from "../http/fields.ts";
@@ -28,6 +29,7 @@ export function summarize(
   const dialed = posted.filter(isDialed);
   const counts = { refused: 0, rejected: 0, expire: 0, blocked: 0, wait: 0, now: 0 };
   for (const one of posted) counts[outcomeOf(one)] += 1;
+  const laterTries = dialed.reduce((sum, one) => sum + laterTriesOf(one, plan), 0);
   return {
     counts,
     ...timesOf(dialed),
@@ -36,7 +38,15 @@ export function summarize(
     rules: rulesOf(dialed),
     hours: hoursOf(dialed),
     unread: posted.filter(({ isUnread }) => isUnread).length,
+    ...(laterTries === 0 ? {} : { later_tries: laterTries }),
   };
+}
+
+/** Returns the number of tries that may follow a dialed call, at most. */
+function laterTriesOf({ backlog }: Dialed, plan: DialPlan): number {
+  if (backlog === undefined) return 0;
+  const { attempts = 1 } = findRetry(backlogOfKey(backlog).agentId, plan) ?? {};
+  return attempts - 1;
 }
 
 /** Describes the calls one by one; without `all`, only those that are not dialed. Lists at most 10,000 errors. */

@@ -1,5 +1,6 @@
 import type { CallRow, PassedCheck } from "../../../shared/calls/call-row.ts";
 import { callStates, states } from "../../../shared/calls/states.ts";
+import type { Tries } from "../../../shared/calls/tries.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import { toResultView, resultViewSchema } from "../../../shared/calls/views.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -25,6 +26,16 @@ export const callViewSchema = z
     provider_call_id: z.nullable(z.string()),
     result: z.nullable(resultViewSchema).check(z.describe("Null: not known, or not asked for")),
     redial_of: z.nullable(z.string()),
+    tries: z
+      .optional(
+        z.strictObject({
+          number: z.int().check(z.describe("Number of this try, from 1")),
+          most: z.int().check(z.describe("Maximum number of tries")),
+          before: z.nullable(z.string()).check(z.describe("Id of the try before")),
+          next: z.nullable(z.string()).check(z.describe("Id of the next try")),
+        }),
+      )
+      .check(z.describe("Of an agent with `retry`: the call's place among its tries")),
     redialed_as: z.nullable(z.string()),
     can_be_revealed: z.boolean(),
   })
@@ -85,14 +96,19 @@ export function toCallView(row: CallRow): CallView {
     updated_at: toIsoTime(row.updatedAt),
     provider_call_id: row.providerCallId,
     result: row.result && toResultView(row.result),
-    redial_of: row.ancestors.at(-1) ?? null,
+    redial_of: row.tries === undefined ? (row.ancestors.at(-1) ?? null) : null,
     redialed_as: row.redialedAs,
     can_be_revealed: row.request !== null,
+    ...(row.tries === undefined ? {} : { tries: toTriesView(row, row.tries) }),
   };
 }
 
 function toCheckView({ check, at, evidence }: PassedCheck) {
   return { check, asked_at: toIsoTime(at), evidence: evidence ?? null };
+}
+
+function toTriesView({ ancestors, next }: CallRow, { number, budget }: Tries) {
+  return { number, most: budget, before: ancestors.at(-1) ?? null, next: next?.id ?? null };
 }
 
 export function toCallDetail(row: CallRow): CallDetail {

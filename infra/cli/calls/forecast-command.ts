@@ -50,9 +50,10 @@ async function jsonOf(file: string): Promise<unknown> {
 /** Prints a forecast for people. */
 function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Terminal): void {
   const { print } = terminal;
-  const { counts, first_at, last_at, unread } = answer;
+  const { counts, first_at, last_at, unread, later_tries: later = 0 } = answer;
   print(`${answer.calls} calls posted at ${answer.at}: ${countsLine(counts)}.`);
   if (first_at !== null) print(`The first is dialed at ${first_at}, the last at ${last_at}.`);
+  if (later > 0) print(`Up to ${later} later tries by the agents' retry are not among them.`);
   if (unread > 0) {
     print(
       `${unread} calls are forecast without the caps and the do-not-call list of their numbers.`,

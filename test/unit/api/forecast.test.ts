@@ -21,6 +21,14 @@ describe("POST /operator/forecast", () => {
     expect(await bench.dialer.documents.list("audit", { limit: 10 })).toEqual([]);
   });
 
+  it("tells how many later tries may follow by the agents' retry, and nothing of them without it", async () => {
+    const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
+    const agent_sales = { provider: "webhook", url: "http://127.0.0.1:9/dial", retry };
+    const bench = createForecastBench({ agents: { agent_sales }, results: {} });
+    expect(await bench.forecast(callsOf(2))).toMatchObject({ later_tries: 4 });
+    expect(await createForecastBench({}).forecast(callsOf(2))).not.toHaveProperty("later_tries");
+  });
+
   it("refuses the calls that a batch is refused for, with its pointers", async () => {
     const bench = createForecastBench({});
     const [good] = callsOf(1);

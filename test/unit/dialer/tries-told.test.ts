@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { messageSchema } from "../../../shared/ports/call-messages.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import { toTryId } from "../../../shared/calls/tries.ts";
+import { toCallView } from "../../../functions/api/operator/call-view.ts";
 import { createTestApi } from "../../support/api.ts";
 import { type Bench, numberOf, rowOf, stateOf } from "../../support/dialer-calls.ts";
 import { tokens } from "../../support/environment.ts";
@@ -101,6 +102,25 @@ async function post(bench: Bench, count: number) {
   const idOf = (index: number) => toCallId(id, index);
   return { id, ask, idOf, tryOf: (index: number) => ({ id: toTryId(idOf(index), 2) }) };
 }
+
+describe("an operator's view of a try", () => {
+  it("has its number, and links to the tries before and after it", async () => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    expect(toCallView(await rowOf(bench, call)).tries).toEqual({
+      number: 1,
+      most: 3,
+      before: null,
+      next: second.id,
+    });
+    expect(toCallView(await rowOf(bench, second))).toMatchObject({
+      redial_of: null,
+      tries: { number: 2, most: 3, before: call.id, next: null },
+    });
+  });
+});
 
 describe("a client's request with tries", () => {
   it("shows each call with its tries, counts the last ones, and is finished after them", async () => {
