@@ -35,6 +35,8 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
           timezone: "America/New_York",
         },
         ancestors: [aRow().id],
+        tries: { number: 2, budget: 3, until: suiteNow + 1000, dialedAt: [suiteNow - 9000] },
+        next: { id: aRow().id, dueAt: suiteNow + 500 },
         route: { type: "webhook", provider: "main", url: "https://example.com/dial" },
         providerCallId: "CA123",
         redialedAs: aRow().id,

@@ -1,0 +1,185 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
+import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
+import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
+import { slowMs } from "../../functions/dialer/runtime/time-limits.ts";
+import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
+import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";
+import type { CallResult, ResultStatus } from "../../shared/calls/call-result.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { toTryId } from "../../shared/calls/tries.ts";
+import { findRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { createSchedule } from "../../shared/dial-plan/schedule.ts";
+import type { EventBody } from "../../shared/events/outbox-rows.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
+import { aCall } from "../support/calls.ts";
+import { message } from "../support/dialer-calls.ts";
+import { testPlan } from "../support/environment.ts";
+import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
+import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
+
+interface Stores {
+  ledger: CallLedger;
+  documents: Documents;
+}
+
+const startAt = Date.parse("2026-11-18T12:00:00Z");
+const minute = 60_000;
+
+/** Describes how the dialer tries calls again over a real ledger. */
+export function describeTries(name: string, create: (now: () => number) => Promise<Stores>): void {
+  describe(`tries over ${name}`, { timeout: 60_000 }, () => {
+    let bench: Awaited<ReturnType<typeof createBench>>;
+    beforeEach(async () => {
+      bench = await createBench(create);
+    });
+
+    it("follow busy and no answer at the planned times, and end with a completed call", async () => {
+      bench.results.push("busy", "no_answer", "completed");
+      const call = await bench.post();
+      const ids = [call.id, toTryId(call.id, 2), toTryId(call.id, 3)];
+      await bench.pass(2, 1, 13);
+      expect(bench.dialed.map(({ id }) => id)).toEqual(ids.slice(0, 1));
+      await bench.pass(1, 1, 3, 1, 100, 75);
+      expect(bench.dialed.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+      await bench.pass(5, 1, 3, 1, 1);
+      expect(bench.dialed.map(({ id }) => id)).toEqual(ids);
+      await bench.pass(600, 1, 1);
+      expect(bench.dialed).toHaveLength(3);
+      const [first = 0, second = 0, third = 0] = bench.dialed.map(({ at }) => at);
+      for (const [delay, planned] of [
+        [second - first, 15],
+        [third - second, 180],
+      ] as const) {
+        expect(delay).toBeGreaterThanOrEqual(planned * minute);
+        expect(delay).toBeLessThan((planned + 10) * minute);
+      }
+      const ended = bench.told("call.ended").map(({ data }) => [data["id"], data["tries_left"]]);
+      expect(ended).toEqual([ids[0], ids[1], ids[2]].map((id, index) => [id, [2, 1, 0][index]]));
+      expect(bench.told("request.finished")).toMatchObject([
+        { data: { request_id: call.requestId, counts: { by_result: { completed: 1 } } } },
+      ]);
+      for (const id of ids)
+        expect(await bench.row(id)).toMatchObject({ request: null, dueAt: null });
+    });
+
+    it("do not follow a call that was declined", async () => {
+      bench.results.push("declined", "completed");
+      const call = await bench.post();
+      await bench.pass(2, 1, 1, 20, 240, 1);
+      expect(bench.dialed).toHaveLength(1);
+      expect(bench.told("call.ended")).toMatchObject([{ data: { try: 1, tries_left: 0 } }]);
+      expect(bench.told("request.finished")).toHaveLength(1);
+      expect(await bench.row(call.id)).toMatchObject({ request: null });
+      expect(await bench.row(toTryId(call.id, 2))).toBeUndefined();
+    });
+  });
+}
+
+const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+
+/** Creates a dialer over the ledger, whose clock the test moves, and a provider whose records tell results in turn. */
+async function createBench(create: (now: () => number) => Promise<Stores>) {
+  let now = startAt;
+  const { ledger, documents } = await create(() => now);
+  const dialed: { id: string; at: number }[] = [];
+  const results: ResultStatus[] = [];
+  const posted: EventBody[] = [];
+  const queued: unknown[] = [];
+  const log: DialerDeps["log"] = () => undefined;
+  const retry = { attempts: 3, within: "72h", after: { busy: "15m", no_answer: "3h" } };
+  const plan = parseDialPlan(
+    {
+      ...testPlan,
+      agents: { agent_sales: { provider: "vapi", agent: "a", from: "f", retry } },
+      results: {},
+      events: { "*": { url: "http://127.0.0.1:9/events" } },
+    },
+    {},
+  );
+  const deps: DialerDeps = {
+    queue: { send: async () => undefined, sendMany: async (all) => all.length },
+    eventsQueue: {
+      send: async (one) => void queued.push(one),
+      sendMany: async (all) => queued.push(...all.map((one) => one.message)),
+    },
+    ledger,
+    documents,
+    epochStore: createMemoryEpochStore(),
+    deadLetters: createMemoryDeadLetters(),
+    settings: {
+      plan,
+      schedule: createSchedule(plan, log),
+      hashKeys: { current: "5f".repeat(32) },
+      async postEvent(_receiver, { body }) {
+        posted.push(JSON.parse(body));
+        return { status: 204, text: "" };
+      },
+      providerOf: () => ({
+        async dial({ call: { id } }) {
+          dialed.push({ id, at: now });
+          return { kind: "placed", providerCallId: `ring_${id}` };
+        },
+        async readResult({ id }): Promise<CallResult | undefined> {
+          const status = results[dialed.findIndex((one) => one.id === id)];
+          return status && { ...nothing, status };
+        },
+      }),
+    },
+    clock: {
+      now: () => now,
+      sleep(ms) {
+        if (ms === slowMs) return new Promise(() => undefined);
+        if (ms > 0) now += ms;
+        return Promise.resolve();
+      },
+    },
+    random: { version: randomVersion, fraction: () => 0.5 },
+    concurrency: 5,
+    consumers: 10,
+    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
+    sweepSeconds: 60,
+    log,
+    memory: createDialerMemory(),
+  };
+  const ids: string[] = [];
+  const open = (text: unknown) => ({
+    attempt: 1,
+    id: "message",
+    open: async () => JSON.stringify(text),
+  });
+  const deliver = (text: unknown) => consumeCalls([open(text)], deps, now + 900_000);
+  const route = findRoute("agent_sales", plan);
+  const account = route === undefined ? "" : accountNameOf(route);
+  return {
+    dialed,
+    results,
+    told: (type: string) => posted.filter((one) => one.type === type),
+    row: async (id: string): Promise<CallRow | undefined> => (await ledger.read([id])).rows.get(id),
+    /** Has a call accepted and dialed. */
+    async post(): Promise<Call> {
+      const request = { phone_number: "+12025551000", agent_id: "agent_sales", timezone: "UTC" };
+      const call = aCall({ acceptedAt: now, request });
+      ids.push(call.id, toTryId(call.id, 2), toTryId(call.id, 3));
+      await deliver(message(call));
+      await deliver({ kind: "dispatch", rows: [{ id: call.id, account }] });
+      return call;
+    },
+    /** Lets minutes pass, after each of these times with a sweep, the messages that it sends, and a dispatch. */
+    async pass(...minutes: number[]) {
+      for (const one of minutes) {
+        now += one * minute;
+        await sweep(deps, now + 120_000);
+        for (let turn = 0; turn < 3; turn++) {
+          const messages = queued.splice(0).map(open);
+          if (messages.length > 0) await consumeEvents(messages, deps, now + 120_000);
+        }
+        const rows = ids.map((id) => ({ id, account }));
+        await deliver({ kind: "dispatch", rows });
+      }
+    },
+  };
+}
