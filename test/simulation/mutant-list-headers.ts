@@ -32,8 +32,8 @@ export const headerMutants: readonly Mutant[] = mutantsOf(
     ],
     [
       "urgent and other calls of a client and agent share one allowance between looks",
-      "const counts = levels.map((level) => inFlight.countIn(waitingBacklogOf(level)));",
-      "const counts = [inFlight.countIn(key)]; void levels; void waitingBacklogOf;",
+      "inFlight: countBoth(backlog.value, inFlight)",
+      "inFlight: inFlight.countIn(key)",
     ],
     [
       "urgent and other calls of a client and agent share one allowance in a look",

@@ -1,4 +1,4 @@
-import { waitingBacklogOf } from "../../../shared/calls/call-row.ts";
+import { type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { claimLifeMs } from "../../../shared/calls/transitions.ts";
 import { findCheck } from "../../../shared/dial-plan/checks.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
@@ -162,15 +162,14 @@ export function createAllowances(
       const { breaker, accountBreaker, backlog } = one;
       const { answers } = backlog.value;
       const of = { of: backlog.value, breaker, accountBreaker, answers };
-      // Urgent and other calls share one allowance. Those under way count for the other backlog.
-      const keys = [true, false].map((isUrgent) =>
-        waitingBacklogOf({ ...backlog.value, isUrgent }),
+      const count = (key: string) => inFlight.countIn(key);
+      const allowed = allowBacklog(
+        { ...of, inFlight: countBoth(backlog.value, count) },
+        clock.now(),
       );
-      const counts = keys.map((level) => inFlight.countIn(level));
-      const allowed = allowBacklog({ ...of, inFlight: sumOf(counts) }, clock.now());
       if (one.route.checks === undefined) return allowed;
       const sent = inFlight.sentIn();
-      const waiting = sumOf(keys.map((level) => sent.get(level) ?? 0));
+      const waiting = countBoth(backlog.value, (level) => sent.get(level) ?? 0);
       return Math.min(allowed, Math.max(0, checkRoom(one.route.checks, plan) - waiting));
     },
     slowRoom: () => findSlowRoom(seen, { connections, now: clock.now() }),
@@ -206,6 +205,15 @@ function findSlowRoom(
       return Math.max(0, own - (held.get(account) ?? 0));
     },
   };
+}
+
+/**
+ * Counts the calls in flight of a client and agent: urgent and other ones share an allowance. All that are under way
+ * count for the backlog of the others.
+ */
+function countBoth(of: LevelOf, countIn: (key: string) => number): number {
+  const levels = [true, false].map((isUrgent) => ({ ...of, isUrgent }));
+  return sumOf(levels.map((level) => countIn(waitingBacklogOf(level))));
 }
 
 function sumOf(counts: readonly number[]): number {

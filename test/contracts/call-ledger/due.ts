@@ -46,13 +46,19 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
 
     it("keeps urgent rows of a client and an agent in a backlog of their own", async () => {
       const of = { client: "crm", agentId: "agent é 中 #1" };
-      const name = waitingBacklogOf({ ...of, isUrgent: true });
+      const ofUrgent = waitingBacklogOf({ ...of, isUrgent: true });
       const urgent = [2, 1].map((wait) =>
-        aRow({ ...of, isUrgent: true, notBefore: suiteNow, dueAt: suiteNow + wait, backlog: name }),
+        aRow({
+          ...of,
+          isUrgent: true,
+          notBefore: suiteNow,
+          dueAt: suiteNow + wait,
+          backlog: ofUrgent,
+        }),
       );
       const other = aRow({ ...of, dueAt: suiteNow, backlog: support });
       await write(...urgent, other);
-      const backlogs = [{ key: name }, { key: support }];
+      const backlogs = [{ key: ofUrgent }, { key: support }];
       expect(await ledger.due({ backlogs, until: suiteNow + 9, each: 100 })).toEqual([
         placesOf(urgent),
         placesOf([other]),
