@@ -10,6 +10,7 @@ import {
 import { downForDays, told } from "./directed-events.ts";
 import { askedAbout, calledBackLate, triedAgain } from "./directed-results.ts";
 import { dispatcherStandingStill } from "./directed-dispatchers.ts";
+import { urgentWhileOthersWait } from "./directed-urgency.ts";
 import {
   dialingInSteps,
   removalLandingLate,
@@ -33,6 +34,7 @@ export const schedulesOfCalls: Record<string, () => Iterable<Directed>> = {
   "a pause is removed late": removalLandingLate,
   "a process stands still in the midst of dialing": dialingInSteps,
   "a dispatcher stands still": dispatcherStandingStill,
+  "urgent calls come in while others wait": urgentWhileOthersWait,
 };
 
 /** As quick ones of what becomes of calls, and of how it is told. */
