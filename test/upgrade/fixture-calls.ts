@@ -139,6 +139,7 @@ export function createRows(
   const { one, decided, claimed, settled, lapsed, missed, reviewed, acted } = calls;
   const { withTold, delivered, polled } = calls;
   const ago = (minutes: number) => storedAt - minutes * minuteMs;
+  const tomorrow = storedAt + 20 * hourMs;
   const waits = { state: "WAITING", reason: "outside_calling_hours", dueAt: ago(1) } as const;
   const placed = (agent: string, at: number) => {
     const row = claimed(one(agent), at);
@@ -178,9 +179,15 @@ export function createRows(
   return {
     due: entry(decided(one("agent_sales"), waits), ["PLACED"], 1),
     dispatched: entry(decided(one("agent_sales"), waits), ["PLACED"], 1),
-    tomorrow: entry(decided(one("agent_sales"), { ...waits, dueAt: storedAt + 20 * hourMs }), [
-      "WAITING",
-    ]),
+    tomorrow: entry(
+      decided(one("agent_sales", { notBefore: tomorrow }), {
+        state: "WAITING",
+        reason: "not_before",
+        dueAt: tomorrow,
+      }),
+      ["WAITING"],
+    ),
+    urgent: entry(decided(one("agent_sales", { urgent: true }), waits), ["PLACED"], 1),
     paused: entry(decided(one("agent_paused"), waits), ["WAITING"]),
     cancelled: entry(decided(one("agent_sales"), waits), ["CANCELLED"]),
     doNotCall: entry(decided(one("agent_sales"), waits), ["REJECTED"]),

@@ -1,5 +1,5 @@
 import { accountNameOf } from "../../shared/calls/call-request.ts";
-import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
+import { backlogOf, type CallRow, waitingBacklogOf } from "../../shared/calls/call-row.ts";
 import { toIndexSet } from "../../shared/calls/index-set.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
 import { dayMs, hourMs, minuteMs } from "../../shared/lib/units.ts";
@@ -133,10 +133,21 @@ export function createDocuments(
       },
     },
     backlog: Object.fromEntries(
-      [...agents].map((agentId) => [
-        backlogOf({ client: "crm", agentId }),
-        { value: { client: "crm", agentId, usedAt: ago(1), answers: "quick" as const }, ...never },
-      ]),
+      [...agents].flatMap((agentId) =>
+        [{}, { isUrgent: true }].map((level) => [
+          waitingBacklogOf({ client: "crm", agentId, ...level }),
+          {
+            value: {
+              client: "crm",
+              agentId,
+              ...level,
+              usedAt: ago(1),
+              answers: "quick" as const,
+            },
+            ...never,
+          },
+        ]),
+      ),
     ),
     breaker: {
       [backlogBreakerOf(later)]: {
