@@ -89,7 +89,7 @@ export default defineConfig({
         {
           name: "end-to-end",
           include: [
-            "test/end-to-end/{aws,cloudflare,checks,operator-page,docs-page,python-receiver,console-*,*-hours,*-events,*-kills,*-dialer,*-processes,*-refusals,*-results,*-drill}.test.ts",
+            "test/end-to-end/{aws,cloudflare,checks,operator-page,docs-page,python-receiver,console-*,*-hours,*-events,*-kills,*-dialer,*-processes,*-refusals,*-results,*-retries,*-drill}.test.ts",
           ],
           maxWorkers: 6,
         },

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { findRetry, findRoute, readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import {
+  findRetry,
+  findRoute,
+  parseDialPlan,
+  readDialPlan,
+} from "../../../shared/dial-plan/dial-plan.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 
 const twilio = { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" };
@@ -74,6 +79,33 @@ describe("an agent's retry", () => {
     [{ delay: "5m" }, 'agents.a.retry: must not have "delay"'],
   ])("is refused with its place: %o", (wrong, problem) => {
     expect(problemsOf({ ...retry, ...wrong })).toEqual([problem]);
+  });
+
+  it("comes sooner by RETRY_SPEED, which is refused unless every call goes to this machine", () => {
+    const local = { provider: "webhook", url: "http://127.0.0.1:9/dial", retry };
+    const parse = (agents: object, RETRY_SPEED: string) =>
+      parseDialPlan(
+        {
+          agents,
+          callingHours: { default: "always" },
+          destinations: { allow: ["US"] },
+          results: {},
+        },
+        { RETRY_SPEED },
+      );
+    expect(findRetry("a", parse({ a: local }, "300"))).toMatchObject({
+      within: 864_000,
+      after: { busy: 3_000, no_answer: 36_000 },
+    });
+    const far = { provider: "webhook", url: "https://example.com/dial" };
+    for (const [agents, speed] of [
+      [{ a: local, b: far }, "300"],
+      [{ a: { ...twilio, retry } }, "300"],
+      [{ a: local }, "0.5"],
+      [{ a: local }, "fast"],
+    ] as const) {
+      expect(() => parse(agents, speed)).toThrow(/RETRY_SPEED/);
+    }
   });
 
   it("is refused in a plan without results", () => {

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createToken } from "../../shared/settings/tokens.ts";
+import { startReceiver } from "../support/receiver.ts";
+import {
+  makeStateDirectory,
+  type PlatformUnderTest,
+  type RunningService,
+  startService,
+  until,
+} from "../support/service.ts";
+import { callBack, sharedSecret, verifiedCall } from "../support/webhook-callbacks.ts";
+
+const { token, sha256 } = createToken();
+/** Retries come so many times sooner than the plan says. */
+const speed = 300;
+const delaysMs = [300_000 / speed, 600_000 / speed];
+/** The end of each try, by the number. */
+const ends: Record<string, string[]> = {
+  "+13035551000": ["busy", "no_answer", "completed"],
+  "+13035551001": ["declined", "completed"],
+};
+const [retried = "", declined = ""] = Object.keys(ends);
+
+interface Told {
+  type: string;
+  data: Record<string, unknown>;
+}
+
+/** Describes calls that are tried again, on the whole service with a webhook that calls back. */
+export function describeRetriedService(platform: PlatformUnderTest): void {
+  describe(`${platform.script} with retries`, { timeout: 60_000 }, () => {
+    let service: RunningService;
+    let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
+    let provider: Awaited<ReturnType<typeof startReceiver>>;
+    let receiver: Awaited<ReturnType<typeof startReceiver>>;
+    const dialed: { phone_number: string; at: number }[] = [];
+    const told: Told[] = [];
+    beforeAll(async () => {
+      directory = await makeStateDirectory();
+      provider = await startReceiver((request, response) => {
+        const call = verifiedCall(request, response);
+        if (call === undefined) return;
+        const { phone_number } = call;
+        const before = dialed.filter((one) => one.phone_number === phone_number).length;
+        dialed.push({ phone_number, at: Date.now() });
+        response.writeHead(200).end("{}");
+        const status = ends[phone_number]?.[before] ?? "completed";
+        setTimeout(() => void callBack(call, { status }), 300);
+      });
+      receiver = await startReceiver(({ text }, response) => {
+        told.push(JSON.parse(text));
+        response.writeHead(204).end();
+      });
+      const retry = { attempts: 3, within: "24h", after: { busy: "5m", no_answer: "10m" } };
+      const plan = {
+        agents: { of_webhook: { provider: "webhook", url: `${provider.url}/dial`, retry } },
+        callingHours: { default: "always" },
+        destinations: { allow: ["US"] },
+        results: {},
+        events: { "*": { url: receiver.url, types: ["call.ended", "request.finished"] } },
+      };
+      const environment = {
+        API_TOKENS: JSON.stringify([{ id: "test", sha256, rights: ["call", "read"] }]),
+        WEBHOOK_SECRET: sharedSecret,
+        RETRY_SPEED: String(speed),
+        DIAL_PLAN: JSON.stringify(plan),
+      };
+      service = await startService(platform, environment, directory.path);
+    });
+    afterAll(async () => {
+      await service.end("SIGTERM");
+      await Promise.all([provider, receiver].map((one) => one.close()));
+      await directory.remove();
+    });
+
+    it("tries busy and unanswered calls again at the planned times, and nobody who declined", async () => {
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+      const post = async (phone_number: string) => {
+        const body = JSON.stringify({ phone_number, agent_id: "of_webhook" });
+        const init = { method: "POST", headers, body };
+        const response = await fetch(`${service.address}/v1/calls`, init);
+        expect(response.status).toBe(201);
+        return response.headers.get("x-request-id") ?? "";
+      };
+      const [first, second] = [await post(retried), await post(declined)];
+      const finished = () => told.filter(({ type }) => type === "request.finished");
+      await until(() => finished().length === 2, 40_000, 250);
+
+      const times = dialed.flatMap((one) => (one.phone_number === retried ? one.at : []));
+      expect(times).toHaveLength(3);
+      for (const [index, delayMs] of delaysMs.entries()) {
+        const gapMs = (times[index + 1] ?? 0) - (times[index] ?? 0);
+        expect(gapMs).toBeGreaterThanOrEqual(delayMs);
+        expect(gapMs).toBeLessThan(delayMs + 15_000);
+      }
+      expect(dialed.filter((one) => one.phone_number === declined)).toHaveLength(1);
+      const endsOf = (id: string) =>
+        told
+          .filter(({ type, data }) => type === "call.ended" && data["request_id"] === id)
+          .map(({ data }) => [data["try"], data["tries_left"], Object(data["result"]).status])
+          .toSorted(([one], [other]) => Number(one) - Number(other));
+      expect(endsOf(first)).toEqual([
+        [1, 2, "busy"],
+        [2, 1, "no_answer"],
+        [3, 0, "completed"],
+      ]);
+      expect(endsOf(second)).toEqual([[1, 0, "declined"]]);
+      const response = await fetch(`${service.address}/v1/requests/${first}`, { headers });
+      expect(await response.json()).toMatchObject({
+        finished: true,
+        counts: { by_state: { PLACED: 1 }, by_result: { completed: 1 } },
+        calls: [{ tries: [{}, {}, { result: { status: "completed" } }] }],
+      });
+      for (const row of await platform.rows(service)) expect(row.request).toBeNull();
+    });
+  });
+}
