@@ -318,6 +318,6 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
       fc.option(receiver("second"), { nil: undefined }),
     )
     .map((both) => both.flatMap((one) => one ?? [])),
-  checks: fc.option(checking, { nil: undefined, freq: 1 }),
+  checks: fc.option(checking, { nil: undefined, freq: 2 }),
   retries: fc.boolean(),
 });
