@@ -24,17 +24,16 @@ export async function changeCall(
   const next = applyAction(row, { action, by: c.get("caller").tokenId }, write);
   if (next === undefined) return row;
   await recordAction(c, { action: name, target: row.id }, deps);
+  if (action.to === "CANCELLED") {
+    // The order ends the call again if a restore brings its row back. It comes before the row is written: a request that is
+    // repeated finds the call cancelled, and changes nothing.
+    const order = { at: write.at, by: c.get("caller").tokenId, client: null };
+    const { retentionMs } = deps;
+    await appendEntry(cancelledCallEntry(row.id, { ...order, retentionMs }), deps);
+  }
   const { ledger } = deps;
   if (await isWritten({ next, seen: row.version }, ledger)) {
     await countActions([next], deps);
-    if (action.to === "CANCELLED") {
-      // The order ends the call again if a restore brings its row back.
-      const order = { at: write.at, by: c.get("caller").tokenId, client: null };
-      await appendEntry(
-        cancelledCallEntry(row.id, { ...order, retentionMs: deps.retentionMs }),
-        deps,
-      );
-    }
     return next;
   }
   return (await ledger.read([row.id])).rows.get(row.id) ?? row;
