@@ -275,9 +275,10 @@ export function enterState(
 
 /** Returns a row without what it holds of a person. Its keyed hash stays: by it the row is found. */
 export function withoutPerson(row: CallRow, erasedAt: number): CallRow {
-  const withoutEvidence = ({ evidence: _, ...entry }: HistoryEntry & { evidence?: unknown }) =>
-    entry;
-  const history = row.history.map(withoutEvidence);
+  // The history holds the evidence of checks.
+  const history = row.history.map((entry) =>
+    "evidence" in entry ? { ...entry, evidence: undefined } : entry,
+  );
   return { ...row, request: null, numberTail: "", echo: null, history, erasedAt };
 }
 

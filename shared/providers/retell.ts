@@ -87,9 +87,8 @@ export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fe
       const { url, headers } = apiOf(route);
       const ofThisCall = { type: "string", op: "eq", key: "call_id", value: id };
       const json = { filter_criteria: { metadata: [ofThisCall] }, limit: 10 };
-      const { items } = z
-        .built(listSchema)
-        .parse(await ask(fetch, `${url}/v3/list-calls`, { headers, json }));
+      const listed = await ask(fetch, `${url}/v3/list-calls`, { headers, json });
+      const { items } = z.built(listSchema).parse(listed);
       const found = items.find(
         ({ metadata }) => metadata?.["call_id"] === id && metadata["attempt"] === String(attempt),
       );

@@ -131,10 +131,9 @@ export function describeRestore(
       bench.provider.isBusy = false;
       bench.advance(500); // No wait is then as long as that for a slow answer.
       const soon = { timezone: "-06:15" }; // it is 05:45 there, and calling hours begin at 06:00
-      const [erased, listed, ofClient, cancelled, ordered, unlisted, other] = Array.from(
-        { length: 7 },
-        () => bench.call("agent_hooked", soon),
-      ) as [Call, Call, Call, Call, Call, Call, Call];
+      const call = () => bench.call("agent_hooked", soon);
+      const [erased, listed, ofClient, cancelled] = [call(), call(), call(), call()] as const;
+      const [ordered, unlisted, other] = [call(), call(), call()] as const;
       const all = [erased, listed, ofClient, cancelled, ordered, unlisted, other];
       const numberOf = ({ request }: Call) => request.phone_number;
       await bench.deliver(all);
@@ -171,7 +170,7 @@ export function describeRestore(
       }
       await bench.pass(10 * minute);
       expect(bench.rung.toSorted()).toEqual([placed.id, unlisted.id, other.id].toSorted());
-      const states = await Promise.all(all.map(async (call) => (await bench.row(call))?.reason));
+      const states = await Promise.all(all.map(async (one) => (await bench.row(one))?.reason));
       const ended = ["erased", "do_not_call", "do_not_call", "operator", "operator"];
       expect(states).toEqual([...ended, "placed", "placed"]);
     });

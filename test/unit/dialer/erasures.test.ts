@@ -1,3 +1,6 @@
+import { applyErasure } from "../../../shared/calls/erase-row.ts";
+import { aCall } from "../../support/calls.ts";
+import { rowIn } from "../../support/rows.ts";
 import { describe, expect, it } from "vitest";
 import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
 import { aCallNow, type Bench, hashOf, rowOf, sendEach } from "../../support/dialer-calls.ts";
@@ -127,5 +130,22 @@ describe("an erasure of a number", () => {
     await bench.sweep();
     const [remembered] = await bench.documents.list("erasure", { limit: 9 });
     expect(remembered?.value.nextAt).toBe(bench.now() + 86_400_000);
+  });
+
+  it("leaves no evidence of a check in the history, and the rest of it", () => {
+    const row = rowIn("REJECTED", aCall({ acceptedAt: 1 }));
+    const step = {
+      at: 2,
+      state: "REJECTED",
+      reason: "http_404",
+      evidence: "consent of Ada",
+    } as const;
+    const next = applyErasure(
+      { ...row, history: [step] },
+      { at: 3, by: "ops" },
+      { version: "v", at: 4 },
+    );
+    expect(JSON.stringify(next)).not.toContain("Ada");
+    expect(next?.history).toMatchObject([{ at: 2, state: "REJECTED", reason: "http_404" }]);
   });
 });
