@@ -7,8 +7,8 @@ export const hashKeyMutants = [
   ...mutantsOf(rotation, [
     [
       "the do-not-call list is looked at under the former key too",
-      "return numberHashes.some((hash) =>",
-      "return numberHashes.slice(0, 1).some((hash) =>",
+      "return hashes.some(\n    (hash) => isListed(hash)",
+      "return hashes.slice(0, 1).some(\n    (hash) => isListed(hash)",
     ],
     [
       "who lacks a key of an entry dials nobody",
@@ -17,8 +17,8 @@ export const hashKeyMutants = [
     ],
     [
       "the list names a key before it has an entry of it",
-      "return unnamed.length === 0 ? undefined : { ...list, keys: [...keys, ...unnamed] };",
-      "return undefined;",
+      "if (unnamed.length === 0 && isSaid) return undefined;",
+      "if (keys.length >= 0 || isSaid) return undefined;",
     ],
     [
       "a sweep names the former key",
@@ -57,8 +57,8 @@ export const hashKeyMutants = [
     ],
     [
       "a number is removed under both keys",
-      "remove.flatMap((number) => hashesOf(number, hashKeys)),",
-      "remove.flatMap((number) => hashesOf(number, hashKeys).slice(0, 1)),",
+      "remove.flatMap((number) => hashesOf(number, hashKeys));",
+      "remove.flatMap((number) => hashesOf(number, hashKeys).slice(0, 1));",
     ],
     [
       "a list that is renewed keeps the keys that are held",

@@ -49,8 +49,8 @@ export const lastLookMutants = [
     ],
     [
       "the do-not-call list is looked at by today's HASH_KEY",
-      "const hashes = hashesOf(call.request.phone_number, hashKeys);\n  if (isOnDoNotCallList(hashes, read, hashKeys)) {",
-      "const hashes = [claim.row.numberHash];\n  void hashesOf;\n  if (isOnDoNotCallList(hashes, read, hashKeys)) {",
+      "if (isOnDoNotCallList({ hashes, client: call.client }, read, hashKeys)) {",
+      "if (isOnDoNotCallList({ hashes: [claim.row.numberHash], client: call.client }, read, hashKeys)) {",
     ],
     [
       "calls to a number are counted by today's HASH_KEY",

@@ -74,7 +74,7 @@ export const orderMutants = [
     ],
     [
       "who removes what was put back meanwhile is told",
-      "return removals.every(({ kind, key }) => left.get(kind, key) === undefined);",
+      "return keys.every(({ kind, key }) => left.get(kind, key) === undefined);",
       "return true;",
     ],
   ]),

@@ -8,6 +8,7 @@ import { eventMutants } from "./mutant-list-events.ts";
 import { headerMutants } from "./mutant-list-headers.ts";
 import { orderMutants } from "./mutant-list-orders.ts";
 import { resultMutants } from "./mutant-list-results.ts";
+import { erasureMutants } from "./mutant-list-erasures.ts";
 import { restoreMutants } from "./mutant-list-restore.ts";
 import { lastLookMutants } from "./mutant-list-last-look.ts";
 import { portMutants } from "./mutant-list-ports.ts";
@@ -135,8 +136,8 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "what a later version wrote of a row is kept",
-    "  return {\n    ...row,\n    version,",
-    "  return {\n    ...parsed(row),\n    version,",
+    "  const next: CallRow = {\n    ...row,\n    version,",
+    "  const next: CallRow = {\n    ...parsed(row),\n    version,",
     [
       "\n/** A wait for the same reason",
       '\nfunction parsed({ version: _, ...row }: CallRow): CallRow {\n  const known = firstRow({ id: row.id, requestId: "", client: row.client, acceptedAt: row.acceptedAt, request: row.request ?? { phone_number: "", agent_id: row.agentId } }, "", "");\n  return Object.fromEntries(Object.entries({ ...row, version: "" }).filter(([name]) => name in known)) as unknown as CallRow;\n}\n\n/** A wait for the same reason',
@@ -171,7 +172,7 @@ const ofDialing = [
       ],
       [
         "who is on the do-not-call list is never claimed",
-        "if (hashes !== undefined && isOnDoNotCallList(hashes, documents, hashKeys)) {\n    return { state:",
+        "if (hashes !== undefined && isOnDoNotCallList({ hashes, client: call.client }, documents, hashKeys)) {\n    return { state:",
         "if (hashes?.length === 0) {\n    return { state:",
       ],
       [
@@ -364,6 +365,7 @@ export const mutants: readonly Mutant[] = [
   ...lastLookMutants,
   ...claimMutants,
   ...portMutants,
+  ...erasureMutants,
   ...restoreMutants,
   ...ofDialing,
   ...ofClients,

@@ -66,15 +66,12 @@ const changeDoNotCall = declareRoute({
     const [added, removed] = [add.map(hashOf), remove.map(hashOf)];
     await recordNumbers(c, { ...changed, action: "do_not_call_remove", hashes: removed }, deps);
     await recordNumbers(c, { ...changed, action: "do_not_call_add", hashes: added }, deps);
-    const isDropped = await drop(
-      remove.flatMap((number) => hashesOf(number, hashKeys)),
-      documents,
-    );
+    const unlisted = remove.flatMap((number) => hashesOf(number, hashKeys));
+    const isDropped = await drop(unlisted, documents);
     await putNumbers(
       add.map((number) => hashesOf(number, hashKeys)),
       deps,
     );
-    const unlisted = remove.flatMap((number) => hashesOf(number, hashKeys));
     // Those that were put back meanwhile stay, and their removal is not in the journal.
     if (isDropped && remove.length > 0)
       await appendEntry({ kind: "unlist", entries: unlisted }, deps);
