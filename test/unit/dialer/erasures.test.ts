@@ -32,6 +32,7 @@ describe("an erasure of a number", () => {
     expect(await rowOf(bench, call)).toMatchObject({
       state: "CANCELLED",
       reason: "erased",
+      attempt: 0, // it was not even claimed
       ...nothingLeft,
     });
     expect(bench.dialed).toEqual([]);
