@@ -1,7 +1,8 @@
 import type * as z from "../lib/zod.ts";
 import type { Call, CallRequest, Route } from "../calls/call-request.ts";
 import { type HoursPreset, presets } from "../telephony/hours-presets.ts";
-import { type DialPlan, planWithRoutesSchema, accountSchema } from "./plan-schema.ts";
+import { accountSchema } from "./account-schema.ts";
+import { type DialPlan, planWithRoutesSchema } from "./plan-schema.ts";
 import type { RetryRule } from "./retry-rules.ts";
 import { isLoopback } from "../lib/https-url.ts";
 import { hourMs } from "../lib/units.ts";

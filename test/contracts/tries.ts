@@ -18,6 +18,7 @@ import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { aCall } from "../support/calls.ts";
 import { message } from "../support/dialer-calls.ts";
 import { testPlan } from "../support/environment.ts";
+import { createMemoryJournal } from "../support/memory-journal.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 
@@ -110,6 +111,7 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
     documents,
     epochStore: createMemoryEpochStore(),
     deadLetters: createMemoryDeadLetters(),
+    journal: createMemoryJournal(),
     settings: {
       plan,
       schedule: createSchedule(plan, log),

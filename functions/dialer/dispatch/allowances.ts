@@ -162,7 +162,7 @@ export function createAllowances(
       const { breaker, accountBreaker, backlog } = one;
       const { answers } = backlog.value;
       const of = { of: backlog.value, breaker, accountBreaker, answers };
-      const count = (key: string) => inFlight.countIn(key);
+      const count = (level: string) => inFlight.countIn(level);
       const allowed = allowBacklog(
         { ...of, inFlight: countBoth(backlog.value, count) },
         clock.now(),

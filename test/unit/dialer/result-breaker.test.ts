@@ -185,9 +185,7 @@ describe("results of an agent", () => {
           });
           const isShort = lasted.slice(-30).filter((seconds) => seconds <= 3).length >= 20;
           const isBlocked = ["+12025550100", "+12025550101", undefined].some((number) => {
-            const own = all.filter(
-              ({ route }) => (route as { from?: string } | null)?.from === number,
-            );
+            const own = all.filter(({ route }) => Object(route).from === number);
             const told = own.flatMap(({ result: one }) =>
               one?.status === "failed" ? [] : one?.status,
             );
