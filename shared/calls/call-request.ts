@@ -250,6 +250,8 @@ export interface Route {
   baseUrl?: string | undefined;
   /** URL to which a webhook's calls are posted. */
   url?: string;
+  /** Calling numbers of a plan's route with a pool. A row's route has none of them, but the chosen number as `from`. */
+  callerIds?: readonly string[] | undefined;
   /** True if the provider drops a call whose id it has seen, so that a call of unknown outcome may be resent. */
   idempotent?: boolean | undefined;
 }

@@ -8,6 +8,8 @@ export const reasons = {
   ancestor_unknown:
     "A call in whose stead this one is to be made may have been placed: a person decides.",
   breaker_open: "The circuit breaker of the account, or of the client and agent, is open.",
+  caller_ids:
+    "All numbers of the agent's pool rest, as carriers have blocked them: the call waits for one.",
   calls_per_day:
     "The account has placed as many calls on this day (UTC) as its callsPerDay allow: the call waits for the next.",
   check_failed:

@@ -6,6 +6,7 @@ import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts
 import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { findCancellation, findErasure, isPaused, isOnDoNotCallList } from "./controls.ts";
 import { contextProblem } from "../providers/routes.ts";
+import { withCallerId } from "./caller-ids.ts";
 import { countedIn } from "./day-counts.ts";
 import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
@@ -80,7 +81,10 @@ export function decideWaiting(
   const probeAt = listOpenBreakers(of, route, known.documents).map((breaker) =>
     mayProbe(breaker, of, now) ? 0 : breaker.value.probeAt,
   );
-  return { kind: "dial", route, dialAt: Math.max(dialAt, ...probeAt) };
+  const chosen =
+    route.callerIds === undefined ? route : withCallerId(route, call.request.phone_number, known);
+  if (chosen === undefined) return wait(row, "caller_ids", now);
+  return { kind: "dial", route: chosen, dialAt: Math.max(dialAt, ...probeAt) };
 }
 
 /**

@@ -11,8 +11,10 @@ export const blockedMax = 10;
 
 type AgentResults = ValueOf<"agent-results">;
 
-/** A call whose end is known. */
-export type EndedRow = Pick<CallRow, "agentId" | "claimedAt" | "route" | "result">;
+/** A call whose end is known. `isOfPool`: its number is of its agent's pool, and rests by itself if it is blocked. */
+export type EndedRow = Pick<CallRow, "agentId" | "claimedAt" | "route" | "result"> & {
+  isOfPool?: boolean;
+};
 
 /** Why an agent is paused. */
 export type PauseCause = "short_calls" | "blocked";
@@ -38,10 +40,11 @@ export function addResults(
   const { since = 0, ...rest } = known ?? {};
   let answered = known?.answered ?? "";
   const blocked = new Map(Object.entries(known?.blocked ?? {}));
-  for (const { result, claimedAt, route } of ended) {
+  for (const { result, claimedAt, route, isOfPool = false } of ended) {
     if (result === null || (claimedAt ?? 0) <= since) continue;
     const isShort = findShort(result);
     if (isShort !== undefined) answered = (answered + (isShort ? "s" : "l")).slice(-answeredMax);
+    if (isOfPool) continue;
     const callerId = callerIdOf({ route });
     const inRow = blockedAfter(blocked.get(callerId) ?? 0, result);
     if (inRow === 0) blocked.delete(callerId);

@@ -23,4 +23,17 @@ export const guardKinds = {
     /** Time of the last pause. Results of calls that were claimed before do not count. */
     since: z.number(),
   }),
+  /** Key: account, as in routes. Numbers of its pools that were blocked, or rest. See caller-ids.ts. */
+  "caller-ids": z.looseObject({
+    numbers: z.record(
+      z.string(),
+      z.looseObject({
+        /** Number of its latest calls in a row that were blocked. */
+        blocked: z.number(),
+        restsUntil: z.number(),
+        /** Time at which it last began to rest. Results of calls that were claimed before do not count. */
+        since: z.number(),
+      }),
+    ),
+  }),
 } as const;

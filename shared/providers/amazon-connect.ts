@@ -72,6 +72,7 @@ export const amazonConnectRoutes = defineRoute(
   {
     // Default quota of an AWS account in a region. Amazon Connect refuses calls above it and queues none.
     callsPerSecond: 2,
+    hasCallerId: true,
     secrets: (_route, hasRole) => (hasRole ? [] : ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY"]),
     contextProblem,
   },

@@ -52,7 +52,7 @@ export const blandRoutes = defineRoute(
           error: "must have either pathway or task",
         }),
       ),
-  { callsPerSecond: 1, secrets: ["API_KEY"], tellsVoicemail: () => true },
+  { callsPerSecond: 1, hasCallerId: true, secrets: ["API_KEY"], tellsVoicemail: () => true },
 );
 type BlandRoute = z.infer<typeof blandRoutes.routeSchema>;
 

@@ -37,6 +37,8 @@ interface RouteFacts<Own extends Route> {
    * calling hours; the default is a new account's rate.
    */
   callsPerSecond?: number;
+  /** True if a route's `from` is a phone number, so that it may be a pool of them. */
+  hasCallerId?: boolean;
   /** True if the provider lists only calls that have ended, so that a look-up cannot find a live one. */
   listsEnded?: boolean;
   /** Default of an account's `timeoutSeconds`. Absent: the common default. */

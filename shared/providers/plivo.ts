@@ -46,6 +46,7 @@ export const plivoRoutes = defineRoute(
     }),
   {
     callsPerSecond: 1,
+    hasCallerId: true,
     secrets: ["AUTH_ID", "AUTH_TOKEN"],
     tellsVoicemail: ({ machineDetection }) => machineDetection === "hangup",
     contextProblem: ({ context = {} }) =>

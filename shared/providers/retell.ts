@@ -46,7 +46,7 @@ export const retellRoutes = defineRoute(
        */
       callbacks: z.optional(z.boolean()),
     }),
-  { callsPerSecond: 1, secrets: ["API_KEY"], tellsVoicemail: () => true },
+  { callsPerSecond: 1, hasCallerId: true, secrets: ["API_KEY"], tellsVoicemail: () => true },
 );
 type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 

@@ -2,6 +2,7 @@ import type { CallRequest, Route } from "../calls/call-request.ts";
 import type * as z from "../lib/zod.ts";
 import type { AwsRole } from "./provider.ts";
 import type { ProviderType } from "./define-provider.ts";
+import { readCallerPool } from "./caller-pool.ts";
 import { type ProviderRoute, providerTypes } from "./list.ts";
 
 const types: readonly ProviderType<ProviderRoute>[] = providerTypes;
@@ -20,15 +21,19 @@ export function parseRoute(
   },
 ): { route: Route } | { issues: z.core.$ZodIssue[] } {
   const { type, baseUrl, timeoutSeconds = defaultTimeoutSeconds(account) } = account;
+  const pool = readCallerPool(fields["from"], typeOf({ type }).hasCallerId === true);
+  if ("issues" in pool) return pool;
+  const { callerIds } = pool;
   const { data, error } = typeOf({ type }).routeSchema.safeParse({
     ...fields,
+    ...(callerIds === undefined ? {} : { from: callerIds[0] }),
     type,
     ...(baseUrl === undefined ? {} : { baseUrl }),
   });
   if (data === undefined) return { issues: error?.issues ?? [] };
   const message = typeOf({ type }).timeProblem?.(data, timeoutSeconds);
   return message === undefined
-    ? { route: data }
+    ? { route: callerIds === undefined ? data : { ...data, callerIds } }
     : { issues: [{ code: "custom", path: [], message, input: undefined }] };
 }
 

@@ -34,6 +34,7 @@ export const signalwireRoutes = defineRoute(
       .check(z.refine(hasOneTarget, mustHaveOneTarget)),
   {
     callsPerSecond: 1,
+    hasCallerId: true,
     secrets: ["PROJECT_ID", "API_TOKEN"],
     tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
     contextProblem: (request, { stream }) => contextProblem(request, stream),

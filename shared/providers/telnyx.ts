@@ -55,6 +55,7 @@ export const telnyxRoutes = defineRoute(
     }),
   {
     callsPerSecond: 1,
+    hasCallerId: true,
     secrets: ["API_KEY"],
     tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
   },

@@ -79,6 +79,7 @@ export const twilioRoutes = defineRoute(
       .check(z.refine(hasOneTarget, mustHaveOneTarget)),
   {
     callsPerSecond: 1,
+    hasCallerId: true,
     secrets: ["ACCOUNT_SID", "AUTH_TOKEN"],
     tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
     contextProblem: (request, { stream }) => contextProblem(request, stream),

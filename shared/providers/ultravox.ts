@@ -69,6 +69,7 @@ export const ultravoxRoutes = defineRoute(
       ),
   {
     callsPerSecond: 1,
+    hasCallerId: true,
     secrets: ({ sipUser }) => (sipUser === undefined ? ["API_KEY"] : ["API_KEY", "SIP_PASSWORD"]),
   },
 );

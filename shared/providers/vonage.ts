@@ -56,6 +56,7 @@ export const vonageRoutes = defineRoute(
       .check(hasOneTarget()),
   {
     callsPerSecond: 1,
+    hasCallerId: true,
     secrets: ["APPLICATION_ID", "PRIVATE_KEY"],
     contextProblem: (request, { stream }) => contextProblem(request, stream),
   },

@@ -12,6 +12,7 @@ import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
+import { describeGuardedClients } from "../contracts/http-api/guards.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
 import { describeReadiness } from "../contracts/http-api/readiness.ts";
 import { describeOperatorApi } from "../contracts/operator-api/index.ts";
@@ -181,6 +182,7 @@ for (const [name, eventOf] of Object.entries(events)) {
     },
   });
   describeHttpApi(`Lambda behind ${name}`, createApi);
+  describeGuardedClients(`Lambda behind ${name}`, createApi);
   describeFuzz(`Lambda behind ${name}`, createApi, { runs: 60 });
   describeCallbacks(`Lambda behind ${name}`, createApi, { runs: 100 });
   describeRequestsApi(`Lambda behind ${name}`, createApi);

@@ -9,6 +9,7 @@ import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts"
 import { randomVersion } from "../../shared/lib/random.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
+import { describeGuardedClients } from "../contracts/http-api/guards.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
 import { describeReadiness } from "../contracts/http-api/readiness.ts";
 import { describeOperatorApi } from "../contracts/operator-api/index.ts";
@@ -43,6 +44,7 @@ const createApi = () => ({
 });
 
 describeHttpApi("Cloudflare Workers", createApi);
+describeGuardedClients("Cloudflare Workers", createApi);
 describeFuzz("Cloudflare Workers", createApi, { runs: 80 });
 describeOperatorApi("Cloudflare Workers", createApi);
 describeCallbacks("Cloudflare Workers", createApi, { runs: 150 });

@@ -158,8 +158,8 @@ export const breakerMutants: readonly Mutant[] = [
         "return undefined;",
       ],
       [
-        'return { kind: "dial", route, dialAt: Math.max(dialAt, ...probeAt) };',
-        'return { kind: "dial", route, dialAt };',
+        'return { kind: "dial", route: chosen, dialAt: Math.max(dialAt, ...probeAt) };',
+        'return { kind: "dial", route: chosen, dialAt };',
       ],
       ["const soon = now + claimAheadMsMax;", "const soon = now + 600_000;"],
       [

@@ -133,4 +133,54 @@ export const guardMutants: readonly Mutant[] = [
       ],
     ],
   ),
+  ...mutantsOf(
+    ["test/unit/dialer/caller-ids.test.ts"],
+    [
+      [
+        "a number that rests is not called from",
+        "callerIds.filter((number) => (numbers[number]?.restsUntil ?? 0) <= now)",
+        "callerIds.filter((number) => (numbers[number]?.restsUntil ?? 0) <= Infinity)",
+      ],
+      [
+        "a callee is called from a number of its area first",
+        "[near, ofCountry, rested].find(",
+        "[ofCountry, rested].find(",
+      ],
+      [
+        "a callee is called from a number of its country before any other",
+        "[near, ofCountry, rested].find(",
+        "[near, rested].find(",
+      ],
+      [
+        "a number that leaves the pool moves its own callees alone",
+        "candidates.toSorted((one, other) => weigh(callee, other) - weigh(callee, one))",
+        "[candidates[weigh(callee, String()) % candidates.length] ?? String()]",
+      ],
+      [
+        "calls wait while all numbers of the pool rest",
+        'if (chosen === undefined) return wait(row, "caller_ids", now);',
+        'if (chosen === undefined) return { kind: "dial", route, dialAt };',
+      ],
+      [
+        "a pool whose numbers rest is not dispatched",
+        "|| isPoolResting(route, { documents: state, now })",
+        "",
+      ],
+      [
+        "a number rests after ten blocked calls",
+        "if (blocked < blockedMax) numbers.set(number, { ...before, blocked });",
+        "if (blocked <= blockedMax) numbers.set(number, { ...before, blocked });",
+      ],
+      [
+        "results of calls from before a rest do not count",
+        "if (result === null || (claimedAt ?? 0) <= before.since) continue;",
+        "if (result === null) continue;",
+      ],
+      [
+        "a resend has the number of the first request",
+        'return { kind: "dial", call, row, route, dialAt: Math.max(now, row.dueAt ?? 0) };',
+        'return { kind: "dial", call, row, route: { ...route, ...findRoute(call.request.agent_id, plan) }, dialAt: Math.max(now, row.dueAt ?? 0) };',
+      ],
+    ],
+  ),
 ];

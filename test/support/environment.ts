@@ -5,7 +5,7 @@ const tokenOf = (name: string) => `oc_${name.padEnd(30, "0")}`;
 /**
  * Tokens of the tests: of a client, of the same client after rotation, of another client, of one agent, and
  * an expired one; of both clients one that reads and cancels requests, and of one client one that reads them and one
- * that adds opt-outs.
+ * that adds opt-outs; of a client with guards.
  */
 export const tokens = {
   crm: tokenOf("crm"),
@@ -17,6 +17,7 @@ export const tokens = {
   crmReader: tokenOf("crmReader"),
   crmOptOut: tokenOf("crmOptOut"),
   shopDesk: tokenOf("shopDesk"),
+  guarded: tokenOf("guarded"),
   operator: tokenOf("operator"),
 };
 
@@ -61,6 +62,9 @@ const receivers = {
 /** The secret of the webhook to this machine, by which its callbacks are signed too. */
 export const webhookSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
+/** Calls of a day, and calls that may wait, of the client with guards. */
+export const guardedCalls = 5;
+
 /** The API's variables, for the suites that run it on any platform. */
 export const apiEnvironment = {
   API_TOKENS: JSON.stringify([
@@ -72,6 +76,7 @@ export const apiEnvironment = {
     entry("crmDesk", { client: "crm", rights: ["read", "cancel"] }),
     entry("crmReader", { client: "crm", rights: ["read"] }),
     entry("crmOptOut", { client: "crm", rights: ["opt_out"] }),
+    entry("guarded"),
     entry("shopDesk", { client: "shop", rights: ["call", "read", "cancel"] }),
   ]),
   OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
@@ -84,5 +89,6 @@ export const apiEnvironment = {
     results: {},
     providers: callbackAccounts,
     events: receivers,
+    guards: { guarded: { callsPerDay: guardedCalls, waiting: guardedCalls } },
   }),
 };

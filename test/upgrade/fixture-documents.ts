@@ -85,6 +85,12 @@ export function createDocuments(
         ...within,
       },
     },
+    "caller-ids": {
+      twilio: {
+        value: { numbers: { "+12025550100": { blocked: 3, restsUntil: 0, since: 0 } } },
+        ...within,
+      },
+    },
     "live-calls": {
       [`0 ${desk}`]: {
         value: {

@@ -25,6 +25,7 @@ import {
   findWaitReason,
   type WaitingDecision,
 } from "../../../shared/policy/decide.ts";
+import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -199,6 +200,7 @@ export async function readControlDocuments(
     want([{ kind: "account", key: account }]);
     const { pace, callsPerDay } = accountOf(route, plan);
     if (pace !== undefined) want([paceKeyOf(account)]);
+    if (route.callerIds !== undefined) want([callerIdsKeyOf(route)]);
     if (callsPerDay !== undefined) want([dayKeyOf({ account }, deps.clock.now())]);
   }
   const hashes = numbers

@@ -20,6 +20,7 @@ import {
   sweepKey,
 } from "../../../shared/policy/controls.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
 import { countedIn, dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
@@ -48,7 +49,7 @@ export interface View {
   /** Returns a backlog, if its agent has a route. */
   get(key: string): Waiting | undefined;
   all(): Iterable<Waiting>;
-  /** Returns the backlogs that no operator has paused. */
+  /** Returns the backlogs that are not paused. */
   allowed(): Waiting[];
   pausedAccounts(): Set<string>;
   breakerOf(account: string): BreakerDocument | undefined;
@@ -184,6 +185,7 @@ function keysOf(
     { kind: "account", key: account },
     paceKeyOf(account),
     ...liveKeysOf(account, liveCalls),
+    ...(route.callerIds === undefined ? [] : [callerIdsKeyOf(route)]),
     ...(callsPerDay === undefined ? [] : [dayKeyOf({ account }, now)]),
   ];
 }
@@ -249,7 +251,8 @@ function toWaiting(
       breaker,
       accountBreaker,
       isPaused:
-        pauses.size > 0 && pauseKeysOf(value.agentId, route).some((one) => pauses.has(one.key)),
+        (pauses.size > 0 && pauseKeysOf(value.agentId, route).some((one) => pauses.has(one.key))) ||
+        isPoolResting(route, { documents: state, now }),
       isSlow: isSlow({ answers: value.answers, breaker }, isAccountQuick),
     });
   }

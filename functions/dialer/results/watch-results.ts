@@ -1,12 +1,18 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { addPoolResults, callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import {
   addResults,
   afterPause,
+  callerIdOf,
   type EndedRow,
   findPauseCause,
 } from "../../../shared/policy/result-breaker.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -16,21 +22,59 @@ const keptMs = 7 * dayMs;
 const system = "system";
 
 /**
- * Counts results of calls, and pauses agents whose calls end as they are answered, or are blocked. Never throws: a result
- * that could not be counted changes nothing else.
+ * Counts results of calls. Pauses agents whose calls end as they are answered, or are blocked, if the plan says so, and
+ * lets blocked numbers of pools rest. Never throws: a result that could not be counted changes nothing else.
  */
-export async function watchResults(ended: readonly EndedRow[], deps: DialerDeps): Promise<void> {
-  const byAgent = Map.groupBy(ended, ({ agentId }) => agentId);
-  await Promise.all(
-    [...byAgent].map(async ([agentId, own]) => {
-      try {
-        await watchAgent(agentId, own, deps);
-      } catch (error) {
-        const fields = { agent_id: agentId, count: own.length, error: errorForLog(error) };
-        deps.log("warning", "results.not_watched", fields);
-      }
-    }),
+export async function watchResults(ended: readonly CallRow[], deps: DialerDeps): Promise<void> {
+  const { plan } = deps.settings;
+  const rows = ended.map((row) => ({ ...row, isOfPool: isOfPool(row, plan) }));
+  const watch = async (own: readonly EndedRow[], work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      const fields = { count: own.length, error: errorForLog(error) };
+      deps.log("warning", "results.not_watched", fields);
+    }
+  };
+  const watched = plan.results?.pauseAgents === true ? rows : [];
+  const byAgent = Map.groupBy(watched, ({ agentId }) => agentId);
+  const byAccount = Map.groupBy(
+    rows.filter((row) => row.isOfPool),
+    ({ route }) => route?.provider ?? "",
   );
+  await Promise.all([
+    ...[...byAgent].map(([agentId, own]) => watch(own, () => watchAgent(agentId, own, deps))),
+    ...[...byAccount].map(([account, own]) => watch(own, () => watchPools(account, own, deps))),
+  ]);
+}
+
+/** True if a call was made from a number of its agent's pool. */
+function isOfPool({ agentId, route }: CallRow, plan: DialPlan): boolean {
+  return findRoute(agentId, plan)?.callerIds?.includes(callerIdOf({ route })) === true;
+}
+
+/** Counts results of an account's pools. Raises an alarm for each number that begins to rest. */
+async function watchPools(
+  account: string,
+  own: readonly EndedRow[],
+  deps: DialerDeps,
+): Promise<void> {
+  const now = deps.clock.now();
+  let resting: string[] = [];
+  const change = (known: ValueOf<"caller-ids"> | undefined) => {
+    const added = addPoolResults(known, own, now);
+    ({ resting } = added);
+    return added.next && { value: added.next, expiresAt: now + keptMs };
+  };
+  await changeDocument({ name: callerIdsKeyOf({ provider: account }), change }, deps);
+  for (const number of resting) {
+    // A log has no numbers, so the alarm names the place in the plan.
+    const one = own.find(({ route }) => callerIdOf({ route }) === number);
+    const { callerIds = [] } = findRoute(one?.agentId ?? "", deps.settings.plan) ?? {};
+    const problem = `from.pool.${callerIds.indexOf(number)}`;
+    const agent_id = one?.agentId ?? "";
+    deps.log("alarm", "caller_id.rests", { agent_id, provider: account, problem });
+  }
 }
 
 /**
@@ -45,7 +89,7 @@ async function watchAgent(
   const { clock } = deps;
   const name = { kind: "agent-results", key: agentId } as const;
   const expiresAt = clock.now() + keptMs;
-  const change = (known: Parameters<typeof addResults>[0]) => ({
+  const change = (known: ValueOf<"agent-results"> | undefined) => ({
     value: addResults(known, own),
     expiresAt,
   });
@@ -55,7 +99,7 @@ async function watchAgent(
   const at = clock.now();
   const isNew = await pauseAgent(agentId, at, deps);
   if (isNew) deps.log("alarm", "agent.paused", { agent_id: agentId, reason: cause });
-  const forget = (known: Parameters<typeof addResults>[0]) =>
+  const forget = (known: ValueOf<"agent-results"> | undefined) =>
     known && { value: afterPause(known, at), expiresAt };
   await changeDocument({ name, change: forget }, deps);
 }

@@ -67,7 +67,9 @@ export async function writeResults(
     ended.flatMap(({ id, route }) => (route === null ? [] : { id, route, isMeasured: true })),
     deps,
   );
-  if (settings.plan.results?.pauseAgents === true) {
+  const { agents, results: polling } = settings.plan;
+  const hasPool = Object.values(agents).some(({ callerIds }) => callerIds !== undefined);
+  if (polling?.pauseAgents === true || hasPool) {
     const isFirst = ({ history }: CallRow) => history.at(-1)?.reason !== contradicted;
     await watchResults(ended.filter(isFirst), deps);
   }

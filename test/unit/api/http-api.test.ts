@@ -2,6 +2,7 @@ import { messageSchema } from "../../../shared/ports/call-messages.ts";
 import { eventMessageSchema } from "../../../shared/ports/event-messages.ts";
 import { describeFuzz } from "../../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../../contracts/http-api/callbacks.ts";
+import { describeGuardedClients } from "../../contracts/http-api/guards.ts";
 import { describeHttpApi } from "../../contracts/http-api/index.ts";
 import { describeOperatorApi } from "../../contracts/operator-api/index.ts";
 import { describeRequestsApi } from "../../contracts/requests-api/index.ts";
@@ -27,6 +28,7 @@ const createApi = () => {
 };
 
 describeHttpApi("Node, in memory", createApi);
+describeGuardedClients("Node, in memory", createApi);
 describeFuzz("Node, in memory", createApi, { runs: 200 });
 describeOperatorApi("Node, in memory", createApi);
 describeCallbacks("Node, in memory", createApi, { runs: 400 });

@@ -5,6 +5,7 @@ import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import {
   addResults,
   afterPause,
+  callerIdOf,
   type EndedRow,
   findPauseCause,
 } from "../../../shared/policy/result-breaker.ts";
@@ -184,8 +185,8 @@ describe("results of an agent", () => {
             return one.seconds ?? (one.endedAt === null ? [] : (one.endedAt - 1_000) / 1000);
           });
           const isShort = lasted.slice(-30).filter((seconds) => seconds <= 3).length >= 20;
-          const isBlocked = ["+12025550100", "+12025550101", undefined].some((number) => {
-            const own = all.filter(({ route }) => Object(route).from === number);
+          const isBlocked = ["+12025550100", "+12025550101", ""].some((number) => {
+            const own = all.filter(({ route }) => callerIdOf({ route }) === number);
             const told = own.flatMap(({ result: one }) =>
               one?.status === "failed" ? [] : one?.status,
             );
