@@ -1,5 +1,6 @@
 import { type aws_dynamodb as dynamodb, aws_iam as iam } from "aws-cdk-lib";
 import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
+import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { ClientRight } from "../../shared/settings/tokens.ts";
 import type { OutboundCallsProps } from "./props.ts";
 
@@ -40,7 +41,11 @@ const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> 
 export function allowApiLedger(
   role: iam.Role,
   table: Pick<dynamodb.ITableV2, "tableArn">,
-  { operator = true, clientRights = [] }: Pick<OutboundCallsProps, "operator" | "clientRights">,
+  {
+    operator = true,
+    clientRights = [],
+    plan,
+  }: Pick<OutboundCallsProps, "operator" | "clientRights" | "plan">,
 ): void {
   if (operator) {
     allowLedger(role, table);
@@ -55,6 +60,7 @@ export function allowApiLedger(
     names: ["BatchGetItem"],
     partitions: ["doc#sweep", "doc#dispatcher#dispatcher"],
   });
+  if (plan?.guards !== undefined) allowGuards(role, table, plan.guards);
   for (const right of new Set(clientRights)) {
     const { partitions, actions } = itemsOf[right];
     allowItems(role, table, { names: actions, partitions });
@@ -62,6 +68,25 @@ export function allowApiLedger(
   // A request's calls are found by the index of all calls.
   if (clientRights.some((right) => right !== "opt_out"))
     allow(role, ["Query"], { resources: [`${table.tableArn}/index/hour`] });
+}
+
+/** Allows the API to count the calls of clients with guards, and those of their calls that wait. */
+function allowGuards(
+  role: iam.Role,
+  table: Pick<dynamodb.ITableV2, "tableArn">,
+  guards: NonNullable<DialPlan["guards"]>,
+): void {
+  allowItems(role, table, {
+    names: ["PutItem", "UpdateItem"],
+    partitions: ["doc#day-counts#*"],
+  });
+  if (Object.values(guards).every(({ waiting }) => waiting === undefined)) return;
+  allowItems(role, table, {
+    names: ["BatchGetItem", "PutItem"],
+    partitions: ["doc#client-waiting#*"],
+  });
+  allowItems(role, table, { names: ["Query"], partitions: ["doc#backlog"] });
+  allow(role, ["Query"], { resources: [`${table.tableArn}/index/due`] });
 }
 
 /** @param allowed.partitions patterns of the partitions that are allowed; absent: all */

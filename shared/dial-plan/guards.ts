@@ -1,7 +1,7 @@
 import * as z from "../lib/zod.ts";
 
 /** Maximum of `waiting`: an answer of the ledger holds so many positions of a backlog. */
-export const waitingMax = 20_000;
+const waitingMax = 20_000;
 
 /** Limits of a client, above which its calls are refused. */
 const guardSchema = z

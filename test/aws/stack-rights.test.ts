@@ -161,6 +161,35 @@ describe("the rights that the AWS stack gives", () => {
     expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(2);
   });
 
+  it("lets the API count calls for the plan's guards, and read what waits only for the guard waiting", () => {
+    const planWith = (guards: object | undefined) =>
+      parseDialPlan(
+        {
+          agents: { d: { provider: "webhook", url: "https://example.com/dial" } },
+          callingHours: { default: "always" },
+          destinations: { allow: ["US"] },
+          guards,
+        },
+        {},
+      );
+    const rightsOf = (guards: object | undefined) =>
+      statementsOf(templateOf({ operator: false, plan: planWith(guards) }), "apirole").map((one) =>
+        JSON.stringify(one),
+      );
+    const without = rightsOf(undefined);
+    const added = (guards: object) => rightsOf(guards).filter((one) => !without.includes(one));
+    const days = added({ crm: { callsPerDay: 5 } });
+    expect(days).toHaveLength(1);
+    expect(days[0]).toContain('["dynamodb:PutItem","dynamodb:UpdateItem"]');
+    expect(days[0]).toContain('"dynamodb:LeadingKeys":["doc#day-counts#*"]');
+    const waiting = added({ crm: { waiting: 5 } }).filter((one) => !days.includes(one));
+    expect(waiting).toHaveLength(3);
+    expect(waiting[0]).toContain('"dynamodb:LeadingKeys":["doc#client-waiting#*"]');
+    expect(waiting[1]).toContain('"dynamodb:LeadingKeys":["doc#backlog"]');
+    expect(waiting[2]).toContain("/index/due");
+    expectNoObjection({ operator: false, plan: planWith({ crm: { waiting: 5 } }) });
+  });
+
   it("lets the API keep dead letters, and list, read and remove them alone, where operators are to", () => {
     const onBucket = (stack: Template) =>
       statementsOf(stack, "apirole")

@@ -178,8 +178,12 @@ export const guardMutants: readonly Mutant[] = [
       ],
       [
         "a resend has the number of the first request",
-        'return { kind: "dial", call, row, route, dialAt: Math.max(now, row.dueAt ?? 0) };',
-        'return { kind: "dial", call, row, route: { ...route, ...findRoute(call.request.agent_id, plan) }, dialAt: Math.max(now, row.dueAt ?? 0) };',
+        "const along = (isResend ? before.route : null) ?? route;",
+        "const along = route;",
+        [
+          'return { kind: "dial", call, row, route, dialAt: Math.max(now, row.dueAt ?? 0) };',
+          'return { kind: "dial", call, row, route: { ...route, ...findRoute(call.request.agent_id, plan) }, dialAt: Math.max(now, row.dueAt ?? 0) };',
+        ],
       ],
     ],
   ),

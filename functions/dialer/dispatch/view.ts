@@ -181,11 +181,14 @@ function keysOf(
   { plan, now }: { plan: DialPlan; now: number },
 ): DocumentKey[] {
   const { liveCalls = 0, callsPerDay } = accountOf(route, plan);
+  const hasPool = Object.values(plan.agents).some(
+    ({ provider, callerIds }) => provider === route.provider && callerIds !== undefined,
+  );
   return [
     { kind: "account", key: account },
     paceKeyOf(account),
     ...liveKeysOf(account, liveCalls),
-    ...(route.callerIds === undefined ? [] : [callerIdsKeyOf(route)]),
+    ...(hasPool ? [callerIdsKeyOf(route)] : []),
     ...(callsPerDay === undefined ? [] : [dayKeyOf({ account }, now)]),
   ];
 }

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { backlogOf, type CallRow, createFirstRow } from "../../../shared/calls/call-row.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import { aCall } from "../../support/calls.ts";
 import { removeCurrent } from "../../support/documents.ts";
 import { guardedCalls, tokens } from "../../support/environment.ts";
 import { type ApiUnderTest, idsOf, problemOf, useHttpApi, valid } from "./setup.ts";
@@ -8,10 +12,11 @@ import { type ApiUnderTest, idsOf, problemOf, useHttpApi, valid } from "./setup.
 /** Describes the guards of a client on any platform, under `apiEnvironment`. */
 export function describeGuardedClients(
   name: string,
-  create: () => ApiUnderTest & { documents(): Documents },
+  create: () => ApiUnderTest & { documents(): Documents; ledger(): CallLedger },
 ): void {
   describe(`the API on ${name}, of a client with guards`, () => {
-    const { post, queued } = useHttpApi(create);
+    let made = create();
+    const { post, queued } = useHttpApi(() => (made = create()));
     const batch = (count: number, key?: string) =>
       post(
         "/v1/calls/batch",
@@ -23,9 +28,7 @@ export function describeGuardedClients(
       );
 
     it("refuses calls above a limit, however many come at once, and answers repeats", async () => {
-      // A platform keeps its documents between tests.
-      const day = dayKeyOf({ client: "guarded" }, Date.now());
-      await removeCurrent(create().documents(), day, { kind: "client-waiting", key: "guarded" });
+      await forget(made.documents());
       const key = crypto.randomUUID();
       const first = await batch(2, key);
       expect(first.status).toBe(201);
@@ -47,5 +50,51 @@ export function describeGuardedClients(
       expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
       expect((await queued(guardedCalls)).flatMap(idsOf)).toHaveLength(guardedCalls + 2);
     });
+
+    it("refuses calls above those that may wait, by the rows of the ledger", async () => {
+      const [documents, ledger] = [made.documents(), made.ledger()];
+      await forget(documents);
+      const of = { client: "guarded", agentId: "agent_sales" };
+      const key = backlogOf(of);
+      const rows = Array.from({ length: guardedCalls - 1 }, () => aWaitingRow(of.client));
+      await ledger.write(rows.map((next) => ({ next, seen: null })));
+      const value = { ...of, usedAt: Date.now(), answers: null };
+      const backlog = { kind: "backlog" as const, key, version: "b1", value, expiresAt: null };
+      await documents.write([{ next: backlog, seen: null }]);
+      // The index of waiting rows may lag a moment behind them.
+      await expect.poll(async () => (await ledger.due(allOf(key)))[0]?.length).toBe(rows.length);
+      const { errors } = await problemOf(await batch(2), 422);
+      const detail = "exceeds the client's limit of 5 calls waiting, which has 1 left";
+      expect(errors).toEqual([{ pointer: "", detail }]);
+      expect((await batch(1)).status).toBe(201);
+      expect(await queued(1)).toHaveLength(1);
+      await ledger.purge(rows.map(({ id }) => id));
+      await removeCurrent(documents, { kind: "backlog", key });
+      await forget(documents);
+    });
   });
+}
+
+/** Forgets what the client has used, as a platform keeps its documents between tests. */
+async function forget(documents: Documents): Promise<void> {
+  const day = dayKeyOf({ client: "guarded" }, Date.now());
+  await removeCurrent(documents, day, { kind: "client-waiting", key: "guarded" });
+}
+
+const allOf = (key: string) => ({
+  backlogs: [{ key }],
+  until: Number.MAX_SAFE_INTEGER,
+  each: 100,
+});
+
+function aWaitingRow(client: string): CallRow {
+  const request = { phone_number: "+12025550123", agent_id: "agent_sales" };
+  const call = aCall({ client, acceptedAt: Date.now(), request });
+  return {
+    ...createFirstRow({ call, numberHash: "h", numberTail: "23" }),
+    state: "WAITING",
+    backlog: backlogOf({ client, agentId: request.agent_id }),
+    dueAt: Date.now() + dayMs,
+    version: "00000000000000000001",
+  };
 }
