@@ -65,8 +65,8 @@ export function findRefusals(
 }
 
 /**
- * Returns the errors of a call accepted at `at` and not to be dialed before `notBefore`, by the plan and the token's agents. A pointer names a field, such as
- * `/agent_id`, or is empty for the whole call.
+ * Returns the errors of a call accepted at `at` and not to be dialed before `notBefore`, by the plan and the token's
+ * agents. A pointer names a field, such as `/agent_id`, or is empty for the whole call.
  */
 export function findPlanErrors(
   request: CallRequest,

@@ -77,12 +77,10 @@ describe("npm run calls -- dead", () => {
     expect([...letters.keys()]).toEqual(["calls-001"]);
     expect(queue.take()).toEqual([]);
     const recorded = await documents.list("audit", { limit: 9 });
-    expect(recorded.map(({ value: { action, target, count } }) => [action, target, count])).toEqual(
-      [
-        ["discard", "calls-000", 1],
-        ["discard", "calls-002", 1],
-      ],
+    const entries = recorded.map(({ value: { action, target, count } }) =>
+      [action, target, count].join(" "),
     );
+    expect(new Set(entries)).toEqual(new Set(["discard calls-000 1", "discard calls-002 1"]));
   });
 
   it("keeps a letter whose discarding cannot be recorded", async () => {
