@@ -20,7 +20,7 @@ import {
 } from "../../shared/cloudflare/environment.ts";
 import { createTokenLimit } from "../../shared/cloudflare/token-limit.ts";
 import { createApp } from "./app.ts";
-import { keepDeadLetters } from "./keep-dead-letters.ts";
+import { keepDeadLetters } from "./actions/keep-dead-letters.ts";
 import { bundledParts } from "./parts.ts";
 
 export interface ApiWorkerEnv extends WorkerEnv {

@@ -20,7 +20,7 @@ import {
   readTokens,
 } from "../../shared/settings/settings.ts";
 import { createApp } from "./app.ts";
-import { keepDeadLetters } from "./keep-dead-letters.ts";
+import { keepDeadLetters } from "./actions/keep-dead-letters.ts";
 import type { Parts } from "./http/context.ts";
 import { adaptEvent } from "./lambda-event.ts";
 import { dayMs } from "../../shared/lib/units.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { keepDeadLetters } from "../../functions/api/keep-dead-letters.ts";
+import { keepDeadLetters } from "../../functions/api/actions/keep-dead-letters.ts";
 import {
   answerBatch,
   createCloudflareQueue,

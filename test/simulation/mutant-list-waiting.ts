@@ -61,6 +61,13 @@ export const waitingMutants: readonly Mutant[] = [
       ],
     ],
   ),
+  ...mutantsOf(unit("time-limits"), [
+    [
+      "a dead letter is kept before it is acknowledged",
+      "await withTimeLimit(deadLetters.keep(toLetterName(queue, id), body), storeSecondsMax);",
+      "void body;",
+    ],
+  ]),
   ...mutantsOf(unit("dead-letters"), [
     [
       "a dead letter's call without a row comes to a person",
@@ -76,11 +83,6 @@ export const waitingMutants: readonly Mutant[] = [
       "a row that was purged is not written anew",
       "acceptedAt >= oldestAccepted(at, deps)",
       "acceptedAt >= oldestAccepted(0, deps)",
-    ],
-    [
-      "a message that nobody can read is kept before it is acknowledged",
-      "await withTimeLimit(deadLetters.keep(name, body), queueSecondsMax);",
-      "void body;",
     ],
     [
       "a stored dead letter that failed stays",

@@ -1,5 +1,5 @@
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { keepDeadLetters } from "../../functions/api/keep-dead-letters.ts";
+import { keepDeadLetters } from "../../functions/api/actions/keep-dead-letters.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import type * as z from "../../shared/lib/zod.ts";

@@ -51,5 +51,5 @@ it("tries calls again within their budget, one try at a time, whatever goes wron
     expect(report.violations, `seed ${seed}`).toEqual([]);
     triedAgain += report.triedAgain;
   }
-  expect(triedAgain).toBeGreaterThan(20);
+  expect(triedAgain).toBeGreaterThan(10);
 }, 60_000);

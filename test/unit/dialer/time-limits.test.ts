@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { keepDeadLetters } from "../../../functions/api/keep-dead-letters.ts";
+import { keepDeadLetters } from "../../../functions/api/actions/keep-dead-letters.ts";
 import { consumeCalls } from "../../../functions/dialer/consume/consume-calls.ts";
 import { purge } from "../../../functions/dialer/sweep/purge.ts";
 import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
