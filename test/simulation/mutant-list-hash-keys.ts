@@ -136,8 +136,8 @@ export const hashKeyMutants = [
       ],
       [
         "HASH_KEY is not the same key twice",
-        "if (current.toLowerCase() === former?.toLowerCase()) {",
-        "if (current === former) {",
+        'text.toLowerCase().split(" ")',
+        'text.split(" ")',
       ],
     ],
   ),

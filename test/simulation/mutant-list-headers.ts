@@ -32,7 +32,7 @@ export const headerMutants: readonly Mutant[] = mutantsOf(
     ],
     [
       "urgent and other calls of a client and agent share one allowance between looks",
-      "inFlight: countBoth(backlog.value, inFlight)",
+      "inFlight: countBoth(backlog.value, count)",
       "inFlight: inFlight.countIn(key)",
     ],
     [
