@@ -1,5 +1,5 @@
 import type { Call, CallRequest } from "../calls/call-request.ts";
-import type { CallRow } from "../calls/call-row.ts";
+import { type CallRow, headersOf } from "../calls/call-row.ts";
 import { requestIdOf } from "../calls/ids.ts";
 import { chainOf } from "../calls/chain.ts";
 import { mayBeTriedAgain, type NextTry, toTryId } from "../calls/tries.ts";
@@ -62,8 +62,7 @@ export function toNextCall(row: CallRow): Call | undefined {
     client,
     acceptedAt,
     request,
-    // Its time is its own, later than the one that the client named.
-    ...(row.isUrgent ? { urgent: true } : {}),
+    ...headersOf(row),
     ancestors: [...ancestors, id],
     tries: {
       ...tries,
