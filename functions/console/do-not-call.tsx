@@ -1,4 +1,6 @@
+import { useRef, useState } from "preact/hooks";
 import type { ErasedAnswer } from "../api/operator/erase.ts";
+import { Confirm } from "./confirm.tsx";
 import type { NumberChecked } from "../api/operator/do-not-call.ts";
 import { useDesk } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
@@ -90,33 +92,47 @@ function Change() {
 
 function Erase() {
   const { ask, attempt } = useDesk();
+  /** The number about which the operator is asked once more. */
+  const [asked, setAsked] = useState<string>();
+  const form = useRef<HTMLFormElement>(null);
+  const erase = (phone_number: string) =>
+    attempt(async () => {
+      const { erased, pending } = await ask<ErasedAnswer>("/erase", { phone_number });
+      form.current?.reset();
+      const later = pending.length === 0 ? "" : `; ${pending.length} more when they settle`;
+      return `Erased ${erased === 1 ? "1 call" : `${erased} calls`}${later}.`;
+    });
   return (
     <section class="card" aria-labelledby="erase">
       <h3 id="erase">Erase what is known of a number</h3>
       <form
+        ref={form}
         class="line"
         onSubmit={(event) => {
           event.preventDefault();
-          const form = event.currentTarget;
-          const phone_number = textIn(new FormData(form), "erased");
-          attempt(async () => {
-            const { erased, pending } = await ask<ErasedAnswer>("/erase", { phone_number });
-            form.reset();
-            const later = pending.length === 0 ? "" : `; ${pending.length} more when they settle`;
-            return `Erased ${erased === 1 ? "1 call" : `${erased} calls`}${later}.`;
-          });
+          setAsked(textIn(new FormData(event.currentTarget), "erased"));
         }}
       >
         <label>
           Number to erase
           <input name="erased" type="tel" autocomplete="off" required />
         </label>
-        <button type="submit">Erase</button>
+        <button type="submit">Erase …</button>
       </form>
       <p class="hint">
         Cancels what waits for the number, and cannot be undone. Calls that are posted later are
         made: add the number to the list if nobody may call it again.
       </p>
+      {asked === undefined ? null : (
+        <Confirm
+          title="Erase all that is known of this number?"
+          yes="Erase it for good"
+          act={() => erase(asked)}
+          close={() => setAsked(undefined)}
+        >
+          <p>Its waiting calls are cancelled. This cannot be undone.</p>
+        </Confirm>
+      )}
     </section>
   );
 }

@@ -201,6 +201,15 @@ describe("the operator's page", () => {
     complaints.splice(0); // removes the expected 422
   });
 
+  it("erases a number once it was asked again", async () => {
+    await page.getByLabel("Number to erase").fill("+13035550998");
+    await button("Erase …").click();
+    await button("Leave it").click();
+    await button("Erase …").click();
+    await button("Erase it for good").click();
+    await hasSaid(/^Erased 0 calls/);
+  });
+
   it("has logged no error, and contacted no other host", async () => {
     expect(complaints).toEqual([]);
     expect([...asked].filter((origin) => origin !== "null")).toEqual([service.root]);

@@ -134,11 +134,7 @@ export const hashKeyMutants = [
         "next === undefined || id >= next",
         "next === undefined || id !== next || next === id",
       ],
-      [
-        "HASH_KEY is not the same key twice",
-        'text.toLowerCase().split(" ")',
-        'text.split(" ")',
-      ],
+      ["HASH_KEY is not the same key twice", 'text.toLowerCase().split(" ")', 'text.split(" ")'],
     ],
   ),
   ...mutantsOf(
