@@ -73,6 +73,19 @@ describe("a call of an agent with retry", () => {
     for (const { json } of bench.stored.values()) expect(json).not.toContain("+1303555");
   });
 
+  it("leaves nothing behind in a month in which no result is told", async () => {
+    const bench = createRetryBench();
+    const { call } = await placeFirst(bench);
+    bench.record = async () => undefined;
+    for (let hour = 0; hour < 31 * 24; hour++) await pollAfter(bench, 60);
+    expect(bench.dialed).toHaveLength(1);
+    const ended = { state: "PLACED", result: { status: "unknown" } };
+    const erased = { request: null, backlog: null, dueAt: null };
+    expect(await rowOf(bench, call)).toMatchObject({ ...ended, ...erased });
+    expect(bench.stored.size).toBe(1);
+    expect(bench.queued()).toEqual([]);
+  });
+
   it("is tried no more often than its attempts, over all reasons", async () => {
     const bench = createRetryBench({ ...retry, attempts: 2 });
     const { second } = await placeFirst(bench);
