@@ -160,6 +160,7 @@ export function applySettlement(
 function keepForTries(placed: CallRow, request: CallRow["request"], at: number): CallRow {
   const { dueAt, tries } = placed;
   if (dueAt === null || tries === undefined || !mayBeTriedAgain(placed, at)) return placed;
+  if (placed.erasedAt !== undefined) return placed;
   return { ...placed, request, dueAt: Math.min(dueAt, tries.until) };
 }
 
