@@ -73,6 +73,9 @@ export async function checkEpoch(
       since: clock.now(),
       epoch: outside,
       isWatchDone: false,
+      // A copy of the ledger from within a restore says of its journal what was true then.
+      journalAfter: undefined,
+      isJournalDone: false,
     },
     expiresAt: null,
   };

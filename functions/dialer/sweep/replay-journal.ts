@@ -38,7 +38,8 @@ export async function replayJournal(
       count += 1;
       after = name;
     }
-    if (names.length === pageEntries) continue;
+    // A store may answer fewer names than there are, and entries may have come meanwhile: only an empty page is the last.
+    if (names.length > 0) continue;
     log("info", "journal.applied", { count });
     return { journalAfter: after, isJournalDone: true };
   }

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { checkEpoch } from "../../../functions/dialer/runtime/epoch.ts";
+import { replayJournal } from "../../../functions/dialer/sweep/replay-journal.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { hashOf, putDocument } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+
+const time = { isOver: () => false };
+const confirmed: ValueOf<"restore"> = {
+  state: "confirmed",
+  since: 1_000_000,
+  epoch: 5,
+  at: 900_000,
+  by: "operator",
+  isWatchDone: false,
+  lookedUp: 0,
+  toReview: 0,
+};
+
+it("a replay goes on behind a page that is shorter than was asked for", async () => {
+  const bench = createDialerBench();
+  const { deps } = bench;
+  const numbers = ["+12025550111", "+12025550112", "+12025550113"].map((number) => hashOf(number));
+  for (const number of numbers) await appendEntry({ kind: "list", entries: [number] }, deps);
+  const { list } = deps.journal;
+  // R2 and S3 may answer fewer names than were asked for.
+  const journal = {
+    ...deps.journal,
+    list: ({ after }: { after?: string | undefined }) => list({ after, limit: 1 }),
+  };
+  expect(await replayJournal(confirmed, time, { ...deps, journal })).toMatchObject({
+    isJournalDone: true,
+  });
+  const keys = numbers.map((key) => ({ kind: "do-not-call", key }) as const);
+  const read = await bench.documents.read(keys);
+  expect(numbers.filter((key) => read.get("do-not-call", key) === undefined)).toEqual([]);
+});
+
+it("a ledger that is put back into the middle of a restore has its journal applied anew", async () => {
+  const bench = createDialerBench();
+  await putDocument(bench, restoreKey, { ...confirmed, journalAfter: "9", isJournalDone: true });
+  const read = await bench.documents.read([restoreKey, sweepKey]);
+  const restore = await checkEpoch(27, read, bench.deps);
+  expect(restore?.value).toMatchObject({ state: "confirmed", at: confirmed.at, epoch: 27 });
+  expect(restore?.value.journalAfter).toBeUndefined();
+  expect(restore?.value.isJournalDone).not.toBe(true);
+});
