@@ -40,13 +40,15 @@ interface JournalDeps {
  * Appends a change to the journal. Call it after the change is in the ledger and before it is answered: a restore of the ledger
  * then cannot undo what was answered.
  *
+ * @param at time in whose order it is applied
  * @throws if the object store does not take it. The change stands then, and must be asked for again
  */
 export async function appendEntry(
   entry: JournalEntry,
   { journal, clock, random }: JournalDeps,
+  at = clock.now(),
 ): Promise<void> {
-  await journal.append(nameOfEntry(clock.now(), random.version()), JSON.stringify(entry));
+  await journal.append(nameOfEntry(at, random.version()), JSON.stringify(entry));
 }
 
 /** Returns the entry of one cancelled call: the order that ends it if its row is back. */

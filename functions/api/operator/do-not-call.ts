@@ -67,6 +67,8 @@ const changeDoNotCall = declareRoute({
     await recordNumbers(c, { ...changed, action: "do_not_call_remove", hashes: removed }, deps);
     await recordNumbers(c, { ...changed, action: "do_not_call_add", hashes: added }, deps);
     const unlisted = remove.flatMap((number) => hashesOf(number, hashKeys));
+    // An opt-out that comes while this answer is made must stand after it in the journal.
+    const begunAt = deps.clock.now();
     const isDropped = await drop(unlisted, documents);
     await putNumbers(
       add.map((number) => hashesOf(number, hashKeys)),
@@ -74,7 +76,7 @@ const changeDoNotCall = declareRoute({
     );
     // Those that were put back meanwhile stay, and their removal is not in the journal.
     if (isDropped && remove.length > 0)
-      await appendEntry({ kind: "unlist", entries: unlisted }, deps);
+      await appendEntry({ kind: "unlist", entries: unlisted }, deps, begunAt);
     if (add.length > 0) await appendEntry({ kind: "list", entries: added }, deps);
     // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
     // named: under the former one stand opt-outs that the operator's list may lack.
