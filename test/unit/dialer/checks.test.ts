@@ -105,6 +105,12 @@ describe("a check before the call", () => {
     const hashes = hashesOf(call?.request.phone_number ?? "", hashKeys);
     const read = await bench.documents.read(doNotCallKeysOf(hashes));
     expect(isOnDoNotCallList({ hashes }, read, hashKeys)).toBe(true);
+    // A restore of the ledger brings it back.
+    const [name = ""] = await bench.deps.journal.list({ limit: 9 });
+    expect(JSON.parse((await bench.deps.journal.read(name)) ?? "{}")).toEqual({
+      kind: "list",
+      entries: hashes,
+    });
   });
 
   it("that asks for a wait gets it, and is asked again", async () => {
