@@ -1,5 +1,5 @@
 import type { Call, Route } from "../calls/call-request.ts";
-import { indexOf, requestIdOf } from "../calls/ids.ts";
+import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { hasIndex } from "../calls/index-set.ts";
 import { hashesOf, type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 import type {
@@ -137,12 +137,16 @@ export function erasureKeyOf(numberHash: string): DocumentKey<"erasure"> {
   return { kind: "erasure", key: numberHash };
 }
 
-/** Returns the time of an erasure of a call's number that covers the call; undefined if there is none. */
+/**
+ * Returns the time of an erasure of a call's number that covers the call; undefined if there is none. A redial has its number
+ * from the call that it replaces, so an erasure since that call covers the redial too.
+ */
 export function findErasure(
-  { acceptedAt }: Pick<Call, "acceptedAt">,
+  { acceptedAt: ownAt, ancestors: [first] = [] }: Pick<Call, "acceptedAt" | "ancestors">,
   hashes: readonly string[],
   documents: DocumentsRead,
 ): number | undefined {
+  const acceptedAt = first === undefined ? ownAt : Math.min(ownAt, timeOfId(first));
   return hashes
     .flatMap((hash) => documents.get("erasure", hash)?.value.at ?? [])
     .find((at) => acceptedAt <= at);

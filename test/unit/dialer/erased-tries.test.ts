@@ -1,12 +1,24 @@
 import { expect, it } from "vitest";
+import { handleDeadLetter } from "../../../functions/dialer/consume/handle-dead-letter.ts";
 import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
-import { type Bench, hashOf, rowOf, sendEach, callsNow } from "../../support/dialer-calls.ts";
+import {
+  aCallNow,
+  type Bench,
+  callsNow,
+  hashOf,
+  message,
+  rowOf,
+  sendEach,
+} from "../../support/dialer-calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
 import { createRetryBench } from "../../support/retry-bench.ts";
 
+const number = "+12025550123";
+
 /** Erases a number as the operator's API does. */
-async function erase(bench: Bench, number: string) {
+async function erase(bench: Bench, erased: string) {
   const deps = { ...bench.deps, documents: bench.documents, ledger: bench.rows };
-  const erasure = { hash: hashOf(number), at: bench.now(), by: "operator" };
+  const erasure = { hash: hashOf(erased), at: bench.now(), by: "operator" };
   await rememberErasure({ ...erasure, retentionMs: 60 * 86_400_000 }, deps);
   return eraseRows(erasure, deps);
 }
@@ -25,5 +37,26 @@ it("a call that is erased while it rings keeps nothing for a next try", async ()
     state: "PLACED",
     request: null,
     numberTail: "",
+  });
+});
+
+it("a redial of a call that an erasure has not reached is not made", async () => {
+  const bench = createDialerBench({ plan: { callingHours: { default: "always" } } });
+  const call = aCallNow(bench, { phone_number: number });
+  bench.advance(60_000);
+  await erase(bench, number);
+  // Its message failed a hundred times, so that a person is to decide.
+  const open = async () => JSON.stringify(message(call));
+  await handleDeadLetter({ attempt: 1, id: "dead", open }, bench.deps);
+  expect((await rowOf(bench, call)).state).toBe("NEEDS_REVIEW");
+  bench.advance(60_000);
+  const redial = aCallNow(bench, { phone_number: number }, { ancestors: [call.id] });
+  await sendEach(bench, redial);
+  await bench.deliver();
+  expect(bench.dialed).toEqual([]);
+  expect(await rowOf(bench, redial)).toMatchObject({
+    state: "CANCELLED",
+    reason: "erased",
+    request: null,
   });
 });
