@@ -193,13 +193,25 @@ const resultLateMs = hourMs;
 
 /**
  * True if nothing more will happen to a call. A result that is long due is not polled any more, as its account is
- * gone.
+ * gone. A call that may be tried again is waited for until the end of its tries: its polls may only be late.
  */
 export function isFinished(
-  { state, dueAt }: { state: CallState; dueAt: number | null },
+  {
+    state,
+    dueAt,
+    request,
+    tries,
+  }: {
+    state: CallState;
+    dueAt: number | null;
+    request: object | null;
+    tries?: { until: number } | undefined;
+  },
   now: number,
 ): boolean {
   const { open, index } = states[state];
   if (open) return false;
-  return index !== "results" || dueAt === null || dueAt + resultLateMs < now;
+  if (index !== "results" || dueAt === null) return true;
+  const until = request === null ? undefined : tries?.until;
+  return Math.max(dueAt + resultLateMs, until ?? 0) < now;
 }

@@ -56,6 +56,20 @@ describe("events of a call that is tried again", () => {
     expect(bench.posted).toHaveLength(8);
   });
 
+  it("tell of no finished request while its polls are hours late and a try may follow", async () => {
+    const bench = createRetryBench(retry, toldTo());
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    bench.advance(3 * 3_600_000);
+    await bench.sweep();
+    await bench.sweep();
+    await deliverFor(bench, 2);
+    expect(bench.posted.map(toldOf)).toEqual(["call.placed 1 2 none", "call.ended 1 2 busy"]);
+    expect(await rowOf(bench, call)).toMatchObject({ next: { id: second.id } });
+    await passHours(bench, 1);
+    expect(bench.dialed).toHaveLength(2);
+  });
+
   it("tell that no try is left of a call that was declined, or whose try was cancelled", async () => {
     const bench = createRetryBench(retry, toldTo());
     const { call } = await placeFirst(bench);
