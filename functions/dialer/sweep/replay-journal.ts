@@ -46,13 +46,16 @@ export async function replayJournal(
   return { journalAfter: after, isJournalDone: false };
 }
 
-/** Removes entries that no restore can need any more, once an hour. */
-export async function purgeJournal({ journal, clock }: DialerDeps): Promise<void> {
+/** Minutes between two removals of old entries: often enough for an entry every three seconds. */
+const purgeEveryMinutes = 10;
+
+/** Removes entries that no restore can need any more. */
+export async function purgeJournal(time: SweepTime, { journal, clock }: DialerDeps): Promise<void> {
   const now = clock.now();
-  if (new Date(now).getUTCMinutes() !== 0) return;
+  if (new Date(now).getUTCMinutes() % purgeEveryMinutes !== 0) return;
   const names = await journal.list({ limit: pageEntries });
   for (const name of names) {
-    if (timeOfEntry(name) > now - keptMs) return;
+    if (timeOfEntry(name) > now - keptMs || time.isOver()) return;
     await journal.remove(name);
   }
 }

@@ -87,7 +87,7 @@ async function runPhases(
 
   await run(() => sweepLiveCalls(deps), undefined);
   await run(() => noteHashKeys(deps), undefined);
-  await run(() => purgeJournal(deps), undefined);
+  await run(() => purgeJournal(time.calls, deps), undefined);
   const erased = await run(() => sweepErasures(last, time.calls, deps), {});
 
   // Results and events of dialed calls. Events have reserved time, however long the phases above took.

@@ -4,6 +4,7 @@ import { replayJournal } from "../../../functions/dialer/sweep/replay-journal.ts
 import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { nameOfEntry } from "../../../shared/ports/journal.ts";
 import { hashOf, putDocument } from "../../support/dialer-calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 
@@ -36,6 +37,18 @@ it("a replay goes on behind a page that is shorter than was asked for", async ()
   const keys = numbers.map((key) => ({ kind: "do-not-call", key }) as const);
   const read = await bench.documents.read(keys);
   expect(numbers.filter((key) => read.get("do-not-call", key) === undefined)).toEqual([]);
+});
+
+it("sweeps remove more entries than a page within an hour, and none that a restore may need", async () => {
+  const bench = createDialerBench({ startAt: "2026-06-01T00:00:00Z" });
+  const { journal } = bench.deps;
+  const dayMs = 86_400_000;
+  for (let n = 0; n < 450; n++)
+    await journal.append(nameOfEntry(bench.now() - 46 * dayMs + n, "0a"), "");
+  const kept = nameOfEntry(bench.now() - 44 * dayMs, "0a");
+  await journal.append(kept, "");
+  await bench.simulate(3600);
+  expect(await journal.list({ limit: 1_000 })).toEqual([kept]);
 });
 
 it("a ledger that is put back into the middle of a restore has its journal applied anew", async () => {
