@@ -4,7 +4,10 @@ import { hasEnded } from "../../../shared/calls/record-result.ts";
 import type { Decided, Write } from "../../../shared/calls/transitions.ts";
 import { enterState } from "../../../shared/calls/transitions.ts";
 import { hasMadeWay, isTryPending } from "../../../shared/calls/chain.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
 import { decideEnd } from "../../../shared/policy/decide.ts";
+import { appendEntry, cancelledCallEntry } from "../../../shared/policy/journal-entries.ts";
 import { planNextTry, toNextCall } from "../../../shared/policy/next-try.ts";
 import { readLastTries } from "../../../shared/ports/last-tries.ts";
 import { type Known, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
@@ -101,6 +104,16 @@ export async function cancelNextTry(row: CallRow, deps: DialerDeps): Promise<voi
   const cancel = (one: CallRow, write: Write) =>
     one.state === "WAITING" ? enterState(one, placedBefore, write) : undefined;
   const { changed } = await changeRows([last], cancel, deps);
-  if (changed.length > 0 || last.state === "CANCELLED") return;
+  if (changed.length > 0) return noteCancelled(last, deps);
+  if (last.state === "CANCELLED") return;
   deps.log("alarm", "try.not_cancelled", { call_id: last.id, state: last.state });
+}
+
+/** Has the journal end a cancelled try again if a restore brings it back without what its ancestor's provider has said since. */
+async function noteCancelled({ id }: CallRow, deps: DialerDeps): Promise<void> {
+  const retentionMs = deps.settings.plan.retentionDays * dayMs;
+  const order = { at: deps.clock.now(), by: "system", client: null, retentionMs };
+  await appendEntry(cancelledCallEntry(id, order), deps).catch((error: unknown) =>
+    deps.log("alarm", "store.unreachable", { call_id: id, error: errorForLog(error) }),
+  );
 }

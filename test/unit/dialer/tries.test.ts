@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { optOut } from "../../../functions/dialer/results/opt-out.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { applyAction } from "../../../shared/calls/transitions.ts";
+import { applyEntry } from "../../../shared/policy/journal-entries.ts";
 import { toTryId } from "../../../shared/calls/tries.ts";
 import { toStoredRow } from "../../../shared/ports/stored-row.ts";
 import {
@@ -203,6 +204,22 @@ describe("the next try", () => {
     await bench.simulate(20 * 60);
     expect(bench.dialed).toHaveLength(1);
     expect(bench.eventsOf("try.not_cancelled")).toEqual([]);
+  });
+
+  it("that was cancelled stays so after a restore that forgets the contradiction", async () => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    const backup = structuredClone([...bench.stored]);
+    await contradict(bench, call);
+    for (const [id, row] of backup) bench.stored.set(id, row);
+    expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING" });
+    for (const name of await bench.deps.journal.list({ limit: 9 }))
+      await applyEntry((await bench.deps.journal.read(name)) ?? "", bench.deps);
+    await bench.simulate(20 * 60);
+    expect(bench.dialed).toHaveLength(1);
+    expect(await rowOf(bench, second)).toMatchObject({ state: "CANCELLED", reason: "operator" });
   });
 
   it("raises an alarm by a contradicting result once it is placed", async () => {
