@@ -11,7 +11,7 @@ import {
   createFirstRow,
   type NewCall,
 } from "./call-row.ts";
-import { withPassedChecks } from "./passed-check.ts";
+import { withoutEvidence, withPassedChecks } from "./passed-check.ts";
 import { type CallAction, type CallState, states } from "./states.ts";
 import { mayBeTriedAgain } from "./tries.ts";
 
@@ -276,10 +276,7 @@ export function enterState(
 
 /** Returns a row without what it holds of a person. Its keyed hash stays: by it the row is found. */
 export function withoutPerson(row: CallRow, erasedAt: number): CallRow {
-  // The history holds the evidence of checks.
-  const history = row.history.map((entry) =>
-    "evidence" in entry ? { ...entry, evidence: undefined } : entry,
-  );
+  const history = withoutEvidence(row.history);
   return { ...row, request: null, numberTail: "", echo: null, history, erasedAt };
 }
 

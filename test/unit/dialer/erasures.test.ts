@@ -139,7 +139,7 @@ describe("an erasure of a number", () => {
       at: 2,
       state: "REJECTED",
       reason: "http_404",
-      evidence: "consent of Ada",
+      checks: [{ check: "crm", at: 1, evidence: "consent of Ada" }],
     } as const;
     const next = applyErasure(
       { ...row, history: [step] },
@@ -147,6 +147,7 @@ describe("an erasure of a number", () => {
       { version: "v", at: 4 },
     );
     expect(JSON.stringify(next)).not.toContain("Ada");
-    expect(next?.history).toMatchObject([{ at: 2, state: "REJECTED", reason: "http_404" }]);
+    const checks = [{ check: "crm", at: 1 }];
+    expect(next?.history).toEqual([{ at: 2, state: "REJECTED", reason: "http_404", checks }]);
   });
 });
