@@ -8,9 +8,9 @@ import type { CallLedger } from "../ports/ledger.ts";
 import { erasureKeyOf } from "./controls.ts";
 import { changeList, type ListDeps } from "./dnc-entries.ts";
 
-/** Rows of one page, and maximum pages of one go. A sweep erases the rest. */
+/** Rows of one page, and maximum pages of one go: each goes through the newest rows again, so it must reach the oldest. */
 const pageRows = 100;
-const pagesMax = 10;
+const pagesMax = 100;
 
 /** Time for which messages of calls without a row may wait in queues and as dead letters, and some days more. */
 const messagesMs = 45 * dayMs;

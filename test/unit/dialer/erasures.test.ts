@@ -3,7 +3,7 @@ import { aCall } from "../../support/calls.ts";
 import { rowIn } from "../../support/rows.ts";
 import { describe, expect, it } from "vitest";
 import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
-import { aCallNow, type Bench, hashOf, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import { aCallNow, type Bench, hashOf, put, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 
 const number = "+12025550123";
@@ -131,6 +131,13 @@ describe("an erasure of a number", () => {
     await bench.sweep();
     const [remembered] = await bench.documents.list("erasure", { limit: 9 });
     expect(remembered?.value.nextAt).toBe(bench.now() + 86_400_000);
+  });
+
+  it("reaches all of a thousand rows and more", async () => {
+    const bench = createDialerBench({ plan });
+    const calls = Array.from({ length: 1_050 }, () => aCallOf(bench));
+    await put(bench, ...calls.map((call) => rowIn("REJECTED", call)));
+    expect(await erase(bench)).toEqual({ erased: calls.length, pending: [], isWhole: true });
   });
 
   it("leaves no evidence of a check in the history, and the rest of it", () => {
