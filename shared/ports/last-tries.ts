@@ -6,22 +6,27 @@ const followingMax = 5;
 /**
  * Reads the tries that follow calls. It reads nothing for calls without any.
  *
- * @returns the tries that have rows, by the id of the call, which is the first of them
+ * @returns the tries that have rows, by the id of the call, which is the first of them. A call with a try that only a later
+ * version can read is not among them, as if its own row could not be read
  */
 export async function readTries<Row extends Pick<CallRow, "id" | "next">>(
   rows: Iterable<Row>,
-  read: (ids: string[]) => Promise<{ rows: ReadonlyMap<string, Row> }>,
+  read: (
+    ids: string[],
+  ) => Promise<{ rows: ReadonlyMap<string, Row>; unreadable: ReadonlySet<string> }>,
 ): Promise<Map<string, Row[]>> {
   const tries = new Map([...rows].map((row) => [row.id, [row]]));
   for (let n = 0; n < followingMax; n++) {
-    const open = [...tries.values()].flatMap((all) => {
+    const open = [...tries].flatMap(([id, all]) => {
       const next = all.length === n + 1 ? all.at(-1)?.next : undefined;
-      return next === undefined ? [] : [{ all, next }];
+      return next === undefined ? [] : [{ id, all, next }];
     });
     if (open.length === 0) break;
-    const found = (await read(open.map(({ next }) => next.id))).rows;
-    for (const { all, next } of open)
+    const { rows: found, unreadable } = await read(open.map(({ next }) => next.id));
+    for (const { id, all, next } of open) {
       all.push(...[found.get(next.id)].filter((one) => one !== undefined));
+      if (unreadable.has(next.id)) tries.delete(id);
+    }
   }
   return tries;
 }

@@ -70,6 +70,21 @@ describe("events of a call that is tried again", () => {
     expect(bench.dialed).toHaveLength(2);
   });
 
+  it("tell of no finished request while only a later version can read its last try", async () => {
+    const bench = createRetryBench(retry, toldTo());
+    const { call, second } = await placeFirst(bench);
+    tell(bench, busy);
+    await pollAfter(bench, 2);
+    const json = bench.stored.get(second.id)?.json ?? "";
+    const later = json.replace('"WAITING"', '"TO_COME"');
+    bench.stored.set(second.id, { id: second.id, version: "later", json: later });
+    await deliverFor(bench, 4);
+    expect(bench.posted.map(toldOf)).toEqual(["call.placed 1 2 none", "call.ended 1 2 busy"]);
+    bench.stored.set(second.id, { id: second.id, version: "later", json });
+    await passHours(bench, 1);
+    expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, second.id]);
+  });
+
   it("tell that no try is left of a call that was declined, or whose try was cancelled", async () => {
     const bench = createRetryBench(retry, toldTo());
     const { call } = await placeFirst(bench);
