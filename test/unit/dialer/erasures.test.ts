@@ -1,3 +1,4 @@
+import type { HistoryEntry } from "../../../shared/calls/call-row.ts";
 import { applyErasure } from "../../../shared/calls/erase-row.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn } from "../../support/rows.ts";
@@ -142,12 +143,12 @@ describe("an erasure of a number", () => {
 
   it("leaves no evidence of a check in the history, and the rest of it", () => {
     const row = rowIn("REJECTED", aCall({ acceptedAt: 1 }));
-    const step = {
+    const step: HistoryEntry = {
       at: 2,
       state: "REJECTED",
       reason: "http_404",
       checks: [{ check: "crm", at: 1, evidence: "consent of Ada" }],
-    } as const;
+    };
     const next = applyErasure(
       { ...row, history: [step] },
       { at: 3, by: "ops" },
