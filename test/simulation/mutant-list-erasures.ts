@@ -8,6 +8,10 @@ export const erasureMutants = mutantsOf(
     "test/unit/dialer/recorded-opt-outs.test.ts",
     "test/unit/dialer/renew-entries.test.ts",
     "test/unit/ports/memory-restore.test.ts",
+    "test/unit/dialer/erased-tries.test.ts",
+    "test/unit/dialer/replay-journal.test.ts",
+    "test/unit/dialer/checks.test.ts",
+    "test/unit/api/journal-order.test.ts",
   ],
   [
     [
@@ -53,6 +57,37 @@ export const erasureMutants = mutantsOf(
     [
       "an erasure is in the journal",
       'await appendEntry({ kind: "erase", hashes, ...erasure, retentionMs }, deps);',
+      "",
+    ],
+    [
+      "a redial of a call from before an erasure is not made",
+      "Math.min(ownAt, timeOfId(first));",
+      "ownAt;",
+    ],
+    [
+      "an erased row has no evidence of checks",
+      "const history = withoutEvidence(row.history);",
+      "const { history } = row;",
+    ],
+    [
+      "a short page of the journal is not its end",
+      "if (names.length > 0) continue;",
+      "if (names.length === pageEntries) continue;",
+    ],
+    [
+      "a ledger put back into a restore has its journal applied anew",
+      "journalAfter: undefined,",
+      "",
+      ["isJournalDone: false,\n    },\n    expiresAt: null,", "},\n    expiresAt: null,"],
+    ],
+    [
+      "an opt-out during a removal stands after it in the journal",
+      'await appendEntry({ kind: "unlist", entries: unlisted }, deps, begunAt);',
+      'await appendEntry({ kind: "unlist", entries: unlisted }, deps);',
+    ],
+    [
+      "what a check forbids for ever is in the journal",
+      'await appendEntry({ kind: "list", entries: [listed] }, deps);',
       "",
     ],
     [

@@ -3,6 +3,7 @@ import { mutantsOf } from "./mutant.ts";
 const tests = [
   "test/unit/dialer/tries.test.ts",
   "test/unit/dialer/tries-told.test.ts",
+  "test/unit/dialer/erased-tries.test.ts",
   "test/unit/policy/next-try.test.ts",
   "test/simulation/tries.test.ts",
 ];
@@ -83,6 +84,26 @@ export const tryMutants = mutantsOf(tests, [
       "const last = await readLastTries(rows.values(), (ids) => ledger.read(ids));",
       "const last = rows;",
     ],
+  ],
+  [
+    "a request is not finished while its polls are late and a try may follow",
+    "return Math.max(dueAt + resultLateMs, until ?? 0) < now;",
+    "return dueAt + resultLateMs < now;",
+  ],
+  [
+    "a request is not finished while a try cannot be read",
+    "if (unreadable.has(next.id)) tries.delete(id);",
+    "",
+  ],
+  [
+    "an erased call that is placed keeps nothing for a next try",
+    "if (placed.erasedAt !== undefined) return placed;",
+    "",
+  ],
+  [
+    "a try that was cancelled for its ancestor stays so after a restore",
+    "if (changed.length > 0) return noteCancelled(last, deps);",
+    "if (changed.length > 0) return;",
   ],
   [
     "a later try has no request of its own to be finished",
