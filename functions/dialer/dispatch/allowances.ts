@@ -1,8 +1,6 @@
 import { type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { claimLifeMs } from "../../../shared/calls/transitions.ts";
-import { findCheck } from "../../../shared/dial-plan/checks.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
@@ -105,15 +103,6 @@ export function allowBacklog(backlog: BacklogNow, now: number): number {
   return answers === null ? Math.max(0, unreachableMax - inFlight) : Infinity;
 }
 
-/** Time for which calls wait for the pace of their checks. */
-const checkAheadSeconds = 5;
-
-/** Returns how many calls may wait for their checks at once, so that each is asked in time. */
-function checkRoom(checks: readonly string[], plan: DialPlan): number {
-  const rates = checks.map((name) => findCheck(name, plan)?.requestsPerSecond ?? 0);
-  return Math.max(1, Math.floor(Math.min(...rates) * checkAheadSeconds));
-}
-
 /** The allowances of a dispatcher's looks, from its documents and counts. */
 export interface Allowances {
   ofAccount(account: string, route: Route): Allowance;
@@ -163,14 +152,7 @@ export function createAllowances(
       const { answers } = backlog.value;
       const of = { of: backlog.value, breaker, accountBreaker, answers };
       const count = (level: string) => inFlight.countIn(level);
-      const allowed = allowBacklog(
-        { ...of, inFlight: countBoth(backlog.value, count) },
-        clock.now(),
-      );
-      if (one.route.checks === undefined) return allowed;
-      const sent = inFlight.sentIn();
-      const waiting = countBoth(backlog.value, (level) => sent.get(level) ?? 0);
-      return Math.min(allowed, Math.max(0, checkRoom(one.route.checks, plan) - waiting));
+      return allowBacklog({ ...of, inFlight: countBoth(backlog.value, count) }, clock.now());
     },
     slowRoom: () => findSlowRoom(seen, { connections, now: clock.now() }),
   };

@@ -1,5 +1,6 @@
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { createCheckRoom, withinCheckRoom } from "./check-room.ts";
 import { decidedMax, decideRows, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import type { DispatchedRow } from "./send-dispatches.ts";
@@ -46,25 +47,29 @@ export async function chooseRows(
 ): Promise<Chosen> {
   const { view, inFlight, notes, dueRows, allowances } = looks;
   const { clock, dispatcher } = deps;
+  const checkRoom = createCheckRoom(looks, deps);
   const shares = createShares({
+    checkRoom,
     allowAccount: allowances.ofAccount,
     allowBacklog: allowances.ofBacklog,
     isSlow: (key) => view.get(key)?.isSlow === true,
     servedBefore: notes.servedBefore,
     slowRoom: allowances.slowRoom(),
   });
-  const mayBeDue = (by: number) => backlogs.filter(({ backlog }) => dueRows.mayBeDue(backlog, by));
+  const dueAmong = (some: readonly Waiting[], by: number) =>
+    some.filter(({ backlog }) => dueRows.mayBeDue(backlog, by));
+  const served = withinCheckRoom(dueAmong(backlogs, clock.now()), { checkRoom, dueRows }, deps);
   let closed: ReadonlyMap<string, string> = new Map();
   const rows: ChosenRow[] = [];
   for (let pass = 0; pass < passesMax && rows.length < decidedMax; pass++) {
     const now = clock.now();
-    const needs = withClosed(countNeeds(shares, mayBeDue(now)), closed, looks);
+    const needs = withClosed(countNeeds(shares, dueAmong(served, now)), closed, looks);
     const unknown = pass === 0 ? unknownHeads(backlogs, { needs, now, dueRows }) : [];
     if (needs.size + unknown.length === 0) break;
     const due = await dueRows.read(needs, unknown.slice(0, dispatcher.headsPerLook), now);
     const open = decidesFirst ? await decideDue(due, { closed, view }, deps) : { due, closed };
     closed = open.closed;
-    for (const { account, backlog, row, permitAt } of serveTurns(shares, backlogs, open.due)) {
+    for (const { account, backlog, row, permitAt } of serveTurns(shares, served, open.due)) {
       rows.push({
         id: row.id,
         account,
@@ -76,13 +81,13 @@ export async function chooseRows(
     }
     dueRows.seeAgain(); // the first undispatched row has changed
   }
-  const result = accountShares(shares, mayBeDue(clock.now()));
+  const result = accountShares(shares, dueAmong(backlogs, clock.now()));
   for (const [account, share] of result) notes.noteShare(account, share);
   const busy = new Map([...result].map(([account, { isBusy }]) => [account, isBusy]));
   const full = [...result].flatMap(([account, { why }]) => (why === "live_calls" ? account : []));
-  const served = new Set([...rows.map(({ backlog }) => backlog), ...closed.values()]);
-  const left = mayBeDue(clock.now()).flatMap((one) => {
-    const isLeft = !served.has(one.key) && !dueRows.isUnknown(one.backlog, clock.now());
+  const seen = new Set([...rows.map(({ backlog }) => backlog), ...closed.values()]);
+  const left = dueAmong(served, clock.now()).flatMap((one) => {
+    const isLeft = !seen.has(one.key) && !dueRows.isUnknown(one.backlog, clock.now());
     return isLeft && mayServe(shares, one) ? one.key : [];
   });
   return { rows, closed, busy, full, ...(decidesFirst ? { left } : {}) };

@@ -38,6 +38,8 @@ export interface Shareable {
   servedBefore(account: string): Served;
   /** Numbers of slow rows that may be dispatched, of all accounts and of one. */
   slowRoom: { all: number; of(account: string): number };
+  /** Number of an account's rows that may be dispatched to wait for a check. */
+  checkRoom(account: string, check: string): number;
 }
 
 /** The state of an account at the end of a look. */
@@ -55,6 +57,8 @@ interface Account {
   served: Served;
   taken: number;
   slowLeft: number;
+  /** Rows that may still wait for each check. */
+  checkLeft: Map<string, number>;
 }
 
 /** The remaining allowances of one look. */
@@ -175,6 +179,7 @@ function accountIn({ facts, accounts }: Shares, { account, route }: Servable): A
     served: copyServed(facts.servedBefore(account)),
     taken: 0,
     slowLeft: facts.slowRoom.of(account),
+    checkLeft: new Map(),
   };
   accounts.set(account, made);
   return made;
@@ -187,8 +192,18 @@ function leftOf({ allowance, taken }: Account): number {
 /** Returns how many rows of a backlog may still be dispatched by its allowance, regardless of its account's. */
 function leftIn(shares: Shares, one: Servable): number {
   const { facts, backlogLeft, slowLeft } = shares;
-  const left = backlogLeft.get(one.sharedBy ?? one.key) ?? facts.allowBacklog(one.key);
+  const own = backlogLeft.get(one.sharedBy ?? one.key) ?? facts.allowBacklog(one.key);
+  const left = Math.min(
+    own,
+    ...(one.route.checks ?? []).map((check) => leftFor(check, one, shares)),
+  );
   return facts.isSlow(one.key) ? Math.min(left, accountIn(shares, one).slowLeft, slowLeft) : left;
+}
+
+/** Returns how many rows of a backlog's account may still be dispatched to wait for a check. */
+function leftFor(check: string, one: Servable, shares: Shares): number {
+  const { checkLeft } = accountIn(shares, one);
+  return checkLeft.get(check) ?? shares.facts.checkRoom(one.account, check);
 }
 
 /** True if more rows of a backlog might be dispatched, by its account's allowance and its own. */
@@ -203,6 +218,9 @@ function useTurn(shares: Shares, one: Servable): void {
   account.taken += 1;
   const { key, sharedBy = key } = one;
   backlogLeft.set(sharedBy, (backlogLeft.get(sharedBy) ?? facts.allowBacklog(key)) - 1);
+  for (const check of one.route.checks ?? []) {
+    account.checkLeft.set(check, leftFor(check, one, shares) - 1);
+  }
   if (facts.isSlow(one.key)) {
     account.slowLeft -= 1;
     shares.slowLeft -= 1;
