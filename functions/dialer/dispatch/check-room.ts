@@ -1,39 +1,65 @@
 import { findCheck } from "../../../shared/dial-plan/checks.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { DueRows } from "./due-rows.ts";
-import type { InFlight } from "./in-flight.ts";
+import type { Looks } from "./looks.ts";
 import type { Shareable } from "./shares.ts";
-import type { View, Waiting } from "./view.ts";
+import type { Waiting } from "./view.ts";
 
 /** Time for which calls wait for the pace of their checks. */
 const checkAheadSeconds = 5;
 
+/** What the backlogs of an account say of a check. */
+interface Asking {
+  /** Dispatched calls that wait for it. */
+  waiting: number;
+  backlogs: number;
+  /** True if calls wait for it, or may soon. */
+  isActive: boolean;
+}
+
+const none: Asking = { waiting: 0, backlogs: 0, isActive: false };
+
 /**
  * Returns how many more calls of an account may wait for a check, so that each is asked in time: the accounts whose calls wait
- * for it share its room evenly. A call that the check cannot take holds a place of its account for seconds, and in vain.
+ * for it share its room evenly. A call that the check cannot take holds a place of its account for seconds, and in vain. While
+ * the account has calls of other agents, half of its places are theirs.
  */
 export function createCheckRoom(
-  { view, inFlight, dueRows }: { view: View; inFlight: InFlight; dueRows: DueRows },
+  { view, inFlight, dueRows, notes }: Pick<Looks, "view" | "inFlight" | "dueRows" | "notes">,
   { clock, settings: { plan } }: Pick<DialerDeps, "clock" | "settings">,
 ): (account: string, check: string) => number {
   const now = clock.now();
-  /** Dispatched calls that wait, by check and account. */
-  const waiting = new Map<string, Map<string, number>>();
+  const askingOf = new Map<string, Map<string, Asking>>();
+  /** Backlogs of each account, and the combinations of checks that its agents name. */
+  const accounts = new Map<string, { backlogs: number; named: Set<string> }>();
   for (const one of plan.checks === undefined ? [] : view.all()) {
     const { account, route, key } = one;
+    const { backlogs, named } = accounts.get(account) ?? { backlogs: 0, named: new Set() };
+    if (route.checks !== undefined) named.add(route.checks.join());
+    accounts.set(account, { backlogs: backlogs + 1, named });
+    const count = inFlight.sentIn().get(key) ?? 0;
+    const isActive = count > 0 || (!one.isPaused && dueRows.mayBeDue(one.backlog, now));
     for (const check of route.checks ?? []) {
-      const count = inFlight.sentIn().get(key) ?? 0;
-      if (count === 0 && (one.isPaused || !dueRows.mayBeDue(one.backlog, now))) continue;
-      const accounts = waiting.get(check) ?? new Map<string, number>();
-      waiting.set(check, accounts);
-      accounts.set(account, (accounts.get(account) ?? 0) + count);
+      const asking = askingOf.get(check) ?? new Map<string, Asking>();
+      askingOf.set(check, asking);
+      const known = asking.get(account) ?? none;
+      asking.set(account, {
+        waiting: known.waiting + count,
+        backlogs: known.backlogs + 1,
+        isActive: known.isActive || isActive,
+      });
     }
   }
   return (account, check) => {
     const rate = findCheck(check, plan)?.requestsPerSecond ?? 0;
-    const accounts = waiting.get(check);
-    const share = Math.floor((rate * checkAheadSeconds) / Math.max(1, accounts?.size ?? 0));
-    return Math.max(0, Math.max(1, share) - (accounts?.get(account) ?? 0));
+    const asking = askingOf.get(check) ?? new Map<string, Asking>();
+    const own = asking.get(account) ?? none;
+    const active = [...asking.values()].filter((one) => one.isActive).length;
+    const { backlogs = 0, named } = accounts.get(account) ?? {};
+    const share = Math.floor((rate * checkAheadSeconds) / Math.max(1, active));
+    const most = Math.max(notes.mostOf(account), 2) / ((named?.size ?? 0) + 1);
+    const places = backlogs > own.backlogs ? Math.floor(most) : Infinity;
+    return Math.max(0, Math.max(1, Math.min(share, places)) - own.waiting);
   };
 }
 
