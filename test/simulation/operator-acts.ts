@@ -12,6 +12,7 @@ export interface SeenRow {
   request_id: string;
   not_before: string | null;
   urgent: boolean;
+  tries?: { number: number };
   redialed_as: string | null;
   revealed: { phone_number: string; mark: string } | undefined;
 }
