@@ -4,6 +4,7 @@ import type { CallState } from "../../../shared/calls/states.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 
+import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
@@ -192,6 +193,11 @@ async function dialAll(
   const limits = new Map(
     dials.map(({ route }) => [accountNameOf(route), accountOf(route, settings.plan).concurrency]),
   );
+  // All checks together leave half of the connections to calls.
+  const checks = new Set(dials.flatMap(({ route }) => route.checks?.map(checkBreakerOf) ?? []));
+  for (const check of checks) {
+    limits.set(check, Math.max(1, Math.floor(Math.ceil(concurrency / 2) / checks.size)));
+  }
   const limitOf = (account: string) => Math.min(limits.get(account) ?? concurrency, concurrency);
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { CheckAnswer } from "../../../shared/policy/check-answers.ts";
 import { doNotCallKeysOf, isOnDoNotCallList } from "../../../shared/policy/controls.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
@@ -208,6 +209,45 @@ describe("a check before the call", () => {
     const left = (await rowsIn(bench, "WAITING")).map(({ history, dueAt }) => ({ history, dueAt }));
     expect(left).toHaveLength(11);
     expect(new Set(left.map(({ dueAt }) => dueAt))).toEqual(new Set([begunAt]));
+  });
+
+  it("leaves half of a delivery's connections to others, with all checks of its agent", async () => {
+    const slow = { ...crm, timeoutSeconds: 10 };
+    const all = { ...webhook, checks: ["crm", "consent", "third"] };
+    const far = { ...webhook, url: "http://127.0.0.1:10/dial" };
+    const bench = create({
+      plan: {
+        agents: { agent_sales: all, agent_far: far },
+        checks: { crm: slow, consent: slow, third: slow },
+      },
+    });
+    bench.check = async ({ limitMs }) => {
+      await bench.sleep(limitMs);
+      return { decision: "failed", code: "time_out" };
+    };
+    bench.answer = async () => {
+      await bench.sleep(500);
+      return { kind: "placed" };
+    };
+    const calls = [
+      ...callsNow(bench, 8, { agent_id: "agent_sales" }),
+      ...callsNow(bench, 10, { agent_id: "agent_far" }),
+    ];
+    for (const call of calls) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    const begunAt = bench.now();
+    const write = bench.rows.write.bind(bench.rows);
+    bench.rows.write = async (changes) => {
+      await bench.sleep(200); // so the questions ask for connections first
+      return write(changes);
+    };
+    const rows = calls.map(({ id, request }) => ({
+      id,
+      account: accountNameOf(request.agent_id === "agent_far" ? far : webhook),
+    }));
+    await bench.send({ kind: "dispatch", rows });
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(10);
+    expect(bench.dialed.every(({ at }) => at < begunAt + 5_000)).toBe(true);
   });
 
   it("keeps its pace", async () => {
