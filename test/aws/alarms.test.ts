@@ -369,6 +369,7 @@ describe("the access log of the API", () => {
       "GET /v1/requests/{id}",
       "POST /v1/calls",
       "POST /v1/calls/batch",
+      "POST /v1/do-not-call",
       "POST /v1/requests/{id}/cancel",
     ]);
   });
