@@ -43,8 +43,13 @@ export const guardMutants: readonly Mutant[] = [
       ],
       [
         "the waiting calls of yesterday's count are not those of today",
-        "if (last !== undefined && dayOf(last.at) === dayOf(at)) {",
+        "if (last !== undefined && dayOf(last.at) === dayOf(at) && last.calls <= total - calls) {",
         "if (last !== undefined) {",
+      ],
+      [
+        "calls that were given back are not taken for counted ones",
+        "if (last !== undefined && dayOf(last.at) === dayOf(at) && last.calls <= total - calls) {",
+        "if (last !== undefined && dayOf(last.at) === dayOf(at)) {",
       ],
       [
         "waiting rows are counted for their client alone",

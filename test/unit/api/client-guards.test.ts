@@ -250,4 +250,27 @@ describe("waiting of a client", () => {
     await putWaiting(api, 10);
     expect(await api.statuses(1)).toEqual([422]); // the rows are counted anew on another day
   });
+
+  it("is not stretched by requests that are refused while others are counted", async () => {
+    const gate = Promise.withResolvers<void>();
+    let isHeld = true;
+    const api = createGuarded({ crm: { waiting: 10 } }, (documents) => ({
+      ...documents,
+      async add(name, counters, expiresAt) {
+        if (isHeld && counters["calls"] === -500) {
+          isHeld = false;
+          await gate.promise;
+        }
+        return documents.add(name, counters, expiresAt);
+      },
+    }));
+    expect(await api.statuses(1)).toEqual([201]);
+    const slow = api.post(500); // its calls are given back late
+    await new Promise(setImmediate);
+    api.clock.now += 10_000;
+    expect(await api.statuses(600)).toEqual([422]); // counts the rows anew
+    gate.resolve();
+    expect((await slow).status).toBe(422);
+    expect(await api.statuses(10, 10, 10)).toEqual([201, 422, 422]);
+  });
 });
