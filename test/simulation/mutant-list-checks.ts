@@ -2,7 +2,7 @@ import { mutantsOf, type Mutant } from "./mutant.ts";
 
 /** Rules about checks before calls. */
 export const checkMutants: readonly Mutant[] = mutantsOf(
-  ["checks", "ask-check"].map((name) => `test/unit/dialer/${name}.test.ts`),
+  ["checks", "ask-check", "check-room"].map((name) => `test/unit/dialer/${name}.test.ts`),
   [
     [
       "an agent's checks are asked",
@@ -88,6 +88,31 @@ export const checkMutants: readonly Mutant[] = mutantsOf(
       "the evidence stands in the history",
       "...(checks === undefined ? claimed : withPassedChecks(claimed, checks)),",
       "...claimed,",
+    ],
+    [
+      "who must never be called is in the journal, for restores",
+      'await appendEntry({ kind: "list", entries: [listed] }, deps);',
+      "",
+    ],
+    [
+      "all checks leave half of the connections to calls",
+      "limits.set(check, Math.max(1, Math.floor(Math.ceil(concurrency / 2) / checks.size)));",
+      "limits.set(check, Math.ceil(concurrency / 2));",
+    ],
+    [
+      "backlogs beyond the room of their checks are left out",
+      "if (rooms.some(({ room }) => room <= 0)) continue;",
+      "",
+    ],
+    [
+      "chance decides whose calls wait for a check",
+      "place: random.fraction() + (isUnknown ? 1 : 0)",
+      "place: isUnknown ? 1 : 0",
+    ],
+    [
+      "calls that wait for a check leave half of an account to others",
+      "const places = backlogs > own.backlogs ? Math.floor(most) : Infinity;",
+      "const places = backlogs > own.backlogs ? Infinity : Math.floor(most);",
     ],
   ],
 );
