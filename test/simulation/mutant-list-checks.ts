@@ -112,7 +112,7 @@ export const checkMutants: readonly Mutant[] = mutantsOf(
     [
       "calls that wait for a check leave half of an account to others",
       "const places = backlogs > own.backlogs ? Math.floor(most) : Infinity;",
-      "const places = backlogs > own.backlogs ? Infinity : Math.floor(most);",
+      "const places = Infinity + most * backlogs;",
     ],
   ],
 );
