@@ -4,7 +4,14 @@ import { toCallId } from "../../../shared/calls/ids.ts";
 import { toTryId } from "../../../shared/calls/tries.ts";
 import { toCallView } from "../../../functions/api/operator/call-view.ts";
 import { createTestApi } from "../../support/api.ts";
-import { type Bench, numberOf, rowOf, stateOf } from "../../support/dialer-calls.ts";
+import {
+  aCallNow,
+  type Bench,
+  message,
+  numberOf,
+  rowOf,
+  stateOf,
+} from "../../support/dialer-calls.ts";
 import { tokens } from "../../support/environment.ts";
 import { deliverFor, toldTo } from "../../support/events-bench.ts";
 import { busy, completed, nothing, pollAfter } from "../../support/results-bench.ts";
@@ -54,6 +61,23 @@ describe("events of a call that is tried again", () => {
     );
     await passHours(bench, 1);
     expect(bench.posted).toHaveLength(8);
+  });
+
+  it("tell what the headers of the request said, also of a later try", async () => {
+    const bench = createRetryBench(retry, toldTo());
+    const headers = { notBefore: bench.now() + 60_000, urgent: true } as const;
+    const call = aCallNow(bench, { agent_id: "agent_sales" }, headers);
+    await bench.send(message(call));
+    await bench.simulate(120, { firstSweepSeconds: 1000 });
+    tell(bench, busy);
+    await passHours(bench, 1);
+    const placed = bench.posted.filter(({ body }) => body.type === "call.placed");
+    const not_before = new Date(headers.notBefore).toISOString();
+    const said = { not_before, urgent: true };
+    expect(placed.map(({ body }) => body.data)).toMatchObject([
+      { try: 1, ...said },
+      { try: 2, ...said },
+    ]);
   });
 
   it("tell of no finished request while its polls are hours late and a try may follow", async () => {
