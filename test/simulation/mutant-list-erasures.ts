@@ -72,7 +72,12 @@ export const erasureMutants = mutantsOf(
     [
       "a short page of the journal is not its end",
       "if (names.length > 0) continue;",
-      "if (names.length === pageEntries) continue;",
+      "if (names.length === appliedMax - count) continue;",
+    ],
+    [
+      "a sweep applies no more of the journal than its queries allow",
+      "while (!time.isOver() && count < appliedMax) {",
+      "while (!time.isOver()) {",
     ],
     [
       "a ledger put back into a restore has its journal applied anew",

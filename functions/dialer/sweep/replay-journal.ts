@@ -7,7 +7,9 @@ import type { SweepTime } from "./sweep-time.ts";
 
 /** Time before the backup from which entries are applied: the clocks of processes differ, and a write may be on its way. */
 const marginMs = 10 * minuteMs;
-/** Maximum entries of one list. */
+/** Maximum entries that one sweep applies: each takes up to ten of D1's thousand queries of an invocation. */
+const appliedMax = 100;
+/** Maximum entries that one sweep removes. */
 const pageEntries = 200;
 /** Time for which entries are kept: longer than any backup that the platforms keep. */
 const keptMs = 45 * dayMs;
@@ -18,7 +20,7 @@ type Restore = ValueOf<"restore">;
  * Applies the journal's entries since the backup to a restored ledger, in the order of their times: opt-outs, changes of the
  * do-not-call list, erasures and cancellations that the backup lacks. Nobody is dialed until all are applied.
  *
- * @throws if an entry cannot be read or applied. The next sweep goes on from the last one that was
+ * @throws if an entry cannot be read or applied. The next sweep begins where this one did
  */
 export async function replayJournal(
   { at, journalAfter, isJournalDone }: Restore,
@@ -29,8 +31,8 @@ export async function replayJournal(
   if (isJournalDone === true) return { isJournalDone };
   let after = journalAfter ?? nameOfEntry(Math.max(0, (at ?? 0) - marginMs), "");
   let count = 0;
-  while (!time.isOver()) {
-    const names = await journal.list({ after, limit: pageEntries });
+  while (!time.isOver() && count < appliedMax) {
+    const names = await journal.list({ after, limit: appliedMax - count });
     for (const name of names) {
       if (time.isOver()) return { journalAfter: after, isJournalDone: false };
       const body = await journal.read(name);

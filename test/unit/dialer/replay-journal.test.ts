@@ -39,6 +39,22 @@ it("a replay goes on behind a page that is shorter than was asked for", async ()
   expect(numbers.filter((key) => read.get("do-not-call", key) === undefined)).toEqual([]);
 });
 
+it("a sweep applies no more entries than an invocation's queries allow, and the next one goes on", async () => {
+  const bench = createDialerBench();
+  const { deps } = bench;
+  const entries = Array.from({ length: 150 }, (_, n) => `hash${n}`);
+  for (const one of entries) await appendEntry({ kind: "list", entries: [one] }, deps);
+  let applied = 0;
+  const read = async (name: string) => (applied++, deps.journal.read(name));
+  const counting = { ...deps, journal: { ...deps.journal, read } };
+  const first = await replayJournal(confirmed, time, counting);
+  expect(first.isJournalDone).toBe(false);
+  expect(applied).toBe(100);
+  const second = await replayJournal({ ...confirmed, ...first }, time, counting);
+  expect(second.isJournalDone).toBe(true);
+  expect(applied).toBe(150);
+});
+
 it("sweeps remove more entries than a page within an hour, and none that a restore may need", async () => {
   const bench = createDialerBench({ startAt: "2026-06-01T00:00:00Z" });
   const { journal } = bench.deps;
