@@ -31,12 +31,10 @@ export function headerViolations({
     return leftAt + slackMs < notBefore ? [`too early: ${id} at ${iso(leftAt)}`] : [];
   });
   const markIn = new Map(placements.map(({ id, mark }) => [id, mark]));
-  const untold = rows.flatMap(({ id, revealed, not_before, urgent, tries }) => {
+  const untold = rows.flatMap(({ id, revealed, not_before, urgent }) => {
     const of = markOf.get(revealed?.mark ?? markIn.get(id) ?? "");
     if (of === undefined) return [];
-    // A later try has a time of its own.
-    const notBefore = (tries?.number ?? 1) > 1 ? null : iso(of.notBefore);
-    const isTold = urgent === of.isUrgent && not_before === notBefore;
+    const isTold = urgent === of.isUrgent && not_before === iso(of.notBefore);
     return isTold ? [] : [`lost: what the headers said of ${id}`];
   });
   // By a clock that is an hour ahead, any time has come.
