@@ -34,7 +34,7 @@ describe("calls of many clients that wait for checks", () => {
     }
     await bench.simulate(5, { consumers: 10 });
     const waits: number[] = [];
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < 3; round++) {
       const calls = callsNow(bench, 5, { agent_id: "agent_support" }, { client: "neighbour" });
       await bench.send(...calls.map(message));
       const sentAt = bench.now();
@@ -49,8 +49,8 @@ describe("calls of many clients that wait for checks", () => {
     expect(sorted.at(-1)).toBeLessThan(15_000);
     // The checks are asked about calls of all clients.
     const sales = bench.dialed.filter(({ call }) => call.client !== "neighbour");
-    expect(sales.length).toBeGreaterThan(20);
-    const least = Math.min(clients, sales.length) / 2;
+    expect(sales.length).toBeGreaterThan(5);
+    const least = Math.min(clients, sales.length) / 3;
     expect(new Set(sales.map(({ call }) => call.client)).size).toBeGreaterThan(least);
   });
 });
