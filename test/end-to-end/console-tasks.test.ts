@@ -287,7 +287,8 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await open("Audit log");
     const acts = page.getByRole("region", { name: "Audit log" });
     for (const act of [
-      "do not call",
+      "do not call add",
+      "do not call remove",
       "resume",
       "pause",
       "reveal",

@@ -71,6 +71,7 @@ describe("the page for readers", () => {
       ["createCalls", tokens.crm],
       ["showRequest", tokens.crmDesk],
       ["cancelRequest", tokens.crmDesk],
+      ["addOptOuts", tokens.crmOptOut],
       ["showHealth", ""],
       ["showReadiness", ""],
     ] as const) {
@@ -99,6 +100,7 @@ describe("the page for readers", () => {
       createCalls: "201",
       showRequest: "200",
       cancelRequest: "200",
+      addOptOuts: "200",
       tellResult: "204",
       showHealth: "200",
       showReadiness: "200",

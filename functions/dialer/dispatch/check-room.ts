@@ -8,7 +8,7 @@ import type { Waiting } from "./view.ts";
 /** Time for which calls wait for the pace of their checks. */
 const checkAheadSeconds = 5;
 
-/** What the backlogs of an account say of a check. */
+/** The state of a check among the backlogs of an account. */
 interface Asking {
   /** Dispatched calls that wait for it. */
   waiting: number;

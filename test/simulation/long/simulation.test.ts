@@ -22,6 +22,7 @@ describe("the simulation", () => {
         outages: [],
         hours: false,
         capped: false,
+        retries: false,
         expireHours: 30,
         later: 0,
       };

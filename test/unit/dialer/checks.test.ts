@@ -237,7 +237,7 @@ describe("a check before the call", () => {
     const begunAt = bench.now();
     const write = bench.rows.write.bind(bench.rows);
     bench.rows.write = async (changes) => {
-      await bench.sleep(200); // so the questions ask for connections first
+      await bench.sleep(200); // the questions ask for connections first
       return write(changes);
     };
     const rows = calls.map(({ id, request }) => ({
