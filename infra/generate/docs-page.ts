@@ -100,7 +100,11 @@ function operationsIn(
       const [sample] = Object(operation)["x-codeSamples"] ?? [];
       const command =
         sample === undefined
-          ? curlOf(method, path, { isOpen, parameters, body: body.example })
+          ? curlOf(method, path, {
+              isOpen,
+              parameters,
+              body: body.example ?? Object(body.schema).examples?.[0],
+            })
           : escaped(Object(sample).source);
       const answers = Object.entries(Object(operation).responses);
       const told = [summary, description].filter(Boolean).join(". ");
@@ -232,7 +236,8 @@ function curlOf(
   if (body !== undefined) lines.push('-H "Content-Type: application/json"');
   for (const parameter of parameters) {
     const { name, in: where, example } = Object(parameter);
-    if (where === "header") lines.push(`-H "${escaped(name)}: ${escaped(example)}"`);
+    if (where === "header" && example !== undefined)
+      lines.push(`-H "${escaped(name)}: ${escaped(example)}"`);
   }
   if (body !== undefined) lines.push(`-d '${jsonOf(body)}'`);
   return lines.join(" \\\n  ");

@@ -51,7 +51,7 @@ export const erasureMutants = mutantsOf(
     ],
     [
       "a cancelled call is in the journal",
-      'if (action.to === "CANCELLED") {',
+      'if (writes === 0 && action.to === "CANCELLED") {',
       'if (action.to === "PLACED") {',
     ],
     [

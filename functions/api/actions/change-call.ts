@@ -10,33 +10,39 @@ import { causeForLog } from "../http/port-limits.ts";
 import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "./audit-log.ts";
 
+/** Maximum writes of an action, where others change the row meanwhile but not its state, as a delivered event does. */
+const writesMax = 3;
+
 /**
  * Writes an operator's action over the row that was read, and into the audit log under `name`. Returns the resulting
- * row, or that of another write that came first.
+ * row, or that of another write that came first and changed the call's state.
  */
 export async function changeCall(
   c: Context<ApiEnv>,
   { row, action, name }: { row: CallRow; action: OperatorAction; name: string },
   deps: RouteDeps,
 ): Promise<CallRow> {
-  const { clock, random } = deps;
-  const write = { version: random.version(), at: clock.now() };
-  const next = applyAction(row, { action, by: c.get("caller").tokenId }, write);
-  if (next === undefined) return row;
-  await recordAction(c, { action: name, target: row.id }, deps);
-  if (action.to === "CANCELLED") {
-    // The order ends the call again if a restore brings its row back. It comes before the row is written: a request that is
-    // repeated finds the call cancelled, and changes nothing.
-    const order = { at: write.at, by: c.get("caller").tokenId, client: null };
-    const { retentionMs } = deps;
-    await appendEntry(cancelledCallEntry(row.id, { ...order, retentionMs }), deps);
+  const { clock, random, ledger, retentionMs } = deps;
+  const by = c.get("caller").tokenId;
+  let current = row;
+  for (let writes = 0; writes < writesMax && current.state === row.state; writes++) {
+    const write = { version: random.version(), at: clock.now() };
+    const next = applyAction(current, { action, by }, write);
+    if (next === undefined) return current;
+    if (writes === 0) await recordAction(c, { action: name, target: row.id }, deps);
+    if (writes === 0 && action.to === "CANCELLED") {
+      // The order ends the call again if a restore brings its row back. It comes before the row is written: a request that is
+      // repeated finds the call cancelled, and changes nothing.
+      const order = { at: write.at, by, client: null, retentionMs };
+      await appendEntry(cancelledCallEntry(row.id, order), deps);
+    }
+    if (await isWritten({ next, seen: current.version }, ledger)) {
+      await countActions([next], deps);
+      return next;
+    }
+    current = (await ledger.read([row.id])).rows.get(row.id) ?? row;
   }
-  const { ledger } = deps;
-  if (await isWritten({ next, seen: row.version }, ledger)) {
-    await countActions([next], deps);
-    return next;
-  }
-  return (await ledger.read([row.id])).rows.get(row.id) ?? row;
+  return current;
 }
 
 /** Writes one row. If the write's answer is lost, reads the row. */
@@ -69,10 +75,19 @@ export async function countActions(rows: readonly CallRow[], deps: RouteDeps): P
   }
 }
 
-/** Returns 409: the call's state does not allow this action. */
-export function answerConflict(c: Context, { state }: CallRow, action: CallAction): Response {
+/** Returns 409: the call's state does not allow this action, its number is erased, or others keep changing its row. */
+export function answerConflict(
+  c: Context,
+  { state, request }: CallRow,
+  action: CallAction,
+): Response {
   const from = statesWhere(({ actions }) => actions.includes(action));
-  return answerProblem(c, 409, {
-    detail: `The call is ${state}; this is for calls that are ${from.join(" or ")}.`,
-  });
+  const isAllowed = from.includes(state);
+  if (isAllowed && request === null) {
+    return answerProblem(c, 409, { detail: "The call's number is erased." });
+  }
+  const detail = isAllowed
+    ? "The call changed while this was done. Do it again."
+    : `The call is ${state}; this is for calls that are ${from.join(" or ")}.`;
+  return answerProblem(c, 409, { detail });
 }

@@ -19,17 +19,19 @@ export const addOptOuts = declareRoute({
   summary: "Put numbers onto the do-not-call list: nobody calls them any more",
   method: "post",
   path: "/do-not-call",
-  body: z.strictObject({
-    phone_numbers: z.array(phoneNumber).check(z.minLength(1), z.maxLength(numbersMax)),
-    scope: z
-      ._default(z.enum(["deployment", "client"]), "deployment")
-      .check(
-        z.describe(
-          "`deployment`: for every client's calls. `client`: for this client's calls alone",
+  body: z
+    .strictObject({
+      phone_numbers: z.array(phoneNumber).check(z.minLength(1), z.maxLength(numbersMax)),
+      scope: z
+        ._default(z.enum(["deployment", "client"]), "deployment")
+        .check(
+          z.describe(
+            "`deployment`: for every client's calls. `client`: for this client's calls alone",
+          ),
         ),
-      ),
-    reason: z._default(reasonCode, "opt_out"),
-  }),
+      reason: z._default(reasonCode, "opt_out"),
+    })
+    .check(z.meta({ examples: [{ phone_numbers: ["+12025550123"] }] })),
   answer: z.looseObject({
     added: z.int().check(z.describe("Numbers of the request, each counted once")),
   }),

@@ -23,6 +23,7 @@ describe("the simulation", () => {
         hours: false,
         capped: false,
         retries: false,
+        checks: undefined,
         expireHours: 30,
         later: 0,
       };

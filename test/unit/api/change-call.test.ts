@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { randomVersion } from "../../../shared/lib/random.ts";
+import { createTestApi } from "../../support/api.ts";
+import { aCall } from "../../support/calls.ts";
+import { tokens } from "../../support/environment.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
+
+/** Creates an API with a call to review, whose row another write changes before each of the first writes of its own. */
+async function createBusyApi(others: number) {
+  const api = createTestApi();
+  const { ledger, documents } = api;
+  const row = rowIn("NEEDS_REVIEW", aCall({ acceptedAt: Date.now() }));
+  await writeRows([row], ledger, documents);
+  const write = ledger.write.bind(ledger);
+  let left = others;
+  ledger.write = async (changes) => {
+    const now = (await ledger.read([row.id])).rows.get(row.id);
+    if (now !== undefined && left-- > 0) {
+      await write([{ next: { ...now, version: randomVersion() }, seen: now.version }]);
+    }
+    return write(changes);
+  };
+  const redial = () =>
+    api.app.request(`/operator/calls/${row.id}/redial`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${tokens.operator}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ not_placed: true }),
+    });
+  const audited = async () => (await documents.list("audit", { limit: 9 })).length;
+  return { redial, audited };
+}
+
+it("acts on a call whose row changes meanwhile, but not its state, as where an event is delivered", async () => {
+  const { redial, audited } = await createBusyApi(2);
+  expect((await redial()).status).toBe(201);
+  expect(await audited()).toBe(1);
+});
+
+it("ends with a conflict where the row changes again and again", async () => {
+  const { redial } = await createBusyApi(3);
+  const answer = await redial();
+  expect(answer.status).toBe(409);
+  expect(await answer.text()).toContain("Do it again");
+});
