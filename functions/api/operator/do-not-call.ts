@@ -74,7 +74,7 @@ const changeDoNotCall = declareRoute({
       add.map((number) => hashesOf(number, hashKeys)),
       deps,
     );
-    // Those that were put back meanwhile stay, and their removal is not in the journal.
+    // Numbers that were put back meanwhile stay listed: the journal is told of no removal.
     if (isDropped && remove.length > 0)
       await appendEntry({ kind: "unlist", entries: unlisted }, deps, begunAt);
     if (add.length > 0) await appendEntry({ kind: "list", entries: added }, deps);
