@@ -51,6 +51,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
         </Fact>
       )}
       {call.urgent ? <Fact name="Priority">urgent</Fact> : null}
+      {call.campaign === null ? null : <Fact name="Campaign">{call.campaign}</Fact>}
       <Fact name="Provider's record">{recordText(call)}</Fact>
       {call.claimed_at === null ? null : (
         <Fact name="Last sent">

@@ -1,5 +1,9 @@
 /** Makes the OpenAPI documents from the routes of the API and the schemas by which these judge requests. */
-import { notBeforeHeader, priorityHeader } from "../../functions/api/calls/call-headers.ts";
+import {
+  campaignHeader,
+  notBeforeHeader,
+  priorityHeader,
+} from "../../functions/api/calls/call-headers.ts";
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
 import { optOutRoutes, requestRoutes } from "../../functions/api/requests/routes.ts";
@@ -80,8 +84,8 @@ const publicBodies = {
   },
 };
 
-/** The headers that say when a request's calls are dialed. */
-const timingParameters = [
+/** The headers that concern a request's calls. */
+const callParameters = [
   {
     name: notBeforeHeader,
     in: "header",
@@ -95,6 +99,13 @@ const timingParameters = [
     description:
       "The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn.",
     schema: { type: "string", const: "urgent" },
+  },
+  {
+    name: campaignHeader,
+    in: "header",
+    description:
+      "Your name for the requests that belong together. It is kept with the calls and repeated in answers and events; nothing of the dialing depends on it. Spaces at its ends do not count.",
+    schema: { type: "string", minLength: 1, maxLength: 64, pattern: "^[\\x20-\\x7e]+$" },
   },
 ];
 
@@ -118,7 +129,7 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
       // A key is for one path: whoever tries both commands on the page needs two.
       example: path === "/v1/calls" ? "appointment-4711" : "campaign-7-part-1",
     },
-    ...timingParameters,
+    ...callParameters,
   ],
   requestBody: { required: true, content: { "application/json": publicBodies[path] } },
   responses: {

@@ -115,6 +115,8 @@ export interface CallRow {
   notBefore: number | null;
   /** True if the call goes before others of its client. */
   isUrgent: boolean;
+  /** `Call-Campaign` of its request. */
+  campaign?: string | undefined;
   /** Ids of the calls that this redial or this try follows, the first one first. */
   ancestors: string[];
   /** Place of the call among the tries of an agent with `retry`. */
@@ -159,7 +161,7 @@ export function toCall(row: CallRow): Call | undefined {
   const { id, batchCalls, client, acceptedAt, request, ancestors, tries } = row;
   if (request === null) return undefined;
   const call: Call = { id, requestId: requestIdOf(id), batchCalls, client, acceptedAt, request };
-  if (row.notBefore !== null || row.isUrgent) Object.assign(call, headersOf(row));
+  Object.assign(call, headersOf(row));
   if (tries !== undefined) call.tries = tries;
   return ancestors.length === 0 ? call : { ...call, ancestors };
 }
@@ -168,8 +170,13 @@ export function toCall(row: CallRow): Call | undefined {
 export function headersOf({
   notBefore,
   isUrgent,
-}: Pick<CallRow, "notBefore" | "isUrgent">): CallHeaders {
-  return { ...(notBefore === null ? {} : { notBefore }), ...(isUrgent ? { urgent: true } : {}) };
+  campaign,
+}: Pick<CallRow, "notBefore" | "isUrgent" | "campaign">): CallHeaders {
+  return {
+    ...(notBefore === null ? {} : { notBefore }),
+    ...(isUrgent ? { urgent: true } : {}),
+    ...(campaign === undefined ? {} : { campaign }),
+  };
 }
 
 /** Names a client and an agent: the backlog of their calls that are not urgent, and their circuit breaker. */
@@ -221,6 +228,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     batchCalls: call.batchCalls,
     notBefore: call.notBefore ?? null,
     isUrgent: call.urgent ?? false,
+    ...(call.campaign === undefined ? {} : { campaign: call.campaign }),
     ancestors: call.ancestors ?? [],
     ...(call.tries === undefined ? {} : { tries: call.tries }),
     route: null,

@@ -42,14 +42,26 @@ export const headersView = {
   urgent: z
     .optional(z.literal(true))
     .check(z.describe("Call-Priority of its request; absent where none was sent")),
+  campaign: z
+    .optional(z.string())
+    .check(z.describe("Call-Campaign of its request; absent where none was sent")),
 };
 
-export function toHeadersView({ notBefore, isUrgent }: Pick<CallRow, "notBefore" | "isUrgent">): {
+export function toHeadersView({
+  notBefore,
+  isUrgent,
+  campaign,
+}: Pick<CallRow, "notBefore" | "isUrgent" | "campaign">): {
   not_before?: string;
   urgent?: true;
+  campaign?: string;
 } {
   const not_before = textOf(notBefore);
-  return { ...(not_before === null ? {} : { not_before }), ...(isUrgent ? { urgent: true } : {}) };
+  return {
+    ...(not_before === null ? {} : { not_before }),
+    ...(isUrgent ? { urgent: true } : {}),
+    ...(campaign === undefined ? {} : { campaign }),
+  };
 }
 
 function textOf(at: number | null): string | null {

@@ -188,7 +188,7 @@ export interface EventBody {
 /** The fields of a row that its events contain. */
 type EventSubject = Pick<
   CallRow,
-  "id" | "agentId" | "notBefore" | "isUrgent" | "echo" | "result" | "tries"
+  "id" | "agentId" | "notBefore" | "isUrgent" | "campaign" | "echo" | "result" | "tries"
 > &
   Partial<Pick<CallRow, "ancestors">>;
 

@@ -1,5 +1,5 @@
 import * as z from "../lib/zod.ts";
-import { type Call, storedCallRequestSchema } from "../calls/call-request.ts";
+import { type Call, type CallHeaders, storedCallRequestSchema } from "../calls/call-request.ts";
 import { toCallId } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/transitions.ts";
 
@@ -12,6 +12,7 @@ export const dispatchRowsMax = 100;
 const headers = {
   notBefore: z.optional(z.number()),
   urgent: z.optional(z.literal(true)),
+  campaign: z.optional(z.string()),
 };
 
 const callsSchema = z.strictObject({
@@ -69,7 +70,7 @@ export type Message = z.infer<typeof messageSchema>;
 
 /** Returns the calls of a message, each with its id. */
 export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
-  const { ancestors, calls, notBefore, urgent } = message;
+  const { ancestors, calls, notBefore, urgent, campaign } = message;
   return calls.map(({ index, request }) => ({
     id: toCallId(requestId, index),
     requestId,
@@ -79,6 +80,7 @@ export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMess
     request,
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(urgent === undefined ? {} : { urgent }),
+    ...(campaign === undefined ? {} : { campaign }),
     ...(ancestors === undefined ? {} : { ancestors }),
   }));
 }
@@ -103,15 +105,15 @@ export function toJson(message: unknown): string {
  * @param body.text the body: a call, or an array of them
  */
 export function createRequestMessage(
-  request: Pick<CallsMessage, "requestId" | "client" | "acceptedAt" | "notBefore" | "urgent">,
+  request: Pick<CallsMessage, "requestId" | "client" | "acceptedAt" | keyof CallHeaders>,
   { text, isBatch }: { text: string; isBatch: boolean },
 ): MessageText {
-  const { requestId, client, acceptedAt, notBefore, urgent } = request;
-  // A template, as JSON.stringify of an object costs as much as the rest. Only the client's name needs escaping.
+  const { requestId, client, acceptedAt, notBefore, urgent, campaign } = request;
+  // A template, as JSON.stringify of an object costs as much as the rest. Only the names need escaping.
   const head = `{"kind":"request","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
   const later = notBefore === undefined ? "" : `,"notBefore":${notBefore}`;
   const ahead = urgent === undefined ? "" : ',"urgent":true';
-  return new MessageText(
-    [head, later, ahead, ',"requests":', isBatch ? text : `[${text}]`, "}"].join(""),
-  );
+  const named = campaign === undefined ? "" : `,"campaign":${JSON.stringify(campaign)}`;
+  const requests = isBatch ? text : `[${text}]`;
+  return new MessageText([head, later, ahead, named, ',"requests":', requests, "}"].join(""));
 }

@@ -26,6 +26,7 @@ const rowSchema = z.looseObject({
   batchCalls: z._default(z.number(), 1),
   notBefore: time,
   isUrgent: z._default(z.boolean(), false),
+  campaign: z.optional(z.string()),
   ancestors: z._default(z.array(z.string()), []),
   tries: z.optional(triesSchema),
   next: z.optional(nextTrySchema),

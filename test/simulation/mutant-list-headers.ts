@@ -11,7 +11,7 @@ export const headerMutants: readonly Mutant[] = mutantsOf(
     ],
     [
       "a row tells from when on its call may be dialed",
-      "if (row.notBefore !== null || row.isUrgent) Object.assign(call, headersOf(row));",
+      "Object.assign(call, headersOf(row));",
       "if (row.isUrgent) Object.assign(call, { urgent: true });",
     ],
     [

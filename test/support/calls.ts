@@ -32,7 +32,7 @@ export function aCall(more: Partial<Call> = {}): Call {
 
 /** Composes the message that carries all these calls of one request. */
 export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage {
-  const [{ requestId, client, acceptedAt, ancestors, notBefore, urgent }] = calls;
+  const [{ requestId, client, acceptedAt, ancestors, notBefore, urgent, campaign }] = calls;
   return {
     kind: "calls",
     requestId,
@@ -40,6 +40,7 @@ export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage 
     acceptedAt,
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(urgent === undefined ? {} : { urgent }),
+    ...(campaign === undefined ? {} : { campaign }),
     ...(ancestors === undefined ? {} : { ancestors }),
     calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
   };

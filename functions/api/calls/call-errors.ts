@@ -33,12 +33,12 @@ export function readCallAt(
   return { errors: toErrors(inBatch, unknownField) };
 }
 
-/** True if a request's headers say when its calls are to be dialed; most do not. */
+/** True if a request has headers that concern its calls; most have none. */
 export function hasCallHeaders(c: Context): boolean {
-  return (
-    c.req.header("call-not-before") !== undefined || c.req.header("call-priority") !== undefined
-  );
+  return callHeaders.some((name) => c.req.header(name) !== undefined);
 }
+
+const callHeaders = ["call-not-before", "call-priority", "call-campaign"];
 
 /** Returns the errors of a body by the plan and the token, at most as many as an answer lists. */
 export function findRefusals(

@@ -1,22 +1,24 @@
 import type { Context } from "hono";
-import type { CallHeaders } from "../../../shared/calls/call-request.ts";
+import { type CallHeaders, campaignPattern } from "../../../shared/calls/call-request.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ProblemError } from "../http/problem.ts";
 
-/** Names of the headers that say when a request's calls are to be dialed. */
+/** Names of the headers that concern a request's calls. */
 export const notBeforeHeader = "Call-Not-Before";
 export const priorityHeader = "Call-Priority";
+export const campaignHeader = "Call-Campaign";
 
 /** A time as RFC 3339 has it: with seconds, any number of decimals, and an offset. */
 const timeSchema = z.iso.datetime({ offset: true }).check(z.regex(/T\d\d:\d\d:\d\d/));
 
 /**
- * Reads the headers of a request that say when its calls are to be dialed. Platforms join two headers of one name by a
- * comma, so a repeated header is malformed.
+ * Reads the headers of a request that concern its calls. Platforms join two headers of one name by a comma, so a
+ * repeated header is malformed; of a campaign's name, which may have a comma, that cannot be told.
  */
 export function readCallHeaders(c: Context): CallHeaders | { errors: ProblemError[] } {
   const later = c.req.header(notBeforeHeader)?.toUpperCase();
   const priority = c.req.header(priorityHeader);
+  const campaign = c.req.header(campaignHeader)?.trim();
   const errors: ProblemError[] = [];
   if (later !== undefined && !timeSchema.safeParse(later).success) {
     const detail = "must be sent once, and be a time such as 2026-11-21T09:00:00Z or ...+01:00";
@@ -25,10 +27,14 @@ export function readCallHeaders(c: Context): CallHeaders | { errors: ProblemErro
   if (priority !== undefined && priority !== "urgent") {
     errors.push({ header: priorityHeader, detail: "must be sent once, and be urgent" });
   }
+  if (campaign !== undefined && !campaignPattern.test(campaign)) {
+    errors.push({ header: campaignHeader, detail: "must be 1 to 64 printable ASCII characters" });
+  }
   if (errors.length > 0) return { errors };
   return {
     ...(later === undefined ? {} : { notBefore: toTime(later) }),
     ...(priority === undefined ? {} : { urgent: true }),
+    ...(campaign === undefined ? {} : { campaign }),
   };
 }
 

@@ -20,6 +20,7 @@ export const callViewSchema = z
     attempt: z.int(),
     not_before: z.nullable(time).check(z.describe("Call-Not-Before of its request")),
     urgent: z.boolean().check(z.describe("True by Call-Priority of its request")),
+    campaign: z.nullable(z.string()).check(z.describe("Call-Campaign of its request")),
     due_at: z.nullable(time),
     accepted_at: time,
     updated_at: time,
@@ -90,6 +91,7 @@ export function toCallView(row: CallRow): CallView {
     attempt: row.attempt,
     not_before: toIsoTime(row.notBefore),
     urgent: row.isUrgent,
+    campaign: row.campaign ?? null,
     // The due time of a placed call is that of its next poll, which is not shown.
     due_at: toIsoTime(states[row.state].index === "results" ? null : row.dueAt),
     accepted_at: toIsoTime(row.acceptedAt),

@@ -4,11 +4,11 @@ import { type HttpApiBench, paths, pointersOf, valid } from "./setup.ts";
 const hourMs = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
 
-/** Describes the headers that say when a request's calls are to be dialed. */
+/** Describes the headers that concern a request's calls. */
 export function describeCallHeaders(api: HttpApiBench): void {
   const { post, nothingQueued } = api;
 
-  describe.each(paths)("Call-Not-Before and Call-Priority on %s", (path) => {
+  describe.each(paths)("Call-Not-Before, Call-Priority and Call-Campaign on %s", (path) => {
     const body = path === "/v1/calls" ? valid : [valid];
 
     it("are in the message where they were sent, and not otherwise", async () => {
@@ -58,6 +58,27 @@ export function describeCallHeaders(api: HttpApiBench): void {
       await nothingQueued();
     });
 
+    it.each([
+      ["spring-2026", "spring-2026"],
+      ["  Renewals, part 2 of 3 ~\t", "Renewals, part 2 of 3 ~"],
+      ['"\\', '"\\'],
+      ["x".repeat(64), "x".repeat(64)],
+    ])("put Call-Campaign into the message, without spaces at its ends: %j", async (sent, name) => {
+      expect((await post(path, body, { "call-campaign": sent })).status).toBe(201);
+      expect((await api.queued(1))[0]).toMatchObject({ campaign: name });
+      expect((await post(path, body)).status).toBe(201);
+      expect(Object.keys((await api.queued(1))[0] ?? {})).not.toContain("campaign");
+    });
+
+    it.each(["", "   ", "x".repeat(65), "a\tb", "caf\u00e9"])(
+      "answer 422 naming Call-Campaign to %j",
+      async (sent) => {
+        const response = await post(path, body, { "call-campaign": sent });
+        expect(await pointersOf(response)).toEqual(["Call-Campaign"]);
+        await nothingQueued();
+      },
+    );
+
     it("belong to the fingerprint of an Idempotency-Key", async () => {
       const notBefore = inHours(1);
       const given: Record<string, string>[] = [
@@ -66,6 +87,8 @@ export function describeCallHeaders(api: HttpApiBench): void {
         { "call-not-before": inHours(2) },
         { "call-priority": "urgent" },
         { "call-not-before": notBefore, "call-priority": "urgent" },
+        { "call-campaign": "a" },
+        { "call-campaign": "b", "call-priority": "urgent" },
       ];
       for (const first of given) {
         const key = { "idempotency-key": crypto.randomUUID() };

@@ -31,6 +31,7 @@ export function itShowsCalls(api: OperatorApiBench): void {
       number_tail: "23",
       attempt: 1,
     });
+    expect(listed.body.calls[0]).toMatchObject({ campaign: null, urgent: false });
     const count = async (query: string) => (await ask(`/calls?${query}`)).body.calls.length;
     expect(await count(`request_id=${requestId}`)).toBe(4);
     expect(await count(`request_id=${requestId}&state=REJECTED`)).toBe(1);
@@ -42,6 +43,11 @@ export function itShowsCalls(api: OperatorApiBench): void {
     const past = new Date(Date.now() - 60_000).toISOString();
     expect(await count(`request_id=${requestId}&until=${past}`)).toBe(0);
     expect(await count(`request_id=${requestId}&from=${past}`)).toBe(4);
+  });
+
+  it("shows the campaign of a call's request", async () => {
+    const { id } = await callIn("PLACED", { campaign: "spring" });
+    expect((await ask(`/calls/${id}`)).body).toMatchObject({ campaign: "spring" });
   });
 
   it("lists all calls, newest first, where nothing is chosen", async () => {

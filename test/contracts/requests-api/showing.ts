@@ -34,6 +34,13 @@ export function itShowsRequests(api: RequestsApiBench): void {
     expect(text).not.toMatch(/2025550123|Zoë|agent_sales/);
   });
 
+  it("tells what the headers of the request said, where they were sent", async () => {
+    const at = Date.now() + 60_000;
+    await write(["WAITING"], { notBefore: at, urgent: true, campaign: "spring" });
+    const not_before = new Date(at).toISOString();
+    expect((await show()).body).toMatchObject({ not_before, urgent: true, campaign: "spring" });
+  });
+
   it.each<[boolean, (CallState | undefined)[]]>([
     [true, ["PLACED", "REJECTED", "EXPIRED", "CANCELLED", "REDIALED", "NEEDS_REVIEW"]],
     [false, ["PLACED", "WAITING"]],

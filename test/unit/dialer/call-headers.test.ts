@@ -116,6 +116,40 @@ describe("a call with Call-Not-Before", () => {
   });
 });
 
+describe("a call with Call-Campaign", () => {
+  it.each([1, 30])("keeps it in its row, in a request of %i", async (count) => {
+    const bench = createDialerBench({ startAt });
+    const requestId = aRequestId(bench.now());
+    const calls = callsNow(bench, count, {}, { campaign: "spring" }).map((call, index) => ({
+      ...call,
+      requestId,
+      id: toCallId(requestId, index),
+    }));
+    await bench.send(request(calls));
+    await bench.simulate(60);
+    for (const call of calls) {
+      expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", campaign: "spring" });
+    }
+    const other = aCallNow(bench);
+    await bench.send(message(other));
+    await bench.simulate(5);
+    expect(Object.keys(await rowOf(bench, other))).not.toContain("campaign");
+  });
+
+  it("is the same after it has waited", async () => {
+    const bench = createDialerBench({ startAt });
+    bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 60 });
+    const call = aCallNow(bench, {}, { campaign: "spring" });
+    await bench.send(message(call));
+    await bench.simulate(5);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", campaign: "spring" });
+    bench.answer = async () => ({ kind: "placed", providerCallId: "p1" });
+    await bench.simulate(120);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", campaign: "spring" });
+    expect(bench.dialed.at(-1)?.call.campaign).toBe("spring");
+  });
+});
+
 describe("an urgent call", () => {
   it("that waits goes before its client's others, which were due before it", async () => {
     const bench = createDialerBench({ startAt, plan: paced });

@@ -65,7 +65,8 @@ describe("events of a call that is tried again", () => {
 
   it("tell what the headers of the request said, also of a later try", async () => {
     const bench = createRetryBench(retry, toldTo());
-    const headers = { notBefore: bench.now() + 60_000, urgent: true } as const;
+    const campaign = "spring";
+    const headers = { notBefore: bench.now() + 60_000, urgent: true, campaign } as const;
     const call = aCallNow(bench, { agent_id: "agent_sales" }, headers);
     await bench.send(message(call));
     await bench.simulate(120, { firstSweepSeconds: 1000 });
@@ -73,7 +74,7 @@ describe("events of a call that is tried again", () => {
     await passHours(bench, 1);
     const placed = bench.posted.filter(({ body }) => body.type === "call.placed");
     const not_before = new Date(headers.notBefore).toISOString();
-    const said = { not_before, urgent: true };
+    const said = { not_before, urgent: true, campaign };
     expect(placed.map(({ body }) => body.data)).toMatchObject([
       { try: 1, ...said },
       { try: 2, ...said },

@@ -41,7 +41,10 @@ const story = fc.record({
   act: fc.option(fc.constantFrom(...acts), { nil: undefined }),
   results: fc.array(result, { maxLength: 3 }),
   optedOut: fc.boolean(),
-  headers: fc.record({ notBefore: time, urgent: fc.constant<true>(true) }, { requiredKeys: [] }),
+  headers: fc.record(
+    { notBefore: time, urgent: fc.constant<true>(true), campaign: fc.string() },
+    { requiredKeys: [] },
+  ),
   /** Number of the try, of an agent with `retry`. */
   number: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
   context: fc.dictionary(fc.constantFrom("lead_id", "name"), fc.string({ maxLength: 400 })),
@@ -155,7 +158,7 @@ describe("the schema of an event's body", () => {
     expect([...inSchema].toSorted()).toEqual([...inBodies].toSorted());
     expect(eventBodySchemas[type].parse(example)).toEqual(example);
     // The examples are those of agents without `retry`, and of requests without headers of their own.
-    const rare = /\.data\.(try|tries_left|not_before|urgent)$/;
+    const rare = /\.data\.(try|tries_left|not_before|urgent|campaign)$/;
     const always = [...inBodies].filter((path) => !rare.test(path));
     expect(new Set(pathsIn(example, type))).toEqual(new Set(always));
   });
