@@ -4,7 +4,7 @@ import type { Pauses, PauseView } from "../api/operator/pauses.ts";
 import type { PlanInWords } from "../api/operator/plan.ts";
 import { addressOf } from "./address.ts";
 import { BreakerText } from "./breaker.tsx";
-import { Shown, useDesk, useLive } from "./desk.tsx";
+import { Needs, Shown, useDesk, useLive } from "./desk.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
 
 const refreshMs = 10_000;
@@ -58,17 +58,19 @@ function PauseButton({ what, isPaused }: { what: Paused; isPaused: boolean }) {
   const { ask, attempt } = useDesk();
   const verb = isPaused ? "Resume" : "Pause";
   return (
-    <button
-      type="button"
-      onClick={() =>
-        attempt(async () => {
-          await ask(isPaused ? "/resume" : "/pause", what);
-          return `${verb}d: ${nameOf(what)}.`;
-        })
-      }
-    >
-      {verb} <span class="unseen">{nameOf(what)}</span>
-    </button>
+    <Needs role="decide">
+      <button
+        type="button"
+        onClick={() =>
+          attempt(async () => {
+            await ask(isPaused ? "/resume" : "/pause", what);
+            return `${verb}d: ${nameOf(what)}.`;
+          })
+        }
+      >
+        {verb} <span class="unseen">{nameOf(what)}</span>
+      </button>
+    </Needs>
   );
 }
 
@@ -89,21 +91,23 @@ function Stopped({ pauses: { pauses, breakers, other_agents } }: { pauses: Pause
         {breakers.map((breaker) => (
           <li key={breaker.key}>
             <BreakerText breaker={breaker} />
-            <button
-              type="button"
-              onClick={() =>
-                attempt(async () => {
-                  await ask("/resume", { breaker: breaker.key });
-                  return `Resumed: ${breaker.key}.`;
-                })
-              }
-            >
-              Resume {breaker.key}
-            </button>
+            <Needs role="decide">
+              <button
+                type="button"
+                onClick={() =>
+                  attempt(async () => {
+                    await ask("/resume", { breaker: breaker.key });
+                    return `Resumed: ${breaker.key}.`;
+                  })
+                }
+              >
+                Resume {breaker.key}
+              </button>
+            </Needs>
           </li>
         ))}
       </ul>
-      {other_agents ? <PauseOther /> : null}
+      <Needs role="decide">{other_agents ? <PauseOther /> : null}</Needs>
     </>
   );
 }

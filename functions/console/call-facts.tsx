@@ -3,7 +3,7 @@ import { findMeaning } from "../../shared/calls/reasons.ts";
 import type { CallDetail } from "../api/operator/call-view.ts";
 import type { CallsPage, Revealed } from "../api/operator/calls.ts";
 import { addressOf } from "./address.ts";
-import { Shown, useDesk, useLive } from "./desk.tsx";
+import { Shown, useDesk, useLive, useRoles } from "./desk.tsx";
 import { Fact, StateName, Time, timeText } from "./shared.tsx";
 
 /** Describes the result of a placed call. */
@@ -81,6 +81,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
 /** The last digits of the number; once revealed, the number and the context. */
 function Whom({ call }: { call: CallDetail }) {
   const { ask, attempt } = useDesk();
+  const mayReveal = useRoles().includes("reveal");
   const [revealed, setRevealed] = useState<Revealed>();
   // A placed call's number is erased.
   const isErased = !call.can_be_revealed;
@@ -96,7 +97,7 @@ function Whom({ call }: { call: CallDetail }) {
     <>
       <Fact name="Number">
         {revealed === undefined ? `…${call.number_tail}` : revealed.phone_number}{" "}
-        {call.can_be_revealed && revealed === undefined ? (
+        {mayReveal && call.can_be_revealed && revealed === undefined ? (
           <button type="button" onClick={reveal}>
             Show number and context
           </button>

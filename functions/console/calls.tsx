@@ -6,7 +6,7 @@ import type { CallView } from "../api/operator/call-view.ts";
 import type { CallsPage } from "../api/operator/calls.ts";
 import { addressOf, go, type Place } from "./address.ts";
 import { Confirm } from "./confirm.tsx";
-import { messageOf, useDesk } from "./desk.tsx";
+import { messageOf, Needs, useDesk } from "./desk.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
 import { StateName, Table, textIn, Time } from "./shared.tsx";
@@ -180,7 +180,9 @@ function Found({
             More
           </button>
         )}
-        <CancelAll filter={filter} />
+        <Needs role="decide">
+          <CancelAll filter={filter} />
+        </Needs>
       </div>
     </>
   );

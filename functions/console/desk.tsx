@@ -1,5 +1,8 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useCallback, useContext, useEffect, useState } from "preact/hooks";
+import type { Me } from "../api/operator/me.ts";
+
+type OperatorRole = Me["roles"][number];
 
 /** Sends a request to the operator's API with the operator's token. */
 export type Ask = <Answer>(path: string, body?: object) => Promise<Answer>;
@@ -70,6 +73,26 @@ export function useLive<Data>(path: string | undefined, everyMs?: number): Live<
   const reload = useCallback(() => setAsked((before) => before + 1), []);
   const { data, problem } = read.path === path ? read : {};
   return { data, problem, reload };
+}
+
+const RolesContext = createContext<readonly OperatorRole[]>([]);
+/** Interval at which the token's roles are read, so that buttons appear after a failed read too. */
+const rolesMs = 60_000;
+
+/** Reads the roles of the operator's token for the views inside. Until they are known there are none. */
+export function Roles({ children }: { children: ComponentChildren }) {
+  const { data } = useLive<Me>("/me", rolesMs);
+  return <RolesContext.Provider value={data?.roles ?? []}>{children}</RolesContext.Provider>;
+}
+
+/** Returns the roles of the operator's token. */
+export function useRoles(): readonly OperatorRole[] {
+  return useContext(RolesContext);
+}
+
+/** Shows what needs a role, such as a button, to those whose token has it. */
+export function Needs({ role, children }: { role: OperatorRole; children: ComponentChildren }) {
+  return <>{useRoles().includes(role) ? children : null}</>;
 }
 
 export function messageOf(error: unknown): string {

@@ -2,7 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import type { ErasedAnswer } from "../api/operator/erase.ts";
 import { Confirm } from "./confirm.tsx";
 import type { NumberChecked } from "../api/operator/do-not-call.ts";
-import { useDesk } from "./desk.tsx";
+import { Needs, useDesk } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
 
 /**
@@ -13,8 +13,12 @@ export function DoNotCall() {
   return (
     <>
       <Check />
-      <Change />
-      <Erase />
+      <Needs role="decide">
+        <Change />
+      </Needs>
+      <Needs role="configure">
+        <Erase />
+      </Needs>
     </>
   );
 }
@@ -77,9 +81,11 @@ function Change() {
           <button type="submit" value="add">
             Add
           </button>
-          <button type="submit" value="remove">
-            Remove
-          </button>
+          <Needs role="configure">
+            <button type="submit" value="remove">
+              Remove
+            </button>
+          </Needs>
         </p>
       </form>
       <p class="hint">

@@ -5,7 +5,7 @@ import type { RequestDetail } from "../api/operator/requests.ts";
 import { addressOf } from "./address.ts";
 import { Chart } from "./chart.tsx";
 import { Confirm } from "./confirm.tsx";
-import { type Ask, Shown, useDesk, useLive } from "./desk.tsx";
+import { type Ask, Shown, useDesk, useLive, useRoles } from "./desk.tsx";
 import { isUnderWay, Progress } from "./progress.tsx";
 import { countText, Fact, Time } from "./shared.tsx";
 
@@ -68,7 +68,8 @@ function Actions({ request }: { request: RequestDetail }) {
   const pauses = useLive<Pauses>("/pauses");
   const isPaused = (agent: string) =>
     pauses.data?.pauses.some(({ agent_id }) => agent_id === agent) === true;
-  const waits = isUnderWay(request);
+  const mayDecide = useRoles().includes("decide");
+  const waits = isUnderWay(request) && mayDecide;
   return (
     <>
       <p class="line">

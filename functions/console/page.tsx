@@ -5,7 +5,7 @@ import { addressOf, type Place, usePlace, type View, views } from "./address.ts"
 import { Audit } from "./audit.tsx";
 import { Calls } from "./calls.tsx";
 import { ask, AskError } from "./client.ts";
-import { type Ask, type Attempt, DeskContext, messageOf, type Say } from "./desk.tsx";
+import { type Ask, type Attempt, DeskContext, messageOf, Roles, type Say } from "./desk.tsx";
 import { DoNotCall } from "./do-not-call.tsx";
 import { Forecast } from "./forecast.tsx";
 import { Overview } from "./overview.tsx";
@@ -99,7 +99,9 @@ function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
       <Navigation place={place} />
       <main id="main">
         <Heading place={place} />
-        <Shows place={place} />
+        <Roles>
+          <Shows place={place} />
+        </Roles>
       </main>
     </DeskContext.Provider>
   );

@@ -3,7 +3,7 @@ import type { CallDetail, CallView } from "../api/operator/call-view.ts";
 import type { CallsPage } from "../api/operator/calls.ts";
 import { BulkReview } from "./bulk-review.tsx";
 import { ConfirmRedial, decide, type Decision, decisionNames, decisions } from "./decisions.tsx";
-import { Shown, useDesk, useLive } from "./desk.tsx";
+import { Needs, Shown, useDesk, useLive, useRoles } from "./desk.tsx";
 import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";
 
 /** Maximum calls that are read at once. More follow when these are decided. */
@@ -20,7 +20,9 @@ export function Review() {
         ) : (
           <>
             <OneAtATime calls={calls} hasMore={cursor !== undefined} />
-            <BulkReview calls={calls} hasMore={cursor !== undefined} />
+            <Needs role="decide">
+              <BulkReview calls={calls} hasMore={cursor !== undefined} />
+            </Needs>
           </>
         )
       }
@@ -30,6 +32,7 @@ export function Review() {
 
 function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: boolean }) {
   const { ask, attempt } = useDesk();
+  const mayDecide = useRoles().includes("decide");
   const [chosen, setChosen] = useState(0);
   const [isAsking, setIsAsking] = useState(false);
   const section = useRef<HTMLElement>(null);
@@ -51,7 +54,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
     else if (key === "b") step(-1);
     else {
       const name = decisionNames.find((one) => decisions[one].key === key);
-      if (name === undefined) return;
+      if (name === undefined || !mayDecide) return;
       choose(name);
     }
     event.preventDefault();
@@ -72,7 +75,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
         </b>
         <Steps step={step} />
       </p>
-      <Decisions choose={choose} />
+      {mayDecide ? <Decisions choose={choose} /> : null}
       <Known key={call.id} id={call.id} />
       {isAsking ? (
         <ConfirmRedial act={() => carryOut("redial")} close={() => setIsAsking(false)} />

@@ -10,7 +10,7 @@ import { processTools as tools } from "./deploy/tools.ts";
 import { printHelp } from "./help.ts";
 
 const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel,opt_out] [--not-after DATE]
-npm run token -- --id NAME --operator [--not-after DATE]
+npm run token -- --id NAME --operator [--roles see,decide,reveal,configure] [--not-after DATE]
 npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
 npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]
 
@@ -26,13 +26,14 @@ async function run(): Promise<void> {
       client: { type: "string" },
       agents: { type: "string" },
       rights: { type: "string" },
+      roles: { type: "string" },
       "not-after": { type: "string" },
       operator: { type: "boolean" },
       install: { type: "boolean" },
       revoke: { type: "string" },
     },
   });
-  const { id, client, agents, rights, "not-after": notAfter, revoke } = values;
+  const { id, client, agents, rights, roles, "not-after": notAfter, revoke } = values;
   const variable = values.operator === true ? "OPERATOR_TOKENS" : "API_TOKENS";
   if (revoke !== undefined) {
     await revokeToken(await openSecretStore(tools, values), variable, revoke);
@@ -41,7 +42,14 @@ async function run(): Promise<void> {
   }
   if (id === undefined) throw new Error("--id is required");
   const { token, entry } = createEntry(
-    { id, client, agents: agents?.split(","), rights: rights?.split(","), notAfter },
+    {
+      id,
+      client,
+      agents: agents?.split(","),
+      rights: rights?.split(","),
+      roles: roles?.split(","),
+      notAfter,
+    },
     variable,
   );
   const show = () => console.log(`Token, shown only now: ${token}`);

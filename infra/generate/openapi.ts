@@ -7,6 +7,7 @@ import {
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
 import { optOutRoutes, requestRoutes } from "../../functions/api/requests/routes.ts";
+import { roleOf } from "../../functions/api/http/roles.ts";
 import type { Operation } from "../../functions/api/http/route.ts";
 import { problemSchema } from "../../functions/api/http/problem-schema.ts";
 import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-request.ts";
@@ -200,6 +201,7 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
     path,
     operationId,
     summary,
+    description,
     body,
     isBodyOptional = false,
     answer,
@@ -215,6 +217,7 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
   return {
     operationId,
     summary,
+    ...(description !== undefined && { description }),
     ...(parameters.length > 0 && { parameters }),
     ...(method === "post" && {
       requestBody: { required, content: { "application/json": { schema: posted } } },
@@ -294,10 +297,17 @@ export function publicDocument() {
   };
 }
 
+/** Returns an operator's route with its role in its description, and the answer to tokens without it. */
+function withRole({ description, problems = [], ...operation }: Operation): Operation {
+  const needs = `Needs the role \`${roleOf(operation)}\`.`;
+  const described = [needs, description].filter((text) => text !== undefined).join(" ");
+  return { ...operation, description: described, problems: [403, ...problems] };
+}
+
 /** Returns the document of the operator's API. */
 export function operatorDocument() {
   const schemas: Json = { ...problemComponents };
-  const paths = pathsOf("/operator", operatorRoutes, schemas);
+  const paths = pathsOf("/operator", operatorRoutes.map(withRole), schemas);
   return {
     ...shared,
     info: {

@@ -59,6 +59,9 @@ const commonResponses = {
 };
 export const operatorResponses = {
   ...commonResponses,
+  Forbidden: problemResponse(403, "The token does not have the role that the route needs.", {
+    detail: 'The token does not have the role "decide".',
+  }),
   NotFound: problemResponse(404, "There is none.", { detail: "There is no call of this id." }),
   Conflict: problemResponse(409, "It is not for a call that stands so.", {
     detail: "The call is PLACED; this is for calls that are WAITING.",

@@ -13,6 +13,14 @@ type TokenRight = (typeof tokenRights)[number];
 /** Rights of a token whose entry names none. */
 const defaultRights = ["call"] as const;
 
+/**
+ * Roles of operators' tokens: to see calls without their numbers, to decide what becomes of calls, to reveal numbers and
+ * contexts, and to change what is for all calls or for good. A token without `roles` has all of them; `see` is implied by
+ * each.
+ */
+export const operatorRoles = ["see", "decide", "reveal", "configure"] as const;
+export type OperatorRole = (typeof operatorRoles)[number];
+
 const tokenSchema = z.strictObject({
   /** Name of the token in logs. */
   id: z.string().check(z.minLength(1)),
@@ -24,6 +32,8 @@ const tokenSchema = z.strictObject({
   agents: z._default(z.array(z.string().check(z.minLength(1))).check(z.minLength(1)), ["*"]),
   /** Absent: `call` alone. */
   rights: z.optional(z.array(z.enum(tokenRights)).check(z.minLength(1))),
+  /** Roles of an operator's token. Absent: all. */
+  roles: z.optional(z.array(z.enum(operatorRoles)).check(z.minLength(1))),
   /** End of the token's validity: a date or an instant, ISO 8601. */
   notAfter: z.optional(
     z
@@ -45,6 +55,8 @@ export interface Caller {
   client: string;
   agents: string[];
   rights: readonly TokenRight[];
+  /** Roles of an operator. A client has none. */
+  roles?: readonly OperatorRole[] | undefined;
 }
 
 /**
@@ -63,14 +75,26 @@ export function parseTokens(
   }
   const parsed = tokensSchema.safeParse(value);
   if (!parsed.success) throw new Error(`${name}: ${z.prettifyError(parsed.error)}`);
-  const limited = parsed.data.some(({ agents }) => !agents.includes("*"));
-  if (limited && name === "OPERATOR_TOKENS") {
-    throw new Error(`${name}: an operator sees all agents; agents cannot be given`);
-  }
-  if (parsed.data.some(({ rights }) => rights !== undefined) && name === "OPERATOR_TOKENS") {
-    throw new Error(`${name}: an operator may do everything; rights cannot be given`);
+  if (name === "OPERATOR_TOKENS") return parsed.data.map(toOperator);
+  if (parsed.data.some(({ roles }) => roles !== undefined)) {
+    throw new Error(`${name}: roles are for operators' tokens; give a client's token rights`);
   }
   return parsed.data;
+}
+
+/** Returns an operator's entry with its roles. @throws an Error if it has what only a client's token may have */
+function toOperator(entry: z.infer<typeof tokenSchema>): z.infer<typeof tokenSchema> {
+  if (!entry.agents.includes("*")) {
+    throw new Error("OPERATOR_TOKENS: an operator sees all agents; agents cannot be given");
+  }
+  if (entry.rights !== undefined) {
+    throw new Error("OPERATOR_TOKENS: rights are for clients' tokens; give an operator roles");
+  }
+  const given: readonly OperatorRole[] = entry.roles ?? operatorRoles;
+  return {
+    ...entry,
+    roles: operatorRoles.filter((role) => role === "see" || given.includes(role)),
+  };
 }
 
 /** Returns the caller to whom `token` belongs, or undefined. Every entry is compared, in constant time. */
@@ -82,10 +106,10 @@ export function findCaller(
   // `hash` takes a tenth of the time of createHash. Hex, as a buffer as its output takes twice as long.
   const digest = Buffer.from(hash("sha256", token, "hex"), "hex");
   let found: Caller | undefined;
-  for (const { id, sha256, client, agents, rights = defaultRights, notAfter } of tokens) {
+  for (const { id, sha256, client, agents, rights = defaultRights, roles, notAfter } of tokens) {
     const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));
     const valid = notAfter === undefined || now < Date.parse(notAfter);
-    if (same && valid) found = { tokenId: id, client: client ?? id, agents, rights };
+    if (same && valid) found = { tokenId: id, client: client ?? id, agents, rights, roles };
   }
   return found;
 }

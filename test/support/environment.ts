@@ -5,7 +5,7 @@ const tokenOf = (name: string) => `oc_${name.padEnd(30, "0")}`;
 /**
  * Tokens of the tests: of a client, of the same client after rotation, of another client, of one agent, and
  * an expired one; of both clients one that reads and cancels requests, and of one client one that reads them and one
- * that adds opt-outs; of a client with guards.
+ * that adds opt-outs; of a client with guards; of an operator with all roles, and one of each role.
  */
 export const tokens = {
   crm: tokenOf("crm"),
@@ -19,6 +19,10 @@ export const tokens = {
   shopDesk: tokenOf("shopDesk"),
   guarded: tokenOf("guarded"),
   operator: tokenOf("operator"),
+  opsSee: tokenOf("opsSee"),
+  opsDecide: tokenOf("opsDecide"),
+  opsReveal: tokenOf("opsReveal"),
+  opsConfigure: tokenOf("opsConfigure"),
 };
 
 const entry = (id: keyof typeof tokens, more: object = {}) => ({
@@ -79,7 +83,13 @@ export const apiEnvironment = {
     entry("guarded"),
     entry("shopDesk", { client: "shop", rights: ["call", "read", "cancel"] }),
   ]),
-  OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
+  OPERATOR_TOKENS: JSON.stringify([
+    entry("operator"),
+    entry("opsSee", { roles: ["see"] }),
+    entry("opsDecide", { roles: ["decide"] }),
+    entry("opsReveal", { roles: ["reveal"] }),
+    entry("opsConfigure", { roles: ["configure"] }),
+  ]),
   CLIENT_RIGHTS: "read,cancel,opt_out",
   HASH_KEY: "5f".repeat(32),
   WEBHOOK_SECRET: webhookSecret,

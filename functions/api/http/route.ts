@@ -1,6 +1,7 @@
 import { zValidator } from "@hono/zod-validator";
 import type { Context, Hono } from "hono";
 import type * as z from "../../../shared/lib/zod.ts";
+import type { OperatorRole } from "../../../shared/settings/tokens.ts";
 import type { ApiEnv, RouteDeps } from "./context.ts";
 import { readJson } from "./read-json.ts";
 import { refuse } from "./problem.ts";
@@ -14,6 +15,9 @@ const unknownField = "is not a field of this request";
 export interface Operation {
   operationId: string;
   summary: string;
+  description?: string | undefined;
+  /** The role that an operator's route requires. Default: `see` to read by GET, `decide` to POST. */
+  role?: OperatorRole | undefined;
   method: "get" | "post";
   /** Path relative to that of the routes' app, such as `/operator`, with parameters such as `:id`. */
   path: string;

@@ -18,6 +18,7 @@ import { answerProblem } from "../http/problem.ts";
 import { reasonCode, recordNumbers } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
+import { refuseWithoutRole } from "../http/roles.ts";
 import { declareRoute } from "../http/route.ts";
 
 /** Maximum numbers that one request adds or removes. */
@@ -31,6 +32,7 @@ const changeDoNotCall = declareRoute({
   summary: "Add numbers to the do-not-call list, or take them from it",
   method: "post",
   path: "/do-not-call",
+  description: "To remove numbers, or to send a list anew, needs the role `configure` too.",
   body: z
     .strictObject({
       add: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax)), []),
@@ -58,6 +60,9 @@ const changeDoNotCall = declareRoute({
   problems: [409],
   async handle({ c, deps, body: { add, remove, reason, renew, more } }) {
     const { documents, hashKeys } = deps;
+    const isGrave = remove.length > 0 || renew;
+    const refused = isGrave ? refuseWithoutRole(c, "configure", deps) : undefined;
+    if (refused !== undefined) return refused;
     const current = await documents.read([doNotCallListKey]);
     const isOther = isOfOtherKey(current, hashKeys);
     if (isOther && !renew && !more) return refuseOtherKey(c);
@@ -101,6 +106,7 @@ const checkDoNotCall = declareRoute({
   operationId: "checkDoNotCall",
   summary: "Whether a number is on it",
   method: "post",
+  role: "see",
   path: "/do-not-call/check",
   body: z.strictObject({ phone_number: phoneNumber }),
   answer: checkedSchema,

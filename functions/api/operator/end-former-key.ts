@@ -14,6 +14,7 @@ const endFormerKey = declareRoute({
   operationId: "endFormerKey",
   summary: "End the former HASH_KEY, once no entry of the do-not-call list needs it",
   method: "post",
+  role: "configure",
   path: "/hash-key/end-former",
   body: z.strictObject({}),
   answer: z.strictObject({ ended: z.literal(true) }),

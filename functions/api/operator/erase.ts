@@ -28,6 +28,7 @@ const eraseNumber = declareRoute({
   operationId: "eraseNumber",
   summary: "Erase everything that is known of a number, and cancel what waits for it",
   method: "post",
+  role: "configure",
   path: "/erase",
   body: z.strictObject({ phone_number: phoneNumber, reason: z._default(reasonCode, "erasure") }),
   answer: erasedSchema,

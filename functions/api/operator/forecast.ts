@@ -29,6 +29,7 @@ const forecastRoute = declareRoute({
   summary:
     "When calls would be dialed if they were posted, or why not; nothing is stored or queued",
   method: "post",
+  role: "see",
   path: "/forecast",
   bytesMax,
   body: forecastRequestSchema,

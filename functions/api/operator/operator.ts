@@ -4,6 +4,7 @@ import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes } from "../http/route.ts";
+import { requireRole, roleOf } from "../http/roles.ts";
 import { serveConsole, serveOperatorDocument } from "../http/serve-files.ts";
 import { operatorRoutes } from "./routes.ts";
 
@@ -32,6 +33,9 @@ export function createOperator(
       await next();
       c.header("cache-control", "no-store");
     });
+    for (const route of operatorRoutes) {
+      operator.on(route.method, route.path, requireRole(roleOf(route), deps));
+    }
     addRoutes(operator, operatorRoutes, toRouteDeps(deps));
     serveOperatorDocument(operator, deps.readServed);
     operator.all("*", (c) =>

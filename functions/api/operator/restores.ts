@@ -42,6 +42,7 @@ const confirmRestore = declareRoute({
   operationId: "confirmRestore",
   summary: "Confirm that the ledger was restored, and to what time",
   method: "post",
+  role: "configure",
   path: "/restored",
   body: z.strictObject({
     at: instant.check(z.describe("The time to which the ledger went back")),

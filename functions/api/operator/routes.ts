@@ -10,6 +10,7 @@ import { hashKeyRoutes } from "./end-former-key.ts";
 import { eraseRoutes } from "./erase.ts";
 import { eventRoutes } from "./events.ts";
 import { forecastRoutes } from "./forecast.ts";
+import { meRoutes } from "./me.ts";
 import { pauseRoutes } from "./pauses.ts";
 import { planRoutes } from "./plan.ts";
 import { redialRoutes } from "./redial.ts";
@@ -40,4 +41,5 @@ export const operatorRoutes: readonly Route[] = [
   ...hashKeyRoutes,
   ...restoreRoutes,
   ...deadLetterRoutes,
+  ...meRoutes,
 ];

@@ -16,6 +16,8 @@ export interface TokenEntry {
   agents?: string[] | undefined;
   /** Checked with the whole entry. */
   rights?: string[] | undefined;
+  /** Likewise. */
+  roles?: string[] | undefined;
   notAfter?: string | undefined;
 }
 

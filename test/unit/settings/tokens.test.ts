@@ -30,10 +30,35 @@ describe("operators' tokens", () => {
     expect(events.at(-1)).toMatch(/^OPERATOR_TOKENS: an operator sees all agents/);
     const limited = { OPERATOR_TOKENS: entry({ rights: ["read"] }) };
     expect(operatorsOf(limited)?.("t", 0)).toBeUndefined();
-    expect(events.at(-1)).toMatch(/^OPERATOR_TOKENS: an operator may do everything/);
+    expect(events.at(-1)).toMatch(/^OPERATOR_TOKENS: rights are for clients' tokens/);
     const both = { OPERATOR_TOKENS: entry(), API_TOKENS: entry({ id: "crm" }).toUpperCase() };
     expect(operatorsOf(both)?.("t", 0)).toBeUndefined();
     expect(events.at(-1)).toBe("OPERATOR_TOKENS: ops is a token of API_TOKENS too");
+  });
+});
+
+describe("operators' roles", () => {
+  const rolesOf = (more: object) => {
+    const tokens = parseTokens(
+      JSON.stringify([{ id: "ops", sha256: sha256("t"), ...more }]),
+      "OPERATOR_TOKENS",
+    );
+    return findCaller("t", tokens, 0)?.roles;
+  };
+
+  it("are all where an entry names none, and each lets see", () => {
+    expect(rolesOf({})).toEqual(["see", "decide", "reveal", "configure"]);
+    expect(rolesOf({ roles: ["reveal"] })).toEqual(["see", "reveal"]);
+    expect(rolesOf({ roles: ["see"] })).toEqual(["see"]);
+  });
+
+  it("are refused if unknown, absent or a client's, without being quoted", () => {
+    for (const roles of [["oc_secret"], [], "see"]) {
+      expect(() => rolesOf({ roles })).toThrow(/^OPERATOR_TOKENS: .*roles/s);
+      expect(() => rolesOf({ roles })).not.toThrow(/oc_secret/);
+    }
+    expect(() => only({ roles: ["see"] })).toThrow(/^API_TOKENS: roles are for operators/);
+    expect(findCaller("t", only({}), 0)?.roles).toBeUndefined();
   });
 });
 
@@ -144,9 +169,17 @@ describe("npm run token", () => {
     });
   });
 
+  it("makes an operator's token with some roles", async () => {
+    const { stdout } = await run("--id", "ada", "--operator", "--roles", "see,decide");
+    const [, entry = ""] = /OPERATOR_TOKENS: +(\{.*\})/.exec(stdout) ?? [];
+    expect(JSON.parse(entry)).toMatchObject({ id: "ada", roles: ["see", "decide"] });
+  });
+
   it.each([
     [[]],
     [["--id", "crm", "--not-after", "soon"]],
+    [["--id", "crm", "--roles", "see"]],
+    [["--id", "ada", "--operator", "--roles", "write"]],
     [["--id", "crm", "--rights", "write"]],
     [["--name", "crm"]],
   ])("says what is wrong with %j", async (words) => {

@@ -1,0 +1,20 @@
+import { operatorRoles } from "../../../shared/settings/tokens.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { declareRoute } from "../http/route.ts";
+
+const meSchema = z.strictObject({ id: z.string(), roles: z.array(z.enum(operatorRoles)) });
+export type Me = z.infer<typeof meSchema>;
+
+const showMe = declareRoute({
+  operationId: "showMe",
+  summary: "The id and the roles of the token that is sent",
+  method: "get",
+  path: "/me",
+  answer: meSchema,
+  async handle({ c }) {
+    const { tokenId, roles = [] } = c.get("caller");
+    return { id: tokenId, roles: [...roles] };
+  },
+});
+
+export const meRoutes = [showMe];
