@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { CallView } from "../api/operator/call-view.ts";
 import { Confirm } from "./confirm.tsx";
-import { decide, type Decision, decisionNames, decisions } from "./decisions.tsx";
+import { decide, type Decision, decisionNames, decisions } from "./decision.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 
 /** Calls of one agent that need review for one reason. */

@@ -11,15 +11,19 @@ export class AskError extends Error {
 
 const base = location.pathname.replace(/\/+$/, "");
 
+/** Maximum characters of a body that is sent even if the page is left meanwhile. Browsers allow 64 KiB. */
+const keptCharactersMax = 10_000;
+
 /** Sends a request to the operator's API on the page's own origin. */
 export async function ask<Answer>(token: string, path: string, body?: object): Promise<Answer> {
+  const text = body === undefined ? "" : JSON.stringify(body);
   const response = await fetch(base + path, {
     method: body === undefined ? "GET" : "POST",
     headers: {
       authorization: `Bearer ${token}`,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(text === "" ? {} : { body: text, keepalive: text.length < keptCharactersMax }),
   }).catch(() => {
     throw new AskError(0, "The service cannot be reached.");
   });

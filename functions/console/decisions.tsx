@@ -1,30 +1,11 @@
 import { useState } from "preact/hooks";
 import { states } from "../../shared/calls/states.ts";
-import type { CallDetail, CallView } from "../api/operator/call-view.ts";
+import type { CallDetail } from "../api/operator/call-view.ts";
 import type { Redialed } from "../api/operator/redial.ts";
 import { Confirm } from "./confirm.tsx";
-import { type Ask, useDesk } from "./desk.tsx";
-
-/** The three decisions about a call that needs review, and the key of each. */
-export const decisions = {
-  placed: { key: "p", label: "Mark as placed", done: "Marked as placed." },
-  redial: { key: "a", label: "Not placed: call again", done: "The call is made again" },
-  close: { key: "c", label: "Not placed: close", done: "Closed." },
-} as const;
-export type Decision = keyof typeof decisions;
-export const decisionNames: readonly Decision[] = ["placed", "redial", "close"];
-
-/** Carries out a decision about a call that needs review. Resolves to a message for the operator. */
-export async function decide(ask: Ask, id: string, decision: Decision): Promise<string> {
-  const path = `/calls/${encodeURIComponent(id)}`;
-  if (decision === "redial") {
-    const made = await ask<Redialed>(`${path}/redial`, { not_placed: true });
-    return `${decisions.redial.done} as ${made.id}.`;
-  }
-  const outcome = decision === "placed" ? "placed" : "not_placed";
-  await ask<CallView>(`${path}/resolve`, { outcome });
-  return decisions[decision].done;
-}
+import { type Decision, decisions } from "./decision.ts";
+import { useDesk } from "./desk.tsx";
+import { usePending } from "./pending.tsx";
 
 /** Asks before a redial, as the phone rings a second time if the first call was placed. */
 export function ConfirmRedial({ act, close }: { act(): void; close(): void }) {
@@ -51,7 +32,8 @@ export function Actions({ call }: { call: CallDetail }) {
       const made = await ask<Redialed>(`${path}/redial`, {});
       return `The call is made again as ${made.id}.`;
     });
-  const chosen = (decision: Decision) => attempt(() => decide(ask, call.id, decision));
+  const { decided, take } = usePending();
+  const chosen = (decision: Decision) => take(call, decision);
   const cancel = () =>
     attempt(async () => {
       await ask(`${path}/cancel`, {});
@@ -59,6 +41,7 @@ export function Actions({ call }: { call: CallDetail }) {
     });
   const { actions } = states[call.state];
   const mayResolve = actions.includes("resolve");
+  if (mayResolve && decided.has(call.id)) return <p class="hint">It is decided, as said below.</p>;
   return (
     <div class="line">
       {mayResolve ? (

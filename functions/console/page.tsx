@@ -9,6 +9,7 @@ import { type Ask, type Attempt, DeskContext, messageOf, Roles, type Say } from 
 import { DoNotCall } from "./do-not-call.tsx";
 import { Forecast } from "./forecast.tsx";
 import { Overview } from "./overview.tsx";
+import { PendingDecision } from "./pending.tsx";
 import { Requests } from "./requests.tsx";
 import { Review } from "./review.tsx";
 import { SignIn } from "./sign-in.tsx";
@@ -97,12 +98,14 @@ function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
   return (
     <DeskContext.Provider value={{ ask: asking, say, attempt, changes }}>
       <Navigation place={place} />
-      <main id="main">
-        <Heading place={place} />
-        <Roles>
-          <Shows place={place} />
-        </Roles>
-      </main>
+      <Roles>
+        <PendingDecision>
+          <main id="main">
+            <Heading place={place} />
+            <Shows place={place} />
+          </main>
+        </PendingDecision>
+      </Roles>
     </DeskContext.Provider>
   );
 }

@@ -2,8 +2,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { CallDetail, CallView } from "../api/operator/call-view.ts";
 import type { CallsPage } from "../api/operator/calls.ts";
 import { BulkReview } from "./bulk-review.tsx";
-import { ConfirmRedial, decide, type Decision, decisionNames, decisions } from "./decisions.tsx";
-import { Needs, Shown, useDesk, useLive, useRoles } from "./desk.tsx";
+import { type Decision, decisionNames, decisions } from "./decision.ts";
+import { ConfirmRedial } from "./decisions.tsx";
+import { type Live, Needs, Shown, useDesk, useLive, useRoles } from "./desk.tsx";
+import { callName, usePending } from "./pending.tsx";
 import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";
 
 /** Maximum calls that are read at once. More follow when these are decided. */
@@ -12,11 +14,13 @@ const takenUp = 200;
 /** The calls that need review, one at a time, newest first, and decisions about many at once. */
 export function Review() {
   const live = useLive<CallsPage>(`/calls?state=NEEDS_REVIEW&limit=${takenUp}`);
+  const { decided, pending } = usePending();
   return (
     <Shown live={live} what="The calls that need review">
-      {({ calls, cursor }) =>
-        calls.length === 0 ? (
-          <p class="card">No call needs review.</p>
+      {({ calls: listed, cursor }) => {
+        const calls = listed.filter(({ id }) => !decided.has(id));
+        return calls.length === 0 ? (
+          <p class="card">No {pending === undefined ? "" : "other "}call needs review.</p>
         ) : (
           <>
             <OneAtATime calls={calls} hasMore={cursor !== undefined} />
@@ -24,39 +28,56 @@ export function Review() {
               <BulkReview calls={calls} hasMore={cursor !== undefined} />
             </Needs>
           </>
-        )
-      }
+        );
+      }}
     </Shown>
   );
 }
 
+/** Time for which a call is shown before it can be decided: a second press meant for another call does nothing to it. */
+const seenMs = 500;
+
 function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: boolean }) {
-  const { ask, attempt } = useDesk();
+  const { say } = useDesk();
   const mayDecide = useRoles().includes("decide");
-  const [chosen, setChosen] = useState(0);
+  const { pending, take, send } = usePending();
+  const { call, index, step } = useChosen(calls);
   const [isAsking, setIsAsking] = useState(false);
   const section = useRef<HTMLElement>(null);
-  // Decided calls leave the list, so that the next one moves up to this position.
-  const index = Math.min(chosen, calls.length - 1);
-  const call = calls[index];
+  const live = useLive<CallDetail>(
+    call === undefined ? undefined : `/calls/${encodeURIComponent(call.id)}`,
+  );
+  const isSeen = useSeen(live.data?.id);
   const id = call?.id;
   useEffect(() => section.current?.focus(), [id]);
   if (call === undefined) return null;
-  const step = (by: number) => setChosen((index + by + calls.length) % calls.length);
-  const carryOut = (decision: Decision) => attempt(() => decide(ask, call.id, decision));
-  const choose = (decision: Decision) =>
-    decision === "redial" ? setIsAsking(true) : carryOut(decision);
+  const choose = (decision: Decision) => {
+    if (!isSeen) return;
+    if (decision === "redial") setIsAsking(true);
+    else take(call, decision);
+  };
+  const decideByKey = (decision: Decision) => {
+    // A key alone sends nothing: that it was meant for this call is not sure before the one before is done with.
+    if (pending === undefined) choose(decision);
+    else
+      say(`Nothing was decided: ${callName(pending.call)} comes first. U undoes it, S sends it.`);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isAsking) return;
     if (event.target instanceof HTMLInputElement) return;
     const key = event.key.toLowerCase();
+    const decision = decisionNames.find((one) => decisions[one].key === key);
+    const isPress = ["enter", " "].includes(key);
+    // A key that is held goes on for whatever call comes next.
+    if (event.repeat) {
+      if (isPress || decision !== undefined) event.preventDefault();
+      return;
+    }
     if (key === "n") step(1);
     else if (key === "b") step(-1);
-    else {
-      const name = decisionNames.find((one) => decisions[one].key === key);
-      if (name === undefined || !mayDecide) return;
-      choose(name);
-    }
+    else if (key === "s") send();
+    else if (decision !== undefined && mayDecide) decideByKey(decision);
+    else return;
     event.preventDefault();
   };
   return (
@@ -75,13 +96,53 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
         </b>
         <Steps step={step} />
       </p>
-      {mayDecide ? <Decisions choose={choose} /> : null}
-      <Known key={call.id} id={call.id} />
+      {mayDecide ? (
+        <>
+          <Decisions choose={choose} isSeen={isSeen} />
+          <p class="hint">
+            A decision is sent 10 seconds later: <kbd>U</kbd> undoes it, <kbd>S</kbd> sends it at
+            once.
+          </p>
+        </>
+      ) : null}
+      <Known key={call.id} id={call.id} live={live} />
       {isAsking ? (
-        <ConfirmRedial act={() => carryOut("redial")} close={() => setIsAsking(false)} />
+        <ConfirmRedial act={() => take(call, "redial")} close={() => setIsAsking(false)} />
       ) : null}
     </section>
   );
+}
+
+/**
+ * Returns the call that is shown. It stays when the list changes around it; when it leaves the list, the next one takes
+ * its position. A call whose decision was undone is shown again.
+ */
+function useChosen(calls: readonly CallView[]) {
+  const { undone } = usePending();
+  const [chosen, setChosen] = useState<{ id?: string | undefined; index: number }>({ index: 0 });
+  const found = calls.findIndex(({ id }) => id === chosen.id);
+  const index = found === -1 ? Math.min(chosen.index, calls.length - 1) : found;
+  const call = calls[index];
+  const id = call?.id;
+  useEffect(() => setChosen({ id, index }), [id, index]);
+  useEffect(() => {
+    if (undone !== undefined) setChosen((before) => ({ ...before, id: undone }));
+  }, [undone]);
+  const step = (by: number) => {
+    const next = (index + by + calls.length) % calls.length;
+    setChosen({ id: calls[next]?.id, index: next });
+  };
+  return { call, index, step };
+}
+
+/** Returns true once the facts of this call have been shown for a while. */
+function useSeen(id: string | undefined): boolean {
+  const [seen, setSeen] = useState<string>();
+  useEffect(() => {
+    const timer = setTimeout(() => setSeen(id), seenMs);
+    return () => clearTimeout(timer);
+  }, [id]);
+  return id !== undefined && seen === id;
 }
 
 /** Steps to the call before or the next one. */
@@ -99,7 +160,7 @@ function Steps({ step }: { step(by: number): void }) {
 }
 
 /** The decisions about a call, each with its key. */
-function Decisions({ choose }: { choose(decision: Decision): void }) {
+function Decisions({ choose, isSeen }: { choose(decision: Decision): void; isSeen: boolean }) {
   return (
     <p class="line">
       {decisionNames.map((name) => (
@@ -107,6 +168,7 @@ function Decisions({ choose }: { choose(decision: Decision): void }) {
           key={name}
           type="button"
           class={name === "redial" ? "grave" : undefined}
+          disabled={!isSeen}
           onClick={() => choose(name)}
         >
           {decisions[name].label} <kbd>{decisions[name].key.toUpperCase()}</kbd>
@@ -117,8 +179,7 @@ function Decisions({ choose }: { choose(decision: Decision): void }) {
 }
 
 /** The facts and timeline of a call that needs review, and other calls to its number. */
-function Known({ id }: { id: string }) {
-  const live = useLive<CallDetail>(`/calls/${encodeURIComponent(id)}`);
+function Known({ id, live }: { id: string; live: Live<CallDetail> }) {
   return (
     <Shown live={live} what="The call">
       {(call) => (

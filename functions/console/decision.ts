@@ -1,0 +1,24 @@
+import type { CallView } from "../api/operator/call-view.ts";
+import type { Redialed } from "../api/operator/redial.ts";
+import type { Ask } from "./desk.tsx";
+
+/** The three decisions about a call that needs review, and the key of each. */
+export const decisions = {
+  placed: { key: "p", label: "Mark as placed", done: "Marked as placed." },
+  redial: { key: "a", label: "Not placed: call again", done: "The call is made again" },
+  close: { key: "c", label: "Not placed: close", done: "Closed." },
+} as const;
+export type Decision = keyof typeof decisions;
+export const decisionNames: readonly Decision[] = ["placed", "redial", "close"];
+
+/** Carries out a decision about a call that needs review. Resolves to a message for the operator. */
+export async function decide(ask: Ask, id: string, decision: Decision): Promise<string> {
+  const path = `/calls/${encodeURIComponent(id)}`;
+  if (decision === "redial") {
+    const made = await ask<Redialed>(`${path}/redial`, { not_placed: true });
+    return `${decisions.redial.done} as ${made.id}.`;
+  }
+  const outcome = decision === "placed" ? "placed" : "not_placed";
+  await ask<CallView>(`${path}/resolve`, { outcome });
+  return decisions[decision].done;
+}

@@ -1,0 +1,194 @@
+import { type ComponentChildren, createContext } from "preact";
+import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
+import { indexOf } from "../../shared/calls/ids.ts";
+import type { CallView } from "../api/operator/call-view.ts";
+import { addressOf } from "./address.ts";
+import { decide, type Decision, decisions } from "./decision.ts";
+import { messageOf, useDesk } from "./desk.tsx";
+
+/** Time in which a decision can be undone before it is sent. */
+const undoMs = 10_000;
+/** Time for which a call that was decided is left out of lists, which may have been read before. */
+const settleMs = 5000;
+
+interface Pending {
+  call: CallView;
+  decision: Decision;
+  /** Milliseconds since the epoch. */
+  sendAt: number;
+}
+
+interface PendingTools {
+  pending: Pending | undefined;
+  /** Ids of the calls whose decision is pending, on its way, or just made. */
+  decided: ReadonlySet<string>;
+  /** Id of the call whose decision was undone last. */
+  undone: string | undefined;
+  /** Takes a decision. It is sent 10 s later; one that is pending already is sent at once. */
+  take(call: CallView, decision: Decision): void;
+  /** Sends the pending decision at once. */
+  send(): void;
+}
+
+const PendingContext = createContext<PendingTools | undefined>(undefined);
+
+export function usePending(): PendingTools {
+  const tools = useContext(PendingContext);
+  if (tools === undefined) throw new Error("a decision is outside of the desk");
+  return tools;
+}
+
+/** Names a call in a sentence. */
+export function callName({ id, agent_id, number_tail }: CallView): string {
+  return `call #${indexOf(id)} of ${agent_id} to …${number_tail}`;
+}
+
+/**
+ * Keeps the decision that is not sent yet, whatever view is shown. A page that is left sends it, so that a decision
+ * is only ever lost by Undo.
+ */
+export function PendingDecision({ children }: { children: ComponentChildren }) {
+  const { ask, attempt, say } = useDesk();
+  const [pending, setPending] = useState<Pending>();
+  const [decided, setDecided] = useState<ReadonlySet<string>>(new Set());
+  const [undone, setUndone] = useState<string>();
+  const [became, setBecame] = useState<{ call: CallView; words: string }>();
+  // Events that come before the next rendering must see what is pending.
+  const current = useRef<Pending | undefined>(undefined);
+  const replace = (next: Pending | undefined) => {
+    current.current = next;
+    setPending(next);
+  };
+  const forget = (id: string) =>
+    setDecided((before) => new Set([...before].filter((one) => one !== id)));
+  const send = useCallback(() => {
+    const one = current.current;
+    if (one === undefined) return;
+    replace(undefined);
+    const carryOut = async () => {
+      const { call, decision } = one;
+      try {
+        const words = `${await decide(ask, call.id, decision)} It was ${callName(call)}.`;
+        setTimeout(() => forget(call.id), settleMs);
+        setBecame({ call, words });
+        return words;
+      } catch (error) {
+        forget(call.id);
+        const words = `${decisions[decision].label}: not done, ${callName(call)}. ${messageOf(error)}`;
+        setBecame({ call, words });
+        throw new Error(words, { cause: error });
+      }
+    };
+    attempt(carryOut);
+  }, [ask, attempt]);
+  const take = (call: CallView, decision: Decision) => {
+    send();
+    replace({ call, decision, sendAt: Date.now() + undoMs });
+    setDecided((before) => new Set([...before, call.id]));
+    setBecame(undefined);
+    const { label } = decisions[decision];
+    say(`${label}: ${callName(call)}. It is sent in ${undoMs / 1000} seconds; U undoes it.`);
+  };
+  const undo = useCallback(() => {
+    const one = current.current;
+    if (one === undefined) return;
+    replace(undefined);
+    forget(one.call.id);
+    setUndone(one.call.id);
+    say(`Undone, nothing was sent: ${decisions[one.decision].label}, ${callName(one.call)}.`);
+  }, [say]);
+  useSending(pending, send);
+  useUndoKey(pending !== undefined, undo);
+  return (
+    <PendingContext.Provider value={{ pending, decided, undone, take, send }}>
+      {children}
+      {pending === undefined ? null : <Bar pending={pending} undo={undo} send={send} />}
+      {became === undefined ? null : (
+        <Became {...became} key={became.call.id} close={() => setBecame(undefined)} />
+      )}
+    </PendingContext.Provider>
+  );
+}
+
+/** Sends a decision when its time to undo is over, or when the page is left or signed out of. */
+function useSending(pending: Pending | undefined, send: () => void): void {
+  useEffect(() => {
+    if (pending === undefined) return undefined;
+    const timer = setTimeout(send, pending.sendAt - Date.now());
+    return () => clearTimeout(timer);
+  }, [pending, send]);
+  useEffect(() => {
+    addEventListener("pagehide", send);
+    return () => {
+      removeEventListener("pagehide", send);
+      send();
+    };
+  }, [send]);
+}
+
+/**
+ * Undoes by the key U in every view, except while somebody types. No other key of the page works outside of its
+ * section: this one does for 10 s only, and takes nothing but the decision back.
+ */
+function useUndoKey(isPending: boolean, undo: () => void): void {
+  useEffect(() => {
+    if (!isPending) return undefined;
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isTyped =
+        event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+      if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || isTyped) return;
+      if (event.key.toLowerCase() !== "u") return;
+      event.preventDefault();
+      undo();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, [isPending, undo]);
+}
+
+/** The pending decision, with its call and the seconds that are left. It stands below all else and moves nothing. */
+function Bar({ pending, undo, send }: { pending: Pending; undo(): void; send(): void }) {
+  const { call, decision, sendAt } = pending;
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [pending]);
+  return (
+    <section class="card line spread pending" aria-label="Decision not sent yet">
+      <span>
+        <b>{decisions[decision].label}</b>: <CallLink call={call} />{" "}
+        <span class="hint">
+          Sent in {Math.max(0, Math.ceil((sendAt - now) / 1000))} s, if it is not undone
+        </span>
+      </span>
+      <span class="line">
+        <button type="button" onClick={undo}>
+          Undo <kbd>U</kbd>
+        </button>
+        <button type="button" onClick={send}>
+          Send now
+        </button>
+      </span>
+    </section>
+  );
+}
+
+/** What became of the decision that was sent last. */
+function Became({ call, words, close }: { call: CallView; words: string; close(): void }) {
+  return (
+    <section class="card line spread pending" aria-label="Last decision">
+      <span>
+        {words} <CallLink call={call} />
+      </span>
+      <button type="button" onClick={close}>
+        Close this note
+      </button>
+    </section>
+  );
+}
+
+function CallLink({ call }: { call: CallView }) {
+  return <a href={addressOf("calls", { call: call.id })}>{callName(call)}</a>;
+}

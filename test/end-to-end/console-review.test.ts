@@ -1,0 +1,138 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { applyAction } from "../../shared/calls/transitions.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
+import { createTestApi } from "../support/api.ts";
+import { flawsOf } from "../support/axe.ts";
+import { dayPlan, fillWithADay } from "../support/believable-day.ts";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
+import { apiEnvironment, tokens } from "../support/environment.ts";
+import { until } from "../support/service.ts";
+
+const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
+
+describe("an operator who reviews calls", () => {
+  let browser: Browser;
+  let server: ConsoleServer;
+  let page: Page;
+  /** Paths of the requests that would decide a call. */
+  let sent: string[];
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  beforeEach(async () => {
+    const api = createTestApi({ environment });
+    await fillWithADay(api.ledger, api.documents, Date.now());
+    server = await startConsoleServer(api);
+    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+    sent = [];
+    page.on("request", (request) => {
+      const { pathname } = new URL(request.url());
+      if (/(resolve|redial|bulk)$/.test(pathname)) sent.push(pathname);
+    });
+    await page.clock.install();
+    await page.goto(`${server.address}/operator#/review`);
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+    await page.keyboard.press("Enter");
+    await shows(1, 7);
+  });
+  afterEach(async () => {
+    await page.close();
+    await server.stop();
+  });
+  afterAll(() => browser.close());
+
+  const button = (name: string | RegExp) => page.getByRole("button", { name });
+  const bar = () => page.getByRole("region", { name: "Decision not sent yet" });
+  const inState = async (state: "NEEDS_REVIEW" | "PLACED" | "CANCELLED") =>
+    (await server.api.ledger.list({ state, limit: 5000 })).rows;
+  const said = (words: RegExp) =>
+    until(async () => words.test((await page.getByRole("status").textContent()) ?? ""), 10_000);
+  /** Waits until the call at this position is shown and can be decided. */
+  async function shows(position: number, of: number): Promise<void> {
+    await page.getByText(`Call ${position} of ${of} to review`).waitFor();
+    await page.getByRole("list", { name: "What happened" }).waitFor();
+    await until(async () => {
+      await page.clock.runFor(100);
+      return await button("Mark as placed P").isEnabled();
+    }, 10_000);
+  }
+
+  it("decides one call by a held key, and sends it when 10 s to undo are over", async () => {
+    const placed = (await inState("PLACED")).length;
+    for (let ms = 0; ms < 1500; ms += 50) {
+      await page.keyboard.down("p"); // the second and later ones are repeats
+      await page.clock.runFor(50);
+    }
+    await page.keyboard.up("p");
+    await said(/^Mark as placed: call #\d+ of \w+ to …\d\d\. It is sent in 10 seconds/);
+    await shows(1, 6);
+    expect(sent).toEqual([]);
+    expect(await inState("NEEDS_REVIEW")).toHaveLength(7);
+    // Another press decides nothing either, while a decision is pending.
+    await page.keyboard.press("p");
+    await said(/^Nothing was decided/);
+    await page.clock.runFor(10_000);
+    await said(/^Marked as placed\. It was call #/);
+    expect(sent).toHaveLength(1);
+    expect(await inState("NEEDS_REVIEW")).toHaveLength(6);
+    expect(await inState("PLACED")).toHaveLength(placed + 1);
+    await page.getByRole("region", { name: "Last decision" }).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+  });
+
+  it("presses a button twice or holds Enter on it, and decides one call", async () => {
+    await button("Mark as placed P").dblclick();
+    await shows(1, 6);
+    await button("Not placed: close C").focus();
+    await page.keyboard.down("Enter"); // sends the decision before at once
+    for (let n = 0; n < 5; n++) await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    await shows(1, 5);
+    await until(() => sent.length === 1, 10_000);
+    await page.keyboard.press("s");
+    await said(/^Closed\. It was call #/);
+    expect(await inState("NEEDS_REVIEW")).toHaveLength(5);
+  });
+
+  it("undoes within 10 s, in any view, and nothing is sent", async () => {
+    const [newest] = await inState("NEEDS_REVIEW");
+    await page.keyboard.press("c");
+    await bar().getByText("Not placed: close").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await page.goto(`${server.address}/operator#/audit`);
+    await page.getByRole("heading", { level: 2, name: "Audit log" }).waitFor();
+    await page.clock.runFor(8000);
+    await page.keyboard.press("u");
+    await said(/^Undone, nothing was sent/);
+    await page.clock.runFor(20_000);
+    await page.goto(`${server.address}/operator#/review`);
+    await shows(1, 7);
+    expect(sent).toEqual([]);
+    expect((await inState("NEEDS_REVIEW"))[0]).toEqual(newest);
+  });
+
+  it("sends what is pending when another call is decided, and when the page is left", async () => {
+    await page.keyboard.press("p");
+    await shows(1, 6);
+    await button("Mark as placed P").click();
+    await said(/^Marked as placed/);
+    expect(sent).toHaveLength(1);
+    await page.goto("about:blank");
+    await until(async () => (await inState("NEEDS_REVIEW")).length === 5, 10_000);
+  });
+
+  it("is told in words that somebody else was first", async () => {
+    const row = (await inState("NEEDS_REVIEW"))[0];
+    if (row === undefined) throw new Error("no call needs review");
+    await page.keyboard.press("p");
+    const write = { version: randomVersion(), at: Date.now() };
+    const next = applyAction(row, { action: { to: "CANCELLED" }, by: "another" }, write);
+    if (next === undefined) throw new Error("the call cannot be closed");
+    await server.api.ledger.write([{ next, seen: row.version }]);
+    await page.clock.runFor(10_000);
+    await said(/^Mark as placed: not done, call #.* The call is CANCELLED/);
+    expect(await inState("NEEDS_REVIEW")).toHaveLength(6);
+  });
+});
