@@ -12,6 +12,11 @@ CREATE TABLE calls (
   -- Written once, as a call's number never changes: SQLite writes the entry of an index on a column generated from `row`
   -- anew whenever `row` is written, and D1 bills it.
   number_hash TEXT NOT NULL,
+  -- Written once, too, and only in rows that stand for their request in a list (requestListsOf in shared/ports/ledger.ts):
+  -- a batch has one for each of its agents.
+  client TEXT,
+  campaign TEXT,
+  agent_id TEXT,
   state TEXT GENERATED ALWAYS AS (row->>'state') STORED,
   backlog TEXT GENERATED ALWAYS AS (row->>'backlog') STORED,
   due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
@@ -29,6 +34,12 @@ CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to
 
 -- All calls to a number. Only the first write of a call pays for it.
 CREATE INDEX calls_number ON calls (number_hash, id);
+
+-- The requests of a client, of a campaign, and those with calls of an agent. Only the first write of such a row pays for
+-- them.
+CREATE INDEX calls_client ON calls (client, id) WHERE client IS NOT NULL;
+CREATE INDEX calls_campaign ON calls (campaign, id) WHERE campaign IS NOT NULL;
+CREATE INDEX calls_agent ON calls (agent_id, id) WHERE agent_id IS NOT NULL;
 
 -- Rows in the states that operators look after. Rows of other states are listed by the primary key, which sorts by time: most
 -- of them are PLACED, and a settlement would pay for the index.

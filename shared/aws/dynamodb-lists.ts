@@ -4,7 +4,7 @@ import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
 import { attentionStates } from "../calls/states.ts";
 import type { CallLedger, ListOf, Page } from "../ports/ledger.ts";
 import { type DynamoItems, textIn } from "./dynamodb-items.ts";
-import { attentionHashesOf, hourHashesOf, hourQueries } from "./dynamodb-rows.ts";
+import { attentionHashesOf, hourHashesOf, hourQueries, requestHashesOf } from "./dynamodb-rows.ts";
 import type { IndexName } from "./dynamodb-table.ts";
 import { hourMs } from "../lib/units.ts";
 
@@ -121,6 +121,9 @@ function positionOf(of: Exclude<ListOf, { all: true }>): {
 } {
   if ("state" in of) return { index: "attention", hashes: attentionHashesOf(of.state) };
   if ("numberHash" in of) return { index: "number", hashes: [of.numberHash] };
+  if ("client" in of) return { index: "client", hashes: requestHashesOf(of.client) };
+  if ("campaign" in of) return { index: "campaign", hashes: requestHashesOf(of.campaign) };
+  if ("agentId" in of) return { index: "agent", hashes: requestHashesOf(of.agentId) };
   const prefix = `call_${of.requestId}_`;
   const hashes = hourHashesOf(hourOf(timeOfId(of.requestId)));
   return { index: "hour", hashes, after: prefix, below: `${prefix}~` };

@@ -10,7 +10,7 @@ import { parseRow, toStoredRow } from "../ports/stored-row.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
 import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
-import type { DialingCall } from "../ports/ledger.ts";
+import { type DialingCall, requestListsOf } from "../ports/ledger.ts";
 import { bytes, bytesIn, type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
 import { hourMs } from "../lib/units.ts";
 
@@ -21,6 +21,8 @@ const dialingShards = 4;
 const dialingNameBytesMax = 900;
 /** Partitions of a list of events. Each event enters one and leaves it; a partition takes a thousand writes a second. */
 const deliverShards = 4;
+/** Partitions of a list of requests. A client may post more single calls a second than a partition takes writes. */
+const requestShards = 4;
 const shards = 8;
 const timeDigits = 15;
 
@@ -48,6 +50,9 @@ export function toItem(row: CallRow, endsAt: number): Item {
     hour: text(`${Math.floor(timeOfId(id) / hourMs)}#${shardOf(id, shards)}`),
     ttl: number(Math.ceil((isPending(row) ? endsAt + pendingKeptMs : endsAt) / 1000)),
   };
+  for (const [name, value] of Object.entries(requestListsOf(row))) {
+    item[name] = text(`${value}#${shardOf(id, requestShards)}`);
+  }
   if (attentionStates.includes(state)) item["attention"] = text(`${state}#${shardOf(id, shards)}`);
   if (backlog !== null && dueAt !== null) {
     const isDialing = backlog.startsWith(dialingPrefix);
@@ -159,6 +164,11 @@ export function deliverHashesOf(list: string): string[] {
 /** Returns the hash keys of a state in the index `attention`. */
 export function attentionHashesOf(state: CallState): string[] {
   return shardsOf(state, shards);
+}
+
+/** Returns the hash keys of a list of requests in the index of clients, campaigns or agents. */
+export function requestHashesOf(name: string): string[] {
+  return shardsOf(name, requestShards);
 }
 
 /** Returns the hash keys of an hour in the index `hour`; `hour` counts from the epoch. */

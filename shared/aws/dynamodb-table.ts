@@ -33,6 +33,13 @@ export const dynamoTable = {
      * share a prefix.
      */
     hour: { hashKey: "hour", rangeKey: "sk" },
+    /**
+     * The requests of a client, of a campaign, and those with calls of an agent, each by the one call that stands for it:
+     * name and shard. The keys never change.
+     */
+    client: { hashKey: "client", rangeKey: "sk" },
+    campaign: { hashKey: "campaign", rangeKey: "sk" },
+    agent: { hashKey: "agentId", rangeKey: "sk" },
   },
 } as const;
 

@@ -220,6 +220,12 @@ export interface CallHeaders {
   campaign?: string | undefined;
 }
 
+/**
+ * Says that a call is the first of its request, or the first of its agent in the request: its row stands for the request
+ * in the ledger's lists. Most calls are neither.
+ */
+export type First = "request" | "agent";
+
 /** An accepted call: the client's request and the data added at acceptance. */
 export interface Call extends CallHeaders {
   /** Composed of the request's id and the call's index (ids.ts). It is sent to the provider with the call. */
@@ -233,6 +239,7 @@ export interface Call extends CallHeaders {
   /** Milliseconds since the epoch. */
   acceptedAt: number;
   request: CallRequest;
+  first?: First | undefined;
   /** Ids of the calls that this redial replaces, the first one first. */
   ancestors?: string[] | undefined;
   /** Its place among the tries of an agent with `retry`. */

@@ -1,5 +1,5 @@
 import type { CallEvent } from "./call-event.ts";
-import type { Call, CallHeaders, CallRequest, Route } from "./call-request.ts";
+import type { Call, CallHeaders, CallRequest, First, Route } from "./call-request.ts";
 import type { CallResult } from "./call-result.ts";
 import { requestIdOf } from "./ids.ts";
 import type { CallState } from "./states.ts";
@@ -117,6 +117,8 @@ export interface CallRow {
   isUrgent: boolean;
   /** `Call-Campaign` of its request. */
   campaign?: string | undefined;
+  /** Written with the first row of a call, and never changed. */
+  first?: First | undefined;
   /** Ids of the calls that this redial or this try follows, the first one first. */
   ancestors: string[];
   /** Place of the call among the tries of an agent with `retry`. */
@@ -229,6 +231,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     notBefore: call.notBefore ?? null,
     isUrgent: call.urgent ?? false,
     ...(call.campaign === undefined ? {} : { campaign: call.campaign }),
+    ...(call.first === undefined ? {} : { first: call.first }),
     ancestors: call.ancestors ?? [],
     ...(call.tries === undefined ? {} : { tries: call.tries }),
     route: null,

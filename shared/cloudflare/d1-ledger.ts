@@ -3,7 +3,14 @@ import { parseRow, toStoredRow } from "../ports/stored-row.ts";
 import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
 import { pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
 import { firstCallIdAt } from "../calls/ids.ts";
-import type { CallLedger, Change, DuePosition, ListOf, Page } from "../ports/ledger.ts";
+import {
+  type CallLedger,
+  type Change,
+  type DuePosition,
+  type ListOf,
+  type Page,
+  requestListsOf,
+} from "../ports/ledger.ts";
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 
 /**
@@ -20,8 +27,9 @@ const purgedStates = statesWhere(({ purge: how }) => how !== "never");
 const statements = {
   // Without `WHERE true`, SQLite's parser would take ON for a join's.
   insert: `
-INSERT INTO calls (id, version, number_hash, row)
-SELECT value->>'id', value->>'version', value->>'numberHash', value->'row' FROM json_each(?1) WHERE true
+INSERT INTO calls (id, version, number_hash, client, campaign, agent_id, row)
+SELECT value->>'id', value->>'version', value->>'numberHash', value->>'client', value->>'campaign', value->>'agentId',
+  value->'row' FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET version = excluded.version WHERE calls.version = excluded.version
 RETURNING id AS name, version`,
   update: `
@@ -168,7 +176,9 @@ function toPositions({ positions }: Due): DuePosition[] {
 function writeOf({ next, seen }: Change) {
   const { id, version, numberHash } = next;
   const { numberHash: _, ...row } = toStoredRow(next);
-  return { name: id, version, seen, json: JSON.stringify({ id, version, seen, numberHash, row }) };
+  const lists = seen === null ? requestListsOf(next) : {};
+  const json = JSON.stringify({ id, version, seen, numberHash, ...lists, row });
+  return { name: id, version, seen, json };
 }
 
 /** Parses a row; empty if this version cannot read it. */
@@ -182,6 +192,9 @@ function rowsOf({ id, version, numberHash, row }: Stored): CallRow[] {
 function conditionOf(of: ListOf): { condition: string; value?: string; below?: string } {
   if ("state" in of) return { condition: `state = '${of.state}' AND ${inAttention}` };
   if ("numberHash" in of) return { condition: "number_hash = ?3", value: of.numberHash };
+  if ("client" in of) return { condition: "client = ?3", value: of.client };
+  if ("campaign" in of) return { condition: "campaign = ?3", value: of.campaign };
+  if ("agentId" in of) return { condition: "agent_id = ?3", value: of.agentId };
   if ("all" in of) return { condition: "true" };
   const prefix = `call_${of.requestId}_`;
   return { condition: "id > ?3", value: prefix, below: `${prefix}~` };

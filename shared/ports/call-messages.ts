@@ -1,5 +1,10 @@
 import * as z from "../lib/zod.ts";
-import { type Call, type CallHeaders, storedCallRequestSchema } from "../calls/call-request.ts";
+import {
+  type Call,
+  type CallHeaders,
+  type First,
+  storedCallRequestSchema,
+} from "../calls/call-request.ts";
 import { toCallId } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/transitions.ts";
 
@@ -68,9 +73,16 @@ export const messageSchema = z.discriminatedUnion("kind", [
 
 export type Message = z.infer<typeof messageSchema>;
 
-/** Returns the calls of a message, each with its id. */
+/** Returns the calls of a message, each with its id. A message has all calls of its request. */
 export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
   const { ancestors, calls, notBefore, urgent, campaign } = message;
+  const agents = new Set<string>();
+  const firstOf = (agentId: string): { first?: First } => {
+    if (agents.has(agentId)) return {};
+    const first = agents.size === 0 ? "request" : "agent";
+    agents.add(agentId);
+    return { first };
+  };
   return calls.map(({ index, request }) => ({
     id: toCallId(requestId, index),
     requestId,
@@ -78,6 +90,7 @@ export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMess
     client,
     acceptedAt,
     request,
+    ...firstOf(request.agent_id),
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(urgent === undefined ? {} : { urgent }),
     ...(campaign === undefined ? {} : { campaign }),

@@ -27,6 +27,25 @@ export interface DialingCall extends DuePosition, DialingOf {}
 /** A row that was read without its call's context. It has no version, as writing it would lose the context. */
 type RowWithoutContext = Omit<CallRow, "version">;
 
+/**
+ * Returns the lists of requests that a row stands in, if it stands in any. They never change, so an adapter writes them
+ * with the first row of a call alone.
+ */
+export function requestListsOf({
+  first,
+  client,
+  campaign,
+  agentId,
+}: Pick<CallRow, "first" | "client" | "campaign" | "agentId">): {
+  client?: string;
+  campaign?: string;
+  agentId?: string;
+} {
+  if (first === undefined) return {};
+  if (first === "agent") return { agentId };
+  return { client, agentId, ...(campaign === undefined ? {} : { campaign }) };
+}
+
 /** Rows of a list, newest first. */
 export interface Page {
   rows: CallRow[];
@@ -40,6 +59,11 @@ export type ListOf =
   | { state: CallState }
   | { requestId: string }
   | { numberHash: string }
+  /** One call of each request: its first. */
+  | { client: string }
+  | { campaign: string }
+  /** One call of each request that has calls of the agent: the first of these. */
+  | { agentId: string }
   /** Every call. */
   | { all: true };
 

@@ -236,6 +236,22 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     expect(unitsOf(claim, settledAs(claim, "PLACED"))).toBe(1 + 1);
   });
 
+  it("is a unit more for each list of requests, and none for a later write", () => {
+    for (const [lists, more] of [
+      [{ first: "request" }, 2],
+      [{ first: "request", campaign: "spring" }, 3],
+      [{ first: "agent", campaign: "spring" }, 1],
+      [{ campaign: "spring" }, 0],
+    ] as const) {
+      const claim = made(
+        applyClaim(undefined, { route, timeoutSeconds: 30, newCall: known }, write(suiteNow)),
+      );
+      expect(unitsOf(undefined, { ...claim, ...lists })).toBe(4 + more);
+      const next = { ...settledAs(claim, "PLACED"), ...lists };
+      expect(unitsOf({ ...claim, ...lists }, next)).toBe(2);
+    }
+  });
+
   it("spreads a batch over a hundred partitions, and every index but the backlog's over its shards", () => {
     const keys = rowsOfOneRequest(10_000, { state: "UNKNOWN", backlog: "watch" }).map((row) =>
       toItem(row, 0),

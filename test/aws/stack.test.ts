@@ -192,7 +192,9 @@ describe("the AWS stack", () => {
           { AttributeName: "pk", KeyType: "HASH" },
           { AttributeName: "sk", KeyType: "RANGE" },
         ],
-        GlobalSecondaryIndexes: ["due", "events", "number", "attention", "hour"].map((IndexName) =>
+        GlobalSecondaryIndexes: [
+          ...["due", "events", "number", "attention", "hour", "client", "campaign", "agent"],
+        ].map((IndexName) =>
           Match.objectLike({ IndexName, Projection: { ProjectionType: "KEYS_ONLY" } }),
         ),
         Replicas: [

@@ -59,6 +59,23 @@ describe("D1 as a call ledger: D1's bill", () => {
     expect(await write(placed(unknown), unknown.version)).toBe(1);
   });
 
+  it("is a row more for each list of requests, and none for a later write", async () => {
+    const { database, cost } = countingD1(LEDGER);
+    const ledger = await createLedger(database);
+    const write = async (next: CallRow, seen: string | null) =>
+      (await cost(() => ledger.write([{ next, seen }]))).written;
+    for (const [lists, more] of [
+      [{ first: "request" }, 2],
+      [{ first: "request", campaign: "spring" }, 3],
+      [{ first: "agent", campaign: "spring" }, 1],
+      [{ campaign: "spring" }, 0],
+    ] as const) {
+      const claim = aRowIn("DIALING", lists);
+      expect(await write(claim, null)).toBe(3 + more);
+      expect(await write(placed(claim), claim.version)).toBe(1);
+    }
+  });
+
   it("is a statement for each 400 kB of one kind of write, and as many rows as each alone", async () => {
     const { database, cost } = countingD1(LEDGER);
     const ledger = await createLedger(database);

@@ -8,6 +8,7 @@ import {
   comparePositions,
   type DuePosition,
   type ListOf,
+  requestListsOf,
 } from "../../shared/ports/ledger.ts";
 
 /** A row as stored: JSON, as in the other adapters. */
@@ -120,7 +121,11 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
 function isOf(row: CallRow, of: ListOf): boolean {
   if ("state" in of) return row.state === of.state;
   if ("requestId" in of) return requestIdOf(row.id) === of.requestId;
-  return "all" in of || row.numberHash === of.numberHash;
+  if ("numberHash" in of) return row.numberHash === of.numberHash;
+  if ("all" in of) return true;
+  const lists = requestListsOf(row);
+  if ("client" in of) return lists.client === of.client;
+  return "agentId" in of ? lists.agentId === of.agentId : lists.campaign === of.campaign;
 }
 
 /** An index of rows by a list and a time. */

@@ -72,6 +72,48 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
       expect(await list({ numberHash: aNumberHash() })).toEqual([]);
     });
 
+    it("lists requests by client, campaign and agent, whatever becomes of their calls", async () => {
+      const [client, campaign] = [aNumberHash(), aNumberHash()];
+      const [agentId, other] = [aNumberHash(), aNumberHash()];
+      const first = { client, agentId, first: "request" } as const;
+      const batch = rowsOfOneRequest(40, { client, agentId, campaign }).map((row, index) => {
+        if (index === 0) return { ...row, first: "request" as const };
+        return index === 7 ? { ...row, agentId: other, first: "agent" as const } : row;
+      });
+      const later = Array.from({ length: 5 }, (_, index) =>
+        aRow({ ...first, acceptedAt: suiteNow - 20_000 + index }),
+      );
+      const foreign = aRow({
+        ...first,
+        client: `${client}2`,
+        campaign,
+        acceptedAt: suiteNow - 1000,
+      });
+      await write(...batch, ...later, foreign);
+      const [head = aRow(), seventh = aRow()] = batch.filter((row) => row.first !== undefined);
+      for (let turn = 0; turn < 2; turn++) {
+        for (const limit of [2, 100]) {
+          const list = async (of: ListOf) => idsOf(await through(of, limit));
+          expect(await list({ client })).toEqual(newestFirst([...later, head]));
+          expect(await list({ campaign })).toEqual(newestFirst([foreign, head]));
+          expect(await list({ agentId })).toEqual(newestFirst([foreign, ...later, head]));
+          expect(await list({ agentId: other })).toEqual([seventh.id]);
+          expect(await list({ client: aNumberHash() })).toEqual([]);
+          expect(await list({ campaign: client })).toEqual([]);
+        }
+        const [placed] = await ledger.write([
+          {
+            next: changed(head, { state: "PLACED", backlog: null, dueAt: null }),
+            seen: head.version,
+          },
+        ]);
+        expect(placed).toBe(turn === 0);
+      }
+      expect((await ledger.list({ campaign, limit: 9 })).rows.at(-1)).toMatchObject({
+        ...{ id: head.id, state: "PLACED", campaign, client, agentId, first: "request" },
+      });
+    });
+
     it("yields every row once, page by page", async () => {
       const numberHash = aNumberHash();
       const batch = rowsOfOneRequest(25, { numberHash, state: "REJECTED", backlog: null });

@@ -26,7 +26,7 @@ async function deployAfter(...statements: string[]) {
 const remade = (of: string, to: string) => [
   "DROP TABLE calls",
   `CREATE TABLE calls (
-    id TEXT PRIMARY KEY, version TEXT NOT NULL, number_hash TEXT NOT NULL,
+    id TEXT PRIMARY KEY, version TEXT NOT NULL, number_hash TEXT NOT NULL, client TEXT, campaign TEXT, agent_id TEXT,
     state TEXT GENERATED ALWAYS AS (row->>'state') STORED,
     backlog TEXT GENERATED ALWAYS AS (row->>'backlog') STORED,
     due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
@@ -37,6 +37,10 @@ const remade = (of: string, to: string) => [
   "CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL",
   "CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL",
   'CREATE INDEX "calls_number"  ON calls (number_hash,id) -- as before',
+  ...["client", "campaign", "agent"].map((name) => {
+    const column = name === "agent" ? "agent_id" : name;
+    return `CREATE INDEX calls_${name} ON calls (${column}, id) WHERE ${column} IS NOT NULL`;
+  }),
   "CREATE INDEX calls_attention ON calls (state, id) WHERE state IN ('UNKNOWN', 'NEEDS_REVIEW', 'REJECTED', 'EXPIRED')",
 ];
 

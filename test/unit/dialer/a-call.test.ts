@@ -29,7 +29,11 @@ describe("a call", () => {
     await sendEach(bench, call);
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(bench.dialed).toEqual([
-      { call, route: bench.plan.agents["agent_sales"], at: bench.now() },
+      {
+        call: { ...call, first: "request" },
+        route: bench.plan.agents["agent_sales"],
+        at: bench.now(),
+      },
     ]);
     expect(await bench.row(call.id)).toMatchObject({
       state: "PLACED",

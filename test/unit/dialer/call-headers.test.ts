@@ -20,6 +20,7 @@ import {
   webhook,
 } from "../../support/dialer-calls.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
+import type { ListOf } from "../../../shared/ports/ledger.ts";
 import { aRequestId } from "../../support/calls.ts";
 
 const startAt = "2026-06-01T10:00Z";
@@ -134,6 +135,11 @@ describe("a call with Call-Campaign", () => {
     await bench.send(message(other));
     await bench.simulate(5);
     expect(Object.keys(await rowOf(bench, other))).not.toContain("campaign");
+    const listed = async (of: ListOf) => idsOf((await bench.rows.list({ ...of, limit: 9 })).rows);
+    const [first = other] = calls;
+    expect(await listed({ campaign: "spring" })).toEqual([first.id]);
+    expect(await listed({ client: "crm" })).toEqual([other.id, first.id]);
+    expect(await listed({ agentId: "agent_sales" })).toEqual([other.id, first.id]);
   });
 
   it("is the same after it has waited", async () => {

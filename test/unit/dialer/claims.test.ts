@@ -223,7 +223,7 @@ describe("the same call twice", () => {
       const both = [due(call), message(call)];
       await bench.send(...(isDueFirst ? both : both.toReversed()));
       expect(await bench.deliver()).toEqual(["ack", "ack"]);
-      expect(bench.dialed.map((one) => one.call)).toEqual([call]);
+      expect(bench.dialed.map((one) => one.call)).toEqual([{ ...call, first: "request" }]);
     }
   });
 

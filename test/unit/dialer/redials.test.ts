@@ -43,7 +43,7 @@ describe("a redial", () => {
     const redial = await redialed(bench, before);
     await sendEach(bench, redial, redial);
     expect(await bench.deliver()).toEqual(["ack", "ack"]);
-    expect(bench.dialed.map(({ call }) => call)).toEqual([redial]);
+    expect(bench.dialed.map(({ call }) => call)).toEqual([{ ...redial, first: "request" }]);
     expect(await rowOf(bench, redial)).toMatchObject({ state: "PLACED", ancestors: [before.id] });
   });
 

@@ -4,6 +4,7 @@ import {
   toJson,
   createRequestMessage,
   messageSchema,
+  toCalls,
 } from "../../../shared/ports/call-messages.ts";
 
 /** The API refuses this key, and so leaves no message with it. */
@@ -11,7 +12,7 @@ const name = fc.string().filter((key) => key !== "__proto__");
 const request = fc.record(
   {
     phone_number: fc.string(),
-    agent_id: fc.string({ unit: "grapheme" }),
+    agent_id: fc.oneof(fc.constantFrom("a", "b"), fc.string({ unit: "grapheme" })),
     context: fc.dictionary(name, fc.string({ unit: "binary" })),
     timezone: fc.string(),
   },
@@ -31,11 +32,19 @@ it("is read as all calls of a request, whatever spaces its body has", () => {
         );
         const parsed: unknown = JSON.parse(text);
         const requests: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-        expect(messageSchema.parse(JSON.parse(message))).toEqual({
+        const read = messageSchema.parse(JSON.parse(message));
+        expect(read).toEqual({
           kind: "calls",
           ...accepted,
           calls: requests.map((one, index) => ({ index, request: one })),
         });
+        if (read.kind !== "calls") return;
+        const agents = toCalls(read).flatMap((call) =>
+          call.first === undefined ? [] : [[call.request.agent_id, call.first]],
+        );
+        const all = new Set(toCalls(read).map((call) => call.request.agent_id));
+        const firsts = [...all].map((agent, index) => [agent, index === 0 ? "request" : "agent"]);
+        expect(agents).toEqual(firsts);
       },
     ),
   );
