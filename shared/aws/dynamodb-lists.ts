@@ -27,7 +27,7 @@ interface ListDeps {
 }
 
 /** Creates the lists of the ledger: keys come from the indexes, rows from the table as they stand now. */
-export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "ended"> {
+export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "listOldest" | "ended"> {
   const { items, read } = deps;
 
   async function rowsOf(ids: readonly string[]): Promise<{ rows: CallRow[]; unreadable: number }> {
@@ -68,6 +68,16 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
       return {
         // The index lags behind the table: the row's state may have changed.
         rows: "state" in of ? rows.filter(({ state }) => state === of.state) : rows,
+        unreadable,
+        next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
+      };
+    },
+    async listOldest({ state, after, limit }) {
+      const found = await items.queryAll("attention", attentionHashesOf(state), { after, limit });
+      const { rows, unreadable } = await rowsOf(found.map((item) => textIn(item, "sk")));
+      return {
+        // The index lags behind the table: the row's state may have changed.
+        rows: rows.filter((row) => row.state === state),
         unreadable,
         next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
       };

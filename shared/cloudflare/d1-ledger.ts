@@ -136,6 +136,12 @@ export function createD1Ledger(database: D1Database): CallLedger {
       const found = await all<Stored>(sql, before < below ? before : below, limit, ...bound);
       return pageOf(found, found.length === limit);
     },
+    async listOldest({ state, after = "", limit }) {
+      const { condition } = conditionOf({ state });
+      const sql = `SELECT ${columns} FROM calls WHERE id > ?1 AND ${condition} ORDER BY id LIMIT ?2`;
+      const found = await all<Stored>(sql, after, limit);
+      return pageOf(found, found.length === limit);
+    },
     async ended({ before, after = "", limit }) {
       const found = await all<Ended>(ended, after, firstCallIdAt(before), before, limit);
       const rows = found.flatMap(({ id, state }) => (state === null ? [] : [{ id, state }]));

@@ -46,6 +46,7 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
     dialing: (limit) => ledger.dialing(limit),
     due: (query) => ledger.due(query),
     list: (query) => ledger.list(query),
+    listOldest: (query) => ledger.listOldest(query),
     ended: (query) => ledger.ended(query),
     purge: (ids) => ledger.purge(ids),
     async write(changes) {

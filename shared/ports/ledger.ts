@@ -46,12 +46,12 @@ export function requestListsOf({
   return { client, agentId, ...(campaign === undefined ? {} : { campaign }) };
 }
 
-/** Rows of a list, newest first. */
+/** Rows of a list, in its order. */
 export interface Page {
   rows: CallRow[];
   /** Number of rows skipped because this version cannot read them. */
   unreadable: number;
-  /** Cursor of the next page, to be passed as `before`; absent on the last page. */
+  /** Cursor of the next page, to be passed as `before` or `after`; absent on the last page. */
   next?: string | undefined;
 }
 
@@ -104,6 +104,12 @@ export interface CallLedger {
    * skipped. Then `next` still tells where the next page begins.
    */
   list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
+  /** Like `list`, but oldest first, above `after`: calls in a state that operators look after (`attention`). */
+  listOldest(query: {
+    state: CallState;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<Page>;
   /**
    * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, after `after`;
    * rows with pending events only if they were accepted `pendingKeptMs` earlier. An adapter whose engine deletes rows

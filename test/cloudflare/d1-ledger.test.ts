@@ -125,6 +125,8 @@ describe("D1 as a call ledger: D1's bill", () => {
     const readBy = async (work: () => Promise<unknown>) => (await cost(work)).read;
     const list = (of: Parameters<typeof ledger.list>[0]) => readBy(() => ledger.list(of));
     expect(await list({ state: "NEEDS_REVIEW", limit: 50 })).toBeLessThanOrEqual(101);
+    const oldest = () => ledger.listOldest({ state: "NEEDS_REVIEW", limit: 50 });
+    expect(await readBy(oldest)).toBeLessThanOrEqual(101);
     expect(await list({ state: "REJECTED", limit: 50 })).toBeLessThanOrEqual(1); // there is no such row
     expect(await list({ state: "PLACED", limit: 50 })).toBeLessThanOrEqual(110);
     expect(await list({ state: "WAITING", limit: 50 })).toBeLessThanOrEqual(600);

@@ -157,6 +157,7 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
               return !("requestId" in query) || requestIdOf(row.id) === query.requestId;
             }),
           ),
+        listOldest: (query) => one("list", () => memory.listOldest(query)),
         ended: (query) => one("ended", () => index.ended(query)),
         purge: (ids) =>
           one("purge", async () => {

@@ -100,6 +100,16 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       const unreadable = [...stored.values()].filter((one) => searched(one) === undefined).length;
       return { rows: found, next, unreadable };
     },
+    async listOldest({ state, after = "", limit }) {
+      const found = rows()
+        .filter((row) => row.id > after && row.state === state)
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .slice(0, limit)
+        .map((row) => structuredClone(row));
+      const next = found.length < limit ? undefined : found.at(-1)?.id;
+      const unreadable = [...stored.values()].filter((one) => searched(one) === undefined).length;
+      return { rows: found, next, unreadable };
+    },
     async ended({ before, after = "", limit }) {
       const found = rows()
         .filter(

@@ -139,6 +139,30 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
       }
     }, 60_000);
 
+    it("lists a state that operators look after oldest first, page by page", async () => {
+      const rows = [0, 1, 40, 900].flatMap((hours) =>
+        Array.from({ length: 3 }, (_, n) =>
+          aRowIn("NEEDS_REVIEW", { acceptedAt: suiteNow - hours * hour - n }),
+        ),
+      );
+      await write(...rows, aRowIn("UNKNOWN"), aRowIn("PLACED"));
+      const oldestFirst = newestFirst(rows).toReversed();
+      for (const limit of [5, 12, 100]) {
+        const listed: CallRow[] = [];
+        let after: string | undefined;
+        for (let pages = 0; pages < 5; pages++) {
+          const page = await ledger.listOldest({ state: "NEEDS_REVIEW", after, limit });
+          expect([page.rows.length <= limit, page.unreadable]).toEqual([true, 0]);
+          listed.push(...page.rows);
+          after = page.next;
+          if (after === undefined) break;
+        }
+        expect(idsOf(listed)).toEqual(oldestFirst);
+        expect(listed[0]).toEqual(rows.find(({ id }) => id === oldestFirst[0]));
+      }
+      expect((await ledger.listOldest({ state: "REJECTED", limit: 5 })).rows).toEqual([]);
+    });
+
     it("begins below an id, whether or not there is a call of it", async () => {
       const rows = Array.from({ length: 6 }, (_, index) =>
         aRowIn("EXPIRED", { acceptedAt: suiteNow - 1000 * index }),
