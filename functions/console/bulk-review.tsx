@@ -53,7 +53,7 @@ export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; has
       </ul>
       {hasMore ? (
         <p class="hint">
-          These are the newest {calls.length}; the others follow when they are decided.
+          These are the oldest {calls.length}; the others follow when they are decided.
         </p>
       ) : null}
       {asked === undefined ? null : (

@@ -4,6 +4,7 @@ import type { CallDetail } from "../api/operator/call-view.ts";
 import type { CallsPage, Revealed } from "../api/operator/calls.ts";
 import { addressOf } from "./address.ts";
 import { Shown, useDesk, useLive, useRoles } from "./desk.tsx";
+import { ProviderFacts } from "./provider-record.tsx";
 import { Fact, StateName, Time, timeText } from "./shared.tsx";
 
 /** Describes the result of a placed call. */
@@ -43,6 +44,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
         {call.reason}
         {meaning === undefined ? null : <span class="hint"> {meaning}</span>}
       </Fact>
+      <Fact name="Client">{call.client}</Fact>
       <Fact name="Agent">{call.agent_id}</Fact>
       <Fact name="Account">{call.provider ?? "none yet"}</Fact>
       {call.not_before === null ? null : (
@@ -53,6 +55,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
       {call.urgent ? <Fact name="Priority">urgent</Fact> : null}
       {call.campaign === null ? null : <Fact name="Campaign">{call.campaign}</Fact>}
       <Fact name="Provider's record">{recordText(call)}</Fact>
+      <ProviderFacts call={call} />
       {call.claimed_at === null ? null : (
         <Fact name="Last sent">
           <Time at={call.claimed_at} />
@@ -175,6 +178,7 @@ export function SameNumber({ id }: { id: string }) {
                 </a>
                 <span>
                   <StateName state={call.state} /> {call.reason}, {call.agent_id}
+                  {call.result === null ? "" : `: ${resultText(call.result)}`}
                 </span>
               </li>
             ))}

@@ -175,7 +175,7 @@ function Bar({ pending, undo, send }: { pending: Pending; undo(): void; send(): 
   );
 }
 
-/** What became of the decision that was sent last. */
+/** The outcome of the decision that was sent last. */
 function Became({ call, words, close }: { call: CallView; words: string; close(): void }) {
   return (
     <section class="card line spread pending" aria-label="Last decision">

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CallDetail, CallView } from "../api/operator/call-view.ts";
-import type { CallsPage } from "../api/operator/calls.ts";
+import type { ReviewPage } from "../api/operator/review.ts";
 import { BulkReview } from "./bulk-review.tsx";
 import { type Decision, decisionNames, decisions } from "./decision.ts";
 import { ConfirmRedial } from "./decisions.tsx";
@@ -11,18 +11,23 @@ import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";
 /** Maximum calls that are read at once. More follow when these are decided. */
 const takenUp = 200;
 
-/** The calls that need review, one at a time, newest first, and decisions about many at once. */
+/** The calls that need review, one at a time, oldest first, and decisions about many at once. */
 export function Review() {
-  const live = useLive<CallsPage>(`/calls?state=NEEDS_REVIEW&limit=${takenUp}`);
+  const live = useLive<ReviewPage>(`/review?limit=${takenUp}`);
   const { decided, pending } = usePending();
   return (
     <Shown live={live} what="The calls that need review">
-      {({ calls: listed, cursor }) => {
+      {({ calls: listed, cursor, unreadable }) => {
         const calls = listed.filter(({ id }) => !decided.has(id));
-        return calls.length === 0 ? (
+        return calls.length === 0 && unreadable === 0 ? (
           <p class="card">No {pending === undefined ? "" : "other "}call needs review.</p>
         ) : (
           <>
+            {unreadable === 0 ? null : (
+              <p class="problem">
+                {unreadable} calls left out: a later version of the service wrote them.
+              </p>
+            )}
             <OneAtATime calls={calls} hasMore={cursor !== undefined} />
             <Needs role="decide">
               <BulkReview calls={calls} hasMore={cursor !== undefined} />

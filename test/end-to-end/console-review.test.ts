@@ -96,8 +96,18 @@ describe("an operator who reviews calls", () => {
     expect(await inState("NEEDS_REVIEW")).toHaveLength(5);
   });
 
+  it("shows the oldest call first, with its client, the answer in words and the dashboard", async () => {
+    const [oldest] = (await inState("NEEDS_REVIEW")).toReversed();
+    const facts = page.getByRole("region", { name: /^Call 1 of 7/ });
+    await facts.getByRole("link", { name: oldest?.id.slice(5, 31) ?? "" }).waitFor();
+    await facts.getByText(oldest?.client ?? "?", { exact: true }).waitFor();
+    await facts.getByText(/the call may have been placed/).waitFor();
+    const dashboard = facts.getByRole("link", { name: /^(Calls|This call) at retell$/ });
+    expect(await dashboard.getAttribute("href")).toMatch(/^https:\/\/dashboard\.retellai\.com\//);
+  });
+
   it("undoes within 10 s, in any view, and nothing is sent", async () => {
-    const [newest] = await inState("NEEDS_REVIEW");
+    const before = await inState("NEEDS_REVIEW");
     await page.keyboard.press("c");
     await bar().getByText("Not placed: close").waitFor();
     expect(await flawsOf(page)).toEqual([]);
@@ -110,7 +120,7 @@ describe("an operator who reviews calls", () => {
     await page.goto(`${server.address}/operator#/review`);
     await shows(1, 7);
     expect(sent).toEqual([]);
-    expect((await inState("NEEDS_REVIEW"))[0]).toEqual(newest);
+    expect(await inState("NEEDS_REVIEW")).toEqual(before);
   });
 
   it("sends what is pending when another call is decided, and when the page is left", async () => {
@@ -124,7 +134,7 @@ describe("an operator who reviews calls", () => {
   });
 
   it("is told in words that somebody else was first", async () => {
-    const row = (await inState("NEEDS_REVIEW"))[0];
+    const row = (await inState("NEEDS_REVIEW")).at(-1);
     if (row === undefined) throw new Error("no call needs review");
     await page.keyboard.press("p");
     const write = { version: randomVersion(), at: Date.now() };

@@ -63,7 +63,7 @@ describe("the operator's page", () => {
     for (const [view, path] of [
       ["overview", "counts"],
       ["requests", "requests"],
-      ["review", "calls"],
+      ["review", "review"],
       ["calls", "calls"],
       ["accounts", "plan"],
       ["audit", "audit"],

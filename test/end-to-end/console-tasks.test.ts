@@ -91,7 +91,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await page.getByText("Call 1 of 7 to review").waitFor();
     await page.getByText("looked up 4 times, and not found").waitFor();
     expect(await flawsOf(page)).toEqual([]);
-    const [newest, second] = await inState("NEEDS_REVIEW");
+    const [oldest, second] = (await inState("NEEDS_REVIEW")).toReversed();
     await page.keyboard.press("n");
     await page.getByText("Call 2 of 7 to review").waitFor();
     await page.keyboard.press("b");
@@ -110,7 +110,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await page.keyboard.press("s");
     await said(/^Closed/);
     await page.getByText("Call 1 of 5 to review").waitFor();
-    const states = await server.api.ledger.read([newest?.id ?? "", second?.id ?? ""]);
+    const states = await server.api.ledger.read([oldest?.id ?? "", second?.id ?? ""]);
     expect([...states.rows.values()].map(({ state }) => state)).toEqual(["PLACED", "CANCELLED"]);
     await canDecide();
     await page.keyboard.press("a");

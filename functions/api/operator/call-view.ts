@@ -47,6 +47,9 @@ export type CallView = z.infer<typeof callViewSchema>;
 export const callDetailSchema = z
   .strictObject({
     ...callViewSchema.shape,
+    provider_type: z
+      .nullable(z.string())
+      .check(z.describe("Kind of the account's provider, such as `twilio`")),
     claimed_at: z.nullable(time).check(z.describe("When it was last dialed or about to be")),
     unknown_since: z
       .nullable(time)
@@ -131,6 +134,7 @@ export function toCallDetail(row: CallRow): CallDetail {
   } as const;
   return {
     ...toCallView(row),
+    provider_type: row.route?.type ?? null,
     claimed_at: toIsoTime(row.claimedAt),
     unknown_since: toIsoTime(row.unknownSince),
     lookup_misses: row.misses,

@@ -17,12 +17,14 @@ import { redialRoutes } from "./redial.ts";
 import { replayRoutes } from "./replay-events.ts";
 import { requestRoutes } from "./requests.ts";
 import { restoreRoutes } from "./restores.ts";
+import { reviewRoutes } from "./review.ts";
 import type { Route } from "../http/route.ts";
 import { waitingRoutes } from "./waiting.ts";
 
 /** Every route of the operator's API, in the order of the OpenAPI document. */
 export const operatorRoutes: readonly Route[] = [
   ...callRoutes,
+  ...reviewRoutes,
   ...redialRoutes,
   ...decisionRoutes,
   ...requestRoutes,

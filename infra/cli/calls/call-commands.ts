@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import { findAnswerMeaning } from "../../../shared/calls/answer-codes.ts";
 import { findMeaning } from "../../../shared/calls/reasons.ts";
 import type { CallDetail, CallView } from "../../../functions/api/operator/call-view.ts";
 import type { Revealed } from "../../../functions/api/operator/calls.ts";
@@ -47,7 +48,7 @@ export const callCommands: Record<string, Command> = {
       values.reveal === true
         ? await ask<Revealed>(`/calls/${encodeURIComponent(id)}/reveal`, {})
         : {};
-    const meaning = findMeaning(call.reason) ?? null;
+    const meaning = findMeaning(call.reason) ?? findAnswerMeaning(call.reason) ?? null;
     const whole = { ...call, ...revealed, meaning };
     if (values.json === true) {
       terminal.print(JSON.stringify({ ...whole, history }));

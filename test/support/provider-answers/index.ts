@@ -33,6 +33,9 @@ const known: Record<string, { answers: AnswerFixture[]; lookUps: LookUpFixture[]
   Webhook: { answers: webhookAnswers, lookUps: [] },
 };
 
+/** Every provider's documented answers. */
+export const providerAnswers = Object.values(known).flatMap(({ answers }) => answers);
+
 /** Classes of outcomes, as docs/provider-answers.md names them. */
 export const classes: Record<DialOutcome["kind"], string> = {
   placed: "PLACED",
