@@ -80,6 +80,10 @@ const kinds = {
         allowance: z.number(),
         /** Reason (stands-by.ts) why due calls do not go. Null: they do. */
         why: z.nullable(z.string()),
+        /** Calls completed while others waited for the account, and in which time (account-speed.ts). `at`: the last look that counts. */
+        speed: z.optional(
+          z.looseObject({ calls: z.number(), ms: z.number(), at: z.nullable(time) }),
+        ),
         /** Recently dispatched rows that still wait, of an account with a pace: they will take its next permits. */
         sent: z.array(z.object({ id: z.string(), dueAt: time, backlog: z.string(), at: time })),
       }),

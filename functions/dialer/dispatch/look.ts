@@ -34,7 +34,8 @@ export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   if (view.isSuspended()) return { ...nothing, left: [] };
   notes.beginLook(view.pausedAccounts());
   const backlogs = view.allowed();
-  noteCompleted(new Set([...notes.names(), ...backlogs.map(({ account }) => account)]), looks);
+  const accounts = new Set([...notes.names(), ...backlogs.map(({ account }) => account)]);
+  noteCompleted(accounts, looks, deps);
   const chosen = await chooseRows(backlogs, { looks, decidesFirst: true }, deps);
   looks.closedAhead = countBy(chosen.closed.values());
   looks.quickAccounts = quickAmong(backlogs, looks, deps);
@@ -54,7 +55,7 @@ export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chose
   const done = backlogs.filter(
     ({ account }) => inFlight.countOf(account) <= notes.mostOf(account) / 2,
   );
-  noteCompleted(new Set(done.map(({ account }) => account)), looks);
+  noteCompleted(new Set(done.map(({ account }) => account)), looks, deps);
   const chosen =
     done.length > 0 ? await chooseRows(done, { looks, decidesFirst: false }, deps) : nothing;
   looks.quickAccounts = quickAmong(backlogs, looks, deps);
@@ -130,8 +131,14 @@ export function toOutliving({ view, notes, inFlight, waits, lookedAt }: Looks): 
 }
 
 /** Records what these accounts have completed since the last look at them, and if their queue lags. */
-function noteCompleted(accounts: Iterable<string>, { notes, inFlight }: Looks): void {
-  for (const account of accounts) notes.noteCompleted(account, inFlight.takeCompleted(account));
+function noteCompleted(
+  accounts: Iterable<string>,
+  { notes, inFlight }: Looks,
+  { clock }: DialerDeps,
+): void {
+  const at = clock.now();
+  for (const account of accounts)
+    notes.noteCompleted(account, { ...inFlight.takeCompleted(account), at });
 }
 
 /** Returns the accounts without a pace that have rows left and may complete their allowance before the next look. */
