@@ -26,9 +26,23 @@ const outcomeNames: Record<Outcome, string> = {
 };
 const limitNames: Record<NonNullable<AccountForecast["limit"]>, string> = {
   pace: "its pace",
+  speed: "the speed that was seen",
   live_calls: "its live calls",
+  calls_per_day: "its calls of a day",
   hours: "calling hours",
+  not_before: "the client's not-before",
   caps: "calls to one number",
+  pause: "a pause",
+  breaker: "a circuit breaker",
+};
+/** Words before the name of what limits calls, where it is no rule of the plan. */
+const ruleNames: Partial<Record<NonNullable<AccountForecast["limit"]>, string>> = {
+  pace: "pace of ",
+  speed: "seen speed of ",
+  live_calls: "live calls of ",
+  calls_per_day: "calls a day of ",
+  pause: "pause of ",
+  breaker: "breaker ",
 };
 
 /** The forecast of a batch: outcomes, a curve of calls by hour, delays, and refused calls. */
@@ -46,8 +60,11 @@ export function ForecastAnswer({ answer }: { answer: Forecast }) {
           </p>
         )}
         {answer.unread === 0 ? null : (
-          <p class="hint">
-            {countText(answer.unread)} of them: earlier calls to the number were not read.
+          <p class="problem">
+            {countText(answer.unread)} of them, the first at position{" "}
+            {countText((answer.unread_from ?? 0) + 1)}, were not compared with the do-not-call list
+            and the caps: the time did not suffice, or the ledger failed. Ask again, or for fewer
+            calls.
           </p>
         )}
       </section>
@@ -126,32 +143,50 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
       <h3 id="limits">What limits the calls</h3>
       <Table
         label="Accounts of the forecast"
-        columns={["Account", "Calls", "First", "Last", "Delayed most by", "Already waiting"]}
+        columns={[
+          "Account",
+          "Calls",
+          "First",
+          "Last",
+          "Delayed most by",
+          "Already waiting",
+          "Until",
+        ]}
       >
-        {accounts.map(({ account, calls, first_at, last_at, limit, waiting }) => (
-          <tr key={account}>
-            <th scope="row">{account ?? "no route"}</th>
-            <td>{countText(calls)}</td>
-            <td>
-              <Time at={first_at} />
-            </td>
-            <td>
-              <Time at={last_at} />
-            </td>
-            <td>{limit === null ? "nothing" : limitNames[limit]}</td>
-            <td>
-              {countText(waiting.calls)}
-              {waiting.is_whole ? "" : "+"}
-            </td>
-          </tr>
-        ))}
+        {accounts.map(
+          ({ account, calls, first_at, last_at, limit, seen_calls_per_second, waiting }) => (
+            <tr key={account}>
+              <th scope="row">{account ?? "no route"}</th>
+              <td>{countText(calls)}</td>
+              <td>
+                <Time at={first_at} />
+              </td>
+              <td>
+                <Time at={last_at} />
+              </td>
+              <td>
+                {limit === null ? "nothing" : limitNames[limit]}
+                {seen_calls_per_second === null
+                  ? null
+                  : ` (${seen_calls_per_second.toLocaleString()} a second seen)`}
+              </td>
+              <td>
+                {countText(waiting.calls)}
+                {waiting.is_whole ? "" : "+"}
+              </td>
+              <td>
+                <Time at={waiting.last_at} />
+              </td>
+            </tr>
+          ),
+        )}
       </Table>
       {rules.length === 0 ? null : (
         <Table label="Rules of the forecast" columns={["Rule", "Delayed calls", "Longest delay"]}>
           {rules.map(({ limit, rule, calls, seconds_max }) => (
             <tr key={`${limit} ${rule}`}>
               <th scope="row">
-                {limit === "pace" ? "pace of " : limit === "live_calls" ? "live calls of " : ""}
+                {ruleNames[limit]}
                 {rule}
               </th>
               <td>{countText(calls)} calls</td>

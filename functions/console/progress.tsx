@@ -92,17 +92,37 @@ export function Progress({ request }: { request: RequestView }) {
 }
 
 function Pace({ request }: { request: RequestView }) {
-  const { calls_per_minute: rate, expected_end_at: end } = request;
+  const { calls_per_minute: rate, expected_end_at: end, blocked_by: blockedBy, queued } = request;
   return (
     <>
       {rate === 0 ? "None ended in the last minutes" : `${rate.toLocaleString()} calls a minute`};{" "}
       {end === null ? (
-        "its end cannot be estimated yet."
+        `${whyUnknown(request)}.`
       ) : (
         <>
-          expected to end <Age at={end} />, at <Time at={end} />.
+          the last waiting call is expected to go <Age at={end} />, at <Time at={end} />.
         </>
       )}
+      {queued > 0 || blockedBy.length === 0
+        ? null
+        : ` Held now: ${blockedBy.map(holderText).join("; ")}.`}
     </>
   );
+}
+
+/** Says why the end of a request is not known. */
+function whyUnknown({ queued, by_state, blocked_by }: RequestView): string {
+  if (queued > 0) return "its end is not known while calls are on the queue";
+  if (blocked_by.some(({ reason }) => reason === "not_read"))
+    return "its end is not known, as not all that waits could be read";
+  if (blocked_by.length > 0) return "nobody can tell its end while calls are held";
+  return (by_state["WAITING"] ?? 0) > 0
+    ? "its end cannot be told yet"
+    : "no call waits, and the last ones are under way";
+}
+
+/** Says what holds calls: `40 by paused agent_sales`. */
+function holderText({ reason, name, calls }: RequestView["blocked_by"][number]): string {
+  if (reason === "not_read") return "some calls that could not be read";
+  return `${countText(calls)} by ${[reason.replaceAll("_", " "), name].filter(Boolean).join(" ")}`;
 }

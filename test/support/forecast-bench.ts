@@ -13,10 +13,10 @@ export function createForecastBench(plan: object, startAt = "2026-06-01T10:00Z")
   const ports = { ledger: dialer.rows, documents: dialer.documents, now: dialer.now };
   const { app, queue } = createTestApi({ environment, ...ports });
 
-  async function send(path: string, token: string, body: unknown) {
+  async function send(path: string, token: string, body: unknown, more: object = {}) {
     return app.request(path, {
       method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...more },
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
   }
@@ -37,9 +37,18 @@ export function createForecastBench(plan: object, startAt = "2026-06-01T10:00Z")
       const answer: Forecast = JSON.parse(text);
       return answer;
     },
+    /** Reads as an operator. */
+    async operator<Answer>(path: string): Promise<Answer> {
+      const headers = { authorization: `Bearer ${tokens.operator}` };
+      const response = await app.request(`/operator${path}`, { headers });
+      const text = await response.text();
+      expect(response.status, text).toBe(200);
+      const answer: Answer = JSON.parse(text);
+      return answer;
+    },
     /** Posts a batch as a client, and hands what was queued to the dialer. Resolves to the status. */
-    async post(calls: readonly unknown[], token = tokens.crm): Promise<Response> {
-      const response = await send("/v1/calls/batch", token, calls);
+    async post(calls: readonly unknown[], token = tokens.crm, headers = {}): Promise<Response> {
+      const response = await send("/v1/calls/batch", token, calls, headers);
       for (const { open } of queue.take()) {
         await dialer.send(messageSchema.parse(JSON.parse(await open())));
       }

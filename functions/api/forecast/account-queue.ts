@@ -4,9 +4,11 @@ import { comparePositions } from "../../../shared/ports/ledger.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import { liveCallsIn, meanMsIn } from "../../../shared/policy/live-calls.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
+import { countedIn, nextDayAt } from "../../../shared/policy/day-counts.ts";
 import type { DecisionInputs } from "../../../shared/policy/decide.ts";
 import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyServed, createTurns } from "../../../shared/policy/turns.ts";
+import type { Limit } from "./forecast-schema.ts";
 import type { Queued } from "./queued.ts";
 
 /** The calls of a forecast that wait for one account, in the order in which they are served. */
@@ -15,7 +17,7 @@ export interface AccountQueue {
   /** Time at which the next call is served, in milliseconds since the epoch; undefined if none waits. */
   nextAt(): number | undefined;
   /** The limit for which the last taken call waited, if it waited for its account. */
-  limit(): "pace" | "live_calls";
+  limit(): Limit;
   /** Removes and returns the call that is served at `nextAt()`, and uses up its turn and permit. */
   take(): Queued | undefined;
   /** Returns turn and permit of the last taken call, as dispatchers do not dispatch calls outside their hours. */
@@ -31,16 +33,24 @@ const unpaced: Pace = { intervalUs: 0, burst: 1 };
  * the dispatcher's turns.
  *
  * @param queue.from time before which nothing is served, in milliseconds since the epoch
+ * @param queue.seenPace the pace at which the account was seen to take calls, if it is slower than the plan's
  */
 export function createAccountQueue(
   account: string,
-  { items, from }: { items: readonly Queued[]; from: number },
+  {
+    items,
+    from,
+    seenPace,
+  }: { items: readonly Queued[]; from: number; seenPace?: Pace | undefined },
   { plan, documents }: DecisionInputs,
 ): AccountQueue {
-  const pace = (items[0] && accountOf(items[0].route, plan).pace) ?? unpaced;
+  const planned = items[0] && accountOf(items[0].route, plan).pace;
+  const isSlow = seenPace !== undefined && seenPace.intervalUs > (planned?.intervalUs ?? 0);
+  const pace = isSlow ? seenPace : (planned ?? unpaced);
   const { kind, key } = paceKeyOf(account);
   const live =
     items[0] && createLine(account, { route: items[0].route, from }, { plan, documents });
+  const day = items[0] && createDays(account, { route: items[0].route, from }, { plan, documents });
   const turn = findServedAt(account, documents);
   const turns = createTurns<Queued>(turn);
   const atOnce = items.filter(({ isAtOnce }) => isAtOnce);
@@ -51,7 +61,7 @@ export function createAccountQueue(
   let due = atOnce.length;
   let served = {
     at: from,
-    limit: "pace" as "pace" | "live_calls",
+    limit: "pace" as Limit,
     arrivalUs: documents.get(kind, key)?.value.arrivalUs ?? 0,
   };
   let before = { arrivalUs: served.arrivalUs, turn: copyServed(turn) };
@@ -60,12 +70,15 @@ export function createAccountQueue(
     const dueAt = due > 0 ? served.at : later[taken]?.dueAt;
     if (dueAt === undefined) return undefined;
     const freeAt = live?.freeAt() ?? 0;
-    const notBefore = Math.max(served.at, dueAt, freeAt);
+    const ready = Math.max(served.at, dueAt, freeAt);
+    const notBefore = day?.freeAt(ready) ?? ready;
     const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
     const at = toPermitTime(baseUs, pace, { index: 0, notBefore });
+    const byPace = isSlow ? "speed" : "pace";
+    const byLine = freeAt === at ? "live_calls" : byPace;
     return {
       at,
-      limit: freeAt === at ? "live_calls" : "pace",
+      limit: notBefore > ready ? "calls_per_day" : byLine,
       arrivalUs: baseUs + pace.intervalUs,
     };
   };
@@ -92,7 +105,27 @@ export function createAccountQueue(
       served.arrivalUs = before.arrivalUs;
       Object.assign(turn, before.turn);
     },
-    dial: () => live?.begin(served.at),
+    dial() {
+      live?.begin(served.at);
+      day?.count(served.at);
+    },
+  };
+}
+
+/** The calls that an account with `callsPerDay` has placed on each day, UTC. */
+function createDays(
+  account: string,
+  { route, from }: { route: Route; from: number },
+  { plan, documents }: Pick<DecisionInputs, "plan" | "documents">,
+) {
+  const { callsPerDay } = accountOf(route, plan);
+  if (callsPerDay === undefined) return undefined;
+  const counts = new Map([[nextDayAt(from), countedIn(documents, { account }, from)]]);
+  const countOn = (at: number) => counts.get(nextDayAt(at)) ?? 0;
+  return {
+    /** Returns the first time from `at` on at which the day has room. Days after it have none of these calls yet. */
+    freeAt: (at: number) => (countOn(at) < callsPerDay ? at : nextDayAt(at)),
+    count: (at: number) => void counts.set(nextDayAt(at), countOn(at) + 1),
   };
 }
 

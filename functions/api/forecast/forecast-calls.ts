@@ -3,9 +3,8 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import { type BacklogOf, listOpenBreakers } from "../../../shared/policy/breakers.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { isPaused, isLedgerSuspended, isOnDoNotCallList } from "../../../shared/policy/controls.ts";
+import { isOnDoNotCallList } from "../../../shared/policy/controls.ts";
+import { createHolders, type Holder, type HolderOf } from "./holders.ts";
 import type { ControlsRead, PlanWithSchedule } from "./read-controls.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
@@ -19,7 +18,7 @@ import { findPlanErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
-import { addDelay, toEnd, notForecast, ruleIn, runQueues } from "./run-queues.ts";
+import { addDelay, limitIn, toEnd, notForecast, runQueues } from "./run-queues.ts";
 
 /** The calls as posted, and by whom. */
 export interface Posted {
@@ -48,9 +47,6 @@ export interface ForecastedCalls {
   waiting: Forecasted[];
 }
 
-/** Returns why calls of an agent along a route wait until somebody acts; undefined if nothing blocks them. */
-type BlockedBy = (of: BacklogOf, route: Route) => string | undefined;
-
 /**
  * Forecasts calls under a plan: first by the checks of acceptance, then by the dialer's decisions, in queues together
  * with the calls that wait already.
@@ -69,7 +65,7 @@ export function forecastCalls(
   const at: AtPosting = {
     ...known,
     now: posted.at,
-    blockedBy: blockersIn(documents),
+    holderOf: createHolders(documents, now),
     wayOf: waysIn(plan),
     agents: read.agents,
   };
@@ -80,7 +76,8 @@ export function forecastCalls(
   if (posted.at === now && fresh.length <= messageCallsMax) goAtOnce(fresh.filter(isQueued), known);
   const queued = [...fresh, ...waiting].flatMap((one) => (isQueued(one) ? one : []));
   const ended: Ended[] = [];
-  for (const one of runQueues(queued, { caps: read.caps, from: now }, known))
+  const { caps, seenPaces } = read;
+  for (const one of runQueues(queued, { caps, seenPaces, from: now }, known))
     ended[one.index] = one;
   const endedOf = (one: Queued | Forecasted) =>
     isQueued(one) ? (ended[one.index] ?? { ...one, end: notForecast }) : one;
@@ -100,7 +97,7 @@ function goAtOnce(fresh: readonly Queued[], known: DecisionInputs): void {
 
 /** Everything known about calls when they are posted. */
 interface AtPosting extends DecisionInputs {
-  blockedBy: BlockedBy;
+  holderOf: HolderOf;
   wayOf: ReturnType<typeof waysIn>;
   /** Agents whose pauses and breakers were read. */
   agents: ReadonlySet<string>;
@@ -110,20 +107,21 @@ function isQueued(one: Queued | Forecasted): one is Queued {
   return one.end === undefined;
 }
 
-/** Returns a function that tells what blocks the calls of a client and an agent. It caches its answers. */
-function blockersIn(documents: DocumentsRead): BlockedBy {
-  const isRestored = isLedgerSuspended(documents, 0);
-  const known = new Map<string, string | undefined>();
-  const look = (of: BacklogOf, route: Route) => {
-    if (isPaused(of.agentId, route, documents)) return "paused";
-    return listOpenBreakers(of, route, documents).length > 0 ? "breaker_open" : undefined;
-  };
-  return (of, route) => {
-    if (isRestored) return "restored";
-    const key = backlogOf(of);
-    if (!known.has(key)) known.set(key, look(of, route));
-    return known.get(key);
-  };
+/**
+ * Has a call wait for the end of what holds it.
+ *
+ * @returns the end of a call at whose holder nobody can tell when it ends
+ */
+function holdBack(item: Queued, holder: Holder | undefined, now: number): End | undefined {
+  if (holder === undefined) return undefined;
+  const { reason, name, until } = holder;
+  if (until === null) return { kind: "blocked", reason };
+  const from = Math.max(item.dueAt, now);
+  if (until <= from) return undefined;
+  const limit = reason === "breaker_open" ? "breaker" : "pause";
+  addDelay(item, { limit, rule: name, ms: until - from });
+  item.dueAt = until;
+  return undefined;
 }
 
 /** The route, account and pace of an agent's calls. */
@@ -177,7 +175,7 @@ function freshCall(
   { index, route, account, backlog }: Way & { index: number; backlog: string },
   known: AtPosting,
 ): Queued | Forecasted {
-  const { now, documents, hashKeys, hashesOf, agents, blockedBy } = known;
+  const { now, documents, hashKeys, hashesOf, agents, holderOf } = known;
   const { phone_number, agent_id: agentId } = call.request;
   const hashes = hashesOf(phone_number);
   const isUnread = hashes === undefined || !agents.has(agentId);
@@ -190,8 +188,6 @@ function freshCall(
   }
   const closed = decideByClock(call, { route, at: now }, known);
   if (closed !== undefined && closed.state !== "WAITING") return ended(toEnd(closed, none));
-  const because = blockedBy({ client: call.client, agentId }, route);
-  if (because !== undefined) return ended({ kind: "blocked", reason: because });
   const queued: Queued = {
     // Written out, as spreading ten thousand calls takes longer than everything else here.
     id: call.id,
@@ -213,9 +209,9 @@ function freshCall(
     delays: none,
     end: undefined,
   };
-  if (closed !== undefined)
-    addDelay(queued, { limit: "hours", rule: ruleIn(closed.reason), ms: closed.dueAt - now });
-  return queued;
+  if (closed !== undefined) addDelay(queued, { ...limitIn(closed.reason), ms: closed.dueAt - now });
+  const blocked = holdBack(queued, holderOf({ client: call.client, agentId }, route), now);
+  return blocked === undefined ? queued : ended(blocked);
 }
 
 /** Returns a waiting call as an entry of its queue, or the end of a call that enters none. */
@@ -232,10 +228,11 @@ function waitingCall(
   if (over !== undefined && over.state !== "WAITING") return ended(toEnd(over, none));
   if (route === undefined || account === null)
     return ended({ kind: "blocked", reason: "route_gone" });
-  const because = known.blockedBy({ client: call.client, agentId }, route);
-  if (because !== undefined) return ended({ kind: "blocked", reason: because });
   const of = { index, route, account, backlog, dueAt, reason, hasNumber, isAtOnce: false };
-  return { ...call, ...of, decidedAt: undefined, isUnread, delays: none, end: undefined };
+  const queued = { ...call, ...of, decidedAt: undefined, isUnread, delays: none, end: undefined };
+  const holder = known.holderOf({ client: call.client, agentId }, route);
+  const blocked = holdBack(queued, holder, known.now);
+  return blocked === undefined ? queued : ended(blocked);
 }
 
 const none: readonly Delay[] = [];

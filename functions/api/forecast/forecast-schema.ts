@@ -4,8 +4,6 @@ import { anyName, instant, time } from "../http/fields.ts";
 
 /** Maximum errors of calls that an answer lists. */
 export const itemErrorsMax = 10_000;
-/** Maximum numbers whose caps and do-not-call entries are read. */
-export const numbersReadMax = 1_000;
 /** Maximum reasons that an answer counts; the rarest are left out. */
 export const reasonsMax = 100;
 
@@ -21,7 +19,23 @@ const outcomeSchema = z
 export type Outcome = z.infer<typeof outcomeSchema>;
 
 /** The kinds of limits for which a call waits. */
-const limitSchema = z.enum(["pace", "live_calls", "hours", "caps"]);
+const limitSchema = z
+  .enum([
+    "pace",
+    "speed",
+    "live_calls",
+    "calls_per_day",
+    "hours",
+    "not_before",
+    "caps",
+    "pause",
+    "breaker",
+  ])
+  .check(
+    z.describe(
+      "`speed`: the account was seen to take calls more slowly than its pace; `pause`: one that ends by itself; `breaker`: of a busy or full account, until its next probe",
+    ),
+  );
 export type Limit = z.infer<typeof limitSchema>;
 
 /** The body of a forecast. */
@@ -58,6 +72,13 @@ const accountSchema = z.strictObject({
     .nullable(limitSchema)
     .check(z.describe("What delays the last of them longest; null where nothing does")),
   calls_per_second: z.nullable(z.number()).check(z.describe("Its pace; null: none")),
+  seen_calls_per_second: z
+    .nullable(z.number())
+    .check(
+      z.describe(
+        "The calls a second that it was seen to take, where these are fewer than its pace or it has none; null otherwise",
+      ),
+    ),
   waiting: z
     .strictObject({
       calls: z.int().check(z.describe("How many calls wait in its backlogs already")),
@@ -76,7 +97,7 @@ const ruleSchema = z.strictObject({
     .string()
     .check(
       z.describe(
-        "The path of its entry in the plan, such as `countries.CA`; the account, where it is a pace",
+        "The path of its entry in the plan, such as `countries.CA`; of a limit of an account, the account; of a pause or breaker, its name",
       ),
     ),
   calls: z.int().check(z.describe("How many calls it delays")),
@@ -118,9 +139,12 @@ const summaryFields = {
     .int()
     .check(
       z.describe(
-        "How many calls have a number whose earlier calls and do-not-call entry were not read",
+        "How many calls were not compared with the do-not-call list and the caps, as the time did not suffice or the ledger failed; all were, where it is 0",
       ),
     ),
+  unread_from: z
+    .nullable(z.int())
+    .check(z.describe("The index of the first of these calls; null where there is none")),
   later_tries: z
     .optional(z.int())
     .check(

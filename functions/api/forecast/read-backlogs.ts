@@ -8,7 +8,7 @@ import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import { endOfTime } from "../http/fields.ts";
 
 /** Maximum rows whose positions are read, and maximum rows that are read whole. */
-const positionsMax = 20_000;
+const positionsMax = 50_000;
 const rowsMax = 1_000;
 /** Backlogs per list, and lists. */
 const pageBacklogs = 500;
@@ -48,7 +48,7 @@ export interface BacklogsRead {
 }
 
 /**
- * Reads the waiting calls of some agents' backlogs: the positions of at most 20,000 calls, and the requests of at
+ * Reads the waiting calls of some agents' backlogs: the positions of at most 50,000 calls, and the requests of at
  * most 1,000 of these, evenly spread. A row whose request was not read is assumed to be like the last read row before
  * it.
  */

@@ -1,4 +1,4 @@
-import { type Call, type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
+import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
@@ -6,23 +6,28 @@ import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {
+  cancellationKeyOf,
   cancellationKeysOf,
+  doNotCallListKey,
+  listIn,
   pauseKeysOf,
   restoreKey,
-  moreKeysOf,
-  doNotCallKeysOf,
-  listIn,
 } from "../../../shared/policy/controls.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { toSeenPace } from "../../../shared/policy/account-speed.ts";
+import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
+import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
+import type { Pace } from "../../../shared/telephony/rate.ts";
 import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
 import type { RouteDeps } from "../http/context.ts";
-import { numbersReadMax } from "./forecast-schema.ts";
 import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
+import { readNumbers } from "./read-numbers.ts";
 
 /** Maximum agents whose pauses and breakers are read. */
 const agentsReadMax = 1_000;
+/** Maximum requests whose cancellations are read. */
+const requestsReadMax = 2_000;
 
 /** A plan with its schedule. */
 export interface PlanWithSchedule {
@@ -39,18 +44,26 @@ export interface ControlsRead extends BacklogsRead {
   caps: ReadonlyMap<string, readonly number[]>;
   /** Agents whose pauses and breakers were read. */
   agents: ReadonlySet<string>;
+  /** Paces at which accounts were seen to take calls, where slower than the deployed plan's. */
+  seenPaces: ReadonlyMap<string, Pace>;
 }
+
+/** What is forecast: calls to be posted by a client, or all calls that wait. */
+export type Asked = { requests: readonly CallRequest[]; client: string } | { allWaiting: true };
 
 /**
  * Reads what controls calls: pauses, breakers and paces of their agents and accounts under all given plans,
- * do-not-call entries and caps of at most 1,000 numbers, and the calls that wait for the same accounts; with several
+ * do-not-call entries and caps of their numbers, and the calls that wait for the same accounts; with several
  * plans, all waiting calls.
+ *
+ * @param plans the deployed plan last
  */
 export async function readControls(
-  { requests, client }: { requests: readonly CallRequest[]; client: string },
+  asked: Asked,
   plans: readonly PlanWithSchedule[],
   deps: RouteDeps,
 ): Promise<ControlsRead> {
+  const { requests, client } = "requests" in asked ? asked : { requests: [], client: "" };
   const accountsOf = (agentId: string) =>
     plans.flatMap(({ plan }) => {
       const route = findRoute(agentId, plan);
@@ -61,8 +74,9 @@ export async function readControls(
     agentsReadMax,
   );
   const accounts = new Set([...posted].flatMap(accountsOf));
+  const isAll = plans.length > 1 || "allWaiting" in asked;
   const read = await readBacklogs(
-    (agentId) => plans.length > 1 || accountsOf(agentId).some((account) => accounts.has(account)),
+    (agentId) => isAll || accountsOf(agentId).some((account) => accounts.has(account)),
     deps,
   );
   const waiting = read.waiting.filter(({ hasNumber }) => hasNumber).map(({ call }) => call);
@@ -72,46 +86,49 @@ export async function readControls(
   for (const { call, backlog } of read.waiting) {
     backlogs.set(backlog, { client: call.client, agentId: call.request.agent_id });
   }
-  const numbers = [...requests, ...waiting.map(({ request }) => request)];
-  const hashes = new Map(
-    [
-      ...firstOf(
-        numbers.map(({ phone_number }) => phone_number),
-        numbersReadMax,
-      ),
-    ].map((number) => [number, hashesOf(number, deps.hashKeys)]),
+  const now = deps.clock.now();
+  const waitingRequests = firstOf(
+    read.waiting.map(({ call }) => call.requestId),
+    requestsReadMax,
   );
   const keys: DocumentKey[] = [
     restoreKey,
-    ...doNotCallKeysOf([...hashes.values()].flat()),
-    ...waiting.flatMap(cancellationKeysOf),
+    doNotCallListKey,
     dispatcherKey,
-    ...plans.flatMap((one) => keysOfBacklogs(backlogs.values(), one)),
-    ...capKeysOf(numbers, hashes, plans),
+    ...waiting.flatMap(cancellationKeysOf),
+    ...[...waitingRequests].map((request) => cancellationKeyOf({ request })),
+    ...plans.flatMap((one) => keysOfBacklogs(backlogs.values(), one, now)),
   ];
   const once = new Map(keys.map((key) => [`${key.kind} ${key.key}`, key]));
-  const first = await deps.documents.read([...once.values()]);
+  const controls = await deps.documents.read([...once.values()]);
+  const hasMore = listIn(controls)?.hasMore === true;
   const calls = [...requests.map((request) => ({ client, request })), ...waiting];
-  const listed = calls.filter(({ request }) => hashes.has(request.phone_number));
-  const documents = await withClientEntries(first, listed, deps);
-  const caps = [...hashes].map(([number, some]): [string, number[]] => {
-    const entries = some.flatMap((hash) => documents.get("cap", hash)?.value.entries ?? []);
-    const latest = new Map<string, number>();
-    for (const { call, at } of entries) latest.set(call, Math.max(at, latest.get(call) ?? 0));
-    return [number, [...latest.values()]];
-  });
-  return { ...read, documents, hashes, caps: new Map(caps), agents };
+  const numbers = await readNumbers(calls, { plans, hasMore }, deps);
+  const { hashes, caps } = numbers;
+  const documents: DocumentsRead = {
+    get: (kind, key) => numbers.documents.get(kind, key) ?? controls.get(kind, key),
+  };
+  return { ...read, documents, hashes, caps, agents, seenPaces: seenPacesIn(controls, plans) };
 }
 
-/** Adds the do-not-call entries that are for one client's calls, if there are any. */
-async function withClientEntries(
-  read: DocumentsRead,
-  calls: readonly Pick<Call, "client" | "request">[],
-  { documents, hashKeys }: RouteDeps,
-): Promise<DocumentsRead> {
-  if (listIn(read)?.hasMore !== true) return read;
-  const entries = await documents.read(moreKeysOf(calls, hashKeys));
-  return { get: (kind, key) => entries.get(kind, key) ?? read.get(kind, key) };
+/** Returns the paces at which accounts were seen to take calls, where slower than the deployed plan's. */
+function seenPacesIn(
+  documents: DocumentsRead,
+  plans: readonly PlanWithSchedule[],
+): Map<string, Pace> {
+  const { plan } = plans.at(-1) ?? {};
+  const { accounts = {} } = documents.get(dispatcherKey.kind, dispatcherKey.key)?.value ?? {};
+  const routes = new Map(
+    Object.values(plan?.agents ?? {}).map((route) => [accountNameOf(route), route]),
+  );
+  return new Map(
+    Object.entries(accounts).flatMap(([account, { speed }]): [string, Pace][] => {
+      const route = routes.get(account);
+      if (speed === undefined || route === undefined || plan === undefined) return [];
+      const seen = toSeenPace(speed, accountOf(route, plan).pace);
+      return seen === undefined ? [] : [[account, seen]];
+    }),
+  );
 }
 
 /** Returns the first `most` distinct values. */
@@ -125,38 +142,24 @@ function firstOf(values: readonly string[], most: number): Set<string> {
 }
 
 /** Names the documents of backlogs and of the accounts that a plan routes their agents to. */
-function keysOfBacklogs(backlogs: Iterable<BacklogOf>, { plan }: PlanWithSchedule): DocumentKey[] {
+function keysOfBacklogs(
+  backlogs: Iterable<BacklogOf>,
+  { plan }: PlanWithSchedule,
+  now: number,
+): DocumentKey[] {
   return [...backlogs].flatMap((of): DocumentKey[] => {
     const route = findRoute(of.agentId, plan);
     if (route === undefined) return pauseKeysOf(of.agentId, route);
     const account = accountNameOf(route);
+    const { liveCalls = 0, callsPerDay } = accountOf(route, plan);
     return [
       ...pauseKeysOf(of.agentId, route),
       ...breakerNamesOf(of, route).map((key) => ({ kind: "breaker", key }) as const),
       paceKeyOf(account),
       { kind: "account", key: account },
-      ...liveKeysOf(account, accountOf(route, plan).liveCalls ?? 0),
+      ...liveKeysOf(account, liveCalls),
+      ...(callsPerDay === undefined ? [] : [dayKeyOf({ account }, now)]),
+      ...(route.callerIds === undefined ? [] : [callerIdsKeyOf(route)]),
     ];
   });
-}
-
-/** Names the cap documents of the numbers to which a cap of one of the plans applies. */
-function capKeysOf(
-  requests: readonly CallRequest[],
-  hashes: ReadonlyMap<string, readonly string[]>,
-  plans: readonly PlanWithSchedule[],
-): DocumentKey[] {
-  const isCapped = (request: CallRequest) =>
-    plans.some(({ plan, schedule }) => {
-      const route = findRoute(request.agent_id, plan);
-      return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
-    });
-  const keys = new Set<string>();
-  for (const request of requests) {
-    const some = hashes.get(request.phone_number) ?? [];
-    if (some.some((key) => !keys.has(key)) && isCapped(request)) {
-      for (const key of some) keys.add(key);
-    }
-  }
-  return [...keys].map((key) => ({ kind: "cap", key }));
 }

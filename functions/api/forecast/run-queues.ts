@@ -5,6 +5,7 @@ import {
   decideByClock,
   decideOverCap,
 } from "../../../shared/policy/decide.ts";
+import type { Pace } from "../../../shared/telephony/rate.ts";
 import { freeAt } from "../../../shared/telephony/frequency-cap.ts";
 import { type AccountQueue, createAccountQueue } from "./account-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
@@ -17,21 +18,31 @@ const decisionsMax = 500_000;
 type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: string } | End;
 
 /**
- * Serves calls at the times at which the dialer would if every request were answered at once. Returns them with their
+ * Serves calls at the times at which the dialer would if each account went on as it was seen to. Returns them with their
  * ends, in any order.
  *
  * @param items the calls, which the queues then change
  * @param start.caps times at which numbers were called, in milliseconds since the epoch
  * @param start.from time before which nothing is served
+ * @param start.seenPaces paces at which accounts were seen to take calls, where slower than the plan's
  */
 export function runQueues(
   items: readonly Queued[],
-  { caps, from }: { caps: ReadonlyMap<string, readonly number[]>; from: number },
+  {
+    caps,
+    from,
+    seenPaces,
+  }: {
+    caps: ReadonlyMap<string, readonly number[]>;
+    from: number;
+    seenPaces: ReadonlyMap<string, Pace>;
+  },
   inputs: DecisionInputs,
 ): Ended[] {
-  const queues = [...Map.groupBy(items, (item) => item.account)].map(([account, own]) =>
-    createAccountQueue(account, { items: own, from }, inputs),
-  );
+  const queues = [...Map.groupBy(items, (item) => item.account)].map(([account, own]) => {
+    const seenPace = seenPaces.get(account);
+    return createAccountQueue(account, { items: own, from, seenPace }, inputs);
+  });
   const known = { ...inputs };
   const called = new Map(caps);
   const ended: Ended[] = [];
@@ -87,8 +98,7 @@ function stepByClock(item: Queued, known: DecisionInputs): Step | undefined {
   if (decidedAt === now && dueAt === now) return undefined;
   const closed = decideByClock(item, { route, at: now }, known);
   if (closed?.state !== "WAITING") return closed && toEnd(closed, delays);
-  const rule = ruleIn(closed.reason);
-  return { kind: "wait", limit: "hours", rule, dueAt: closed.dueAt, reason: closed.reason };
+  return { kind: "wait", ...limitIn(closed.reason), dueAt: closed.dueAt, reason: closed.reason };
 }
 
 /** Decides as the dialer would under the claim at `known.now`, by the caps of the number. */
@@ -131,17 +141,26 @@ export function toEnd(
   return { kind: "expire", reason: reason === "expired" && longest ? reasonOf(longest) : reason };
 }
 
-/** Returns the rule of hours in the reason of a wait. */
-export function ruleIn(reason: string): string {
-  return reason.slice(hoursPrefix.length);
+/** Returns the limit in the reason of a wait by time alone: a rule of hours, or the client's `Call-Not-Before`. */
+export function limitIn(reason: string): Omit<Delay, "ms"> {
+  if (reason === "not_before") return { limit: "not_before", rule: "Call-Not-Before" };
+  return { limit: "hours", rule: reason.slice(hoursPrefix.length) };
 }
 
 const hoursPrefix = "hours:";
 
+/** Reasons of rows by the limits that are named otherwise. */
+const reasonsOfLimits: Partial<Record<Limit, string>> = {
+  caps: "max_calls",
+  speed: "in_flight",
+  pause: "paused",
+  breaker: "breaker_open",
+};
+
 /** Returns the reason that a row would have during such a delay. */
 export function reasonOf({ limit, rule }: Omit<Delay, "ms">): string {
   if (limit === "hours") return `${hoursPrefix}${rule}`;
-  return limit === "caps" ? "max_calls" : limit;
+  return reasonsOfLimits[limit] ?? limit;
 }
 
 /** Returns the longest delay of a call; undefined if there is none. */

@@ -16,6 +16,7 @@ import {
 } from "./forecast-schema.ts";
 import type { ControlsRead } from "./read-controls.ts";
 import { longestOf, reasonOf } from "./run-queues.ts";
+import type { Pace } from "../../../shared/telephony/rate.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
 /** A call that is dialed, with the time. */
@@ -24,11 +25,12 @@ type Dialed = Forecasted & { end: { kind: "dialed"; at: number } };
 /** Summarizes the ends of calls under a plan. */
 export function summarize(
   { plan, posted, waiting }: ForecastedCalls,
-  read: Pick<ControlsRead, "agentsCut" | "isCut">,
+  read: Pick<ControlsRead, "agentsCut" | "isCut" | "seenPaces">,
 ): ForecastSummary {
   const dialed = posted.filter(isDialed);
   const counts = { refused: 0, rejected: 0, expire: 0, blocked: 0, wait: 0, now: 0 };
   for (const one of posted) counts[outcomeOf(one)] += 1;
+  const unreadFrom = posted.findIndex(({ isUnread }) => isUnread);
   const laterTries = dialed.reduce((sum, one) => sum + laterTriesOf(one, plan), 0);
   return {
     counts,
@@ -38,6 +40,7 @@ export function summarize(
     rules: rulesOf(dialed),
     hours: hoursOf(dialed),
     unread: posted.filter(({ isUnread }) => isUnread).length,
+    unread_from: unreadFrom === -1 ? null : unreadFrom,
     ...(laterTries === 0 ? {} : { later_tries: laterTries }),
   };
 }
@@ -132,7 +135,7 @@ function fieldAndError({ pointer, detail }: { pointer: string; detail: string })
 
 function listAccounts(
   { plan, posted, waiting }: ForecastedCalls,
-  { agentsCut, isCut }: Pick<ControlsRead, "agentsCut" | "isCut">,
+  { agentsCut, isCut, seenPaces }: Pick<ControlsRead, "agentsCut" | "isCut" | "seenPaces">,
 ): AccountForecast[] {
   const named = (agents: Iterable<string>) =>
     [...agents].map((agent) => {
@@ -160,6 +163,7 @@ function listAccounts(
       ...timesOf(dialed),
       limit: longestOf(last?.delays ?? [])?.limit ?? null,
       calls_per_second: (account === null ? undefined : paces.get(account)) ?? null,
+      seen_calls_per_second: seenIn(seenPaces, account),
       waiting: {
         calls: rows.length,
         last_at: timesOf(rows.filter(isDialed)).last_at,
@@ -175,14 +179,22 @@ function byName(one: string | null, other: string | null): number {
   return (one ?? "") < (other ?? "") ? -1 : 1;
 }
 
+function seenIn(seenPaces: ReadonlyMap<string, Pace>, account: string | null): number | null {
+  const seen = account === null ? undefined : seenPaces.get(account);
+  return seen === undefined ? null : perSecondOf(seen);
+}
+
+function perSecondOf({ intervalUs }: Pace): number {
+  return Math.round((1_000_000 / intervalUs) * 10_000) / 10_000;
+}
+
 /** Returns the calls per second of each account of a plan that has a pace. */
 function pacesOf(plan: DialPlan): Map<string, number> {
   return new Map(
     Object.values(plan.agents).flatMap((route): [string, number][] => {
       const { pace } = accountOf(route, plan);
       if (pace === undefined) return [];
-      const perSecond = Math.round((1_000_000 / pace.intervalUs) * 10_000) / 10_000;
-      return [[accountNameOf(route), perSecond]];
+      return [[accountNameOf(route), perSecondOf(pace)]];
     }),
   );
 }

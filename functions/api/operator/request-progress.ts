@@ -1,8 +1,11 @@
 import { resultStatuses } from "../../../shared/calls/call-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callStates, states } from "../../../shared/calls/states.ts";
+import { isLaterTry } from "../../../shared/calls/chain.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
+import { type ExpectedEnd, readExpectedEnds } from "../forecast/expected-ends.ts";
+import type { RouteDeps } from "../http/context.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 
@@ -43,9 +46,28 @@ export const requestViewSchema = z
       .nullable(time)
       .check(
         z.describe(
-          "At the present rate, and not before `last_due_at`; null where all has ended, or nothing tells",
+          "When the last of its waiting calls is expected to be dialed, or to end otherwise, by the same queues as a forecast; null where none waits, calls are on the queue still, or nobody can tell: see `blocked_by`",
         ),
       ),
+    blocked_by: z
+      .array(
+        z.strictObject({
+          reason: z
+            .string()
+            .check(
+              z.describe(
+                "As in a row, such as `paused`, `breaker_open`, `hours`, `live_calls`; `not_read`: not all that waits could be read",
+              ),
+            ),
+          name: z
+            .string()
+            .check(
+              z.describe("The pause, breaker, rule of the plan, account or check; may be empty"),
+            ),
+          calls: z.int(),
+        }),
+      )
+      .check(z.describe("What holds its waiting calls now, beside their turn, most calls first")),
   })
   .check(z.meta({ id: "OperatorRequest", description: "A request and how far it is." }));
 export type RequestView = z.infer<typeof requestViewSchema>;
@@ -59,7 +81,12 @@ export function listFinishedIndexes(total: number, most: number): number[] {
 /** Returns the view of a request. `counted` is the number of calls that were read, and `rows` are those that exist. */
 export function toRequestView(
   one: CallRow,
-  { rows, counted, now }: { rows: readonly CallRow[]; counted: number; now: number },
+  {
+    rows,
+    counted,
+    now,
+    end,
+  }: { rows: readonly CallRow[]; counted: number; now: number; end: ExpectedEnd | undefined },
 ): RequestView {
   const total = one.batchCalls;
   const perCounted = total / counted;
@@ -71,7 +98,6 @@ export function toRequestView(
   const windowMs = Math.min(rateMinutes * minuteMs, age);
   const endedLately = rows.filter((row) => (endedAt(row) ?? 0) > now - windowMs).length;
   const perMinute = (endedLately * perCounted * minuteMs) / windowMs;
-  const left = (open.length + queued) * perCounted;
   return {
     id: requestIdOf(one.id),
     client: one.client,
@@ -84,8 +110,27 @@ export function toRequestView(
     by_result: countEqual(rows.flatMap(({ result }) => result?.status ?? [])),
     calls_per_minute: Math.round(perMinute * 100) / 100,
     last_due_at: toIsoTime(lastDueAt),
-    expected_end_at: toIsoTime(estimateEnd(left, { perMinute, lastDueAt, now })),
+    // Nothing is known yet of calls that are on the queue still.
+    expected_end_at: toIsoTime(queued > 0 ? null : (end?.at ?? null)),
+    blocked_by: end?.blockedBy ?? [],
   };
+}
+
+/** Reads the expected ends of requests, by the rows that were looked at of each, except where all of them have ended. */
+export function readEnds(
+  requests: readonly { id: string; total: number; rows: readonly CallRow[] }[],
+  deps: RouteDeps,
+): Promise<Map<string, ExpectedEnd>> {
+  const waits = ({ state }: CallRow) => state === "WAITING";
+  const open = requests.filter(({ total, rows }) => rows.length < total || rows.some(waits));
+  const tries = open.flatMap(({ id, rows }) =>
+    rows.filter((row) => waits(row) && isLaterTry(row)).map((row) => [row.id, id] as const),
+  );
+  return readExpectedEnds(
+    open.map(({ id }) => id),
+    deps,
+    new Map(tries),
+  );
 }
 
 /** Returns the time at which a call stopped being open; undefined while it is open. */
@@ -95,20 +140,6 @@ function endedAt({ state, history, updatedAt }: CallRow): number | undefined {
   const step = history.findLast((entry) => states[entry.state].open);
   const ended = step === undefined ? history[0] : history[history.indexOf(step) + 1];
   return ended?.at ?? updatedAt;
-}
-
-/**
- * Estimates the time at which the last of `left` calls will have ended, in milliseconds since the epoch. Null if none
- * is left, or if none has ended recently and none is due later.
- */
-export function estimateEnd(
-  left: number,
-  { perMinute, lastDueAt, now }: { perMinute: number; lastDueAt: number | null; now: number },
-): number | null {
-  if (left === 0) return null;
-  const dueAt = lastDueAt !== null && lastDueAt > now ? lastDueAt : null;
-  if (perMinute === 0) return dueAt;
-  return Math.round(Math.max(dueAt ?? now, now + (left / perMinute) * minuteMs));
 }
 
 /** Counts equal values. */

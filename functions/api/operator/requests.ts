@@ -4,13 +4,14 @@ import { toCallId, readRequestId, requestIdOf } from "../../../shared/calls/ids.
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { answerProblem } from "../http/problem.ts";
-import { callIdsOf, rowsOf } from "../actions/request-rows.ts";
+import { callIdsOf, lastTriesOf, rowsOf } from "../actions/request-rows.ts";
 import { declareRoute } from "../http/route.ts";
 import { callCursor } from "../http/cursors.ts";
 import { nextCursor, time, toIsoTime } from "../http/fields.ts";
 import {
   listFinishedIndexes,
   countReasons,
+  readEnds,
   toRequestView,
   requestViewSchema,
   type RequestView,
@@ -52,13 +53,19 @@ const listRequests = declareRoute({
     const { found, next } = await requestsBelow(query.cursor, query, ledger);
     const looked = found.map((row) => sampleOf(row, countedMax));
     const rowsBy = new Map<string, CallRow[]>();
-    for await (const row of rowsOf(looked.flat(), ledger)) {
-      const id = requestIdOf(row.id);
+    for await (const [first, row] of lastTriesOf(looked.flat(), ledger)) {
+      const id = requestIdOf(first);
       rowsBy.set(id, [...(rowsBy.get(id) ?? []), row]);
     }
+    const all = found.map(({ id: first, batchCalls: total }) => {
+      const id = requestIdOf(first);
+      return { id, total, rows: rowsBy.get(id) ?? [] };
+    });
+    const ends = await readEnds(all, deps);
     const requests = found.map((row, index): RequestView => {
-      const rows = rowsBy.get(requestIdOf(row.id)) ?? [];
-      return toRequestView(row, { rows, counted: looked[index]?.length ?? 0, now: clock.now() });
+      const { id = "", rows = [] } = all[index] ?? {};
+      const counted = looked[index]?.length ?? 0;
+      return toRequestView(row, { rows, counted, now: clock.now(), end: ends.get(id) });
     });
     return { requests, ...(next === undefined ? {} : { cursor: next }) };
   },
@@ -95,8 +102,9 @@ const showRequest = declareRoute({
     }
     const rows: CallRow[] = [];
     for await (const row of rowsOf(callIdsOf(id, 0, one.batchCalls), ledger)) rows.push(row);
+    const end = (await readEnds([{ id, total: one.batchCalls, rows }], deps)).get(id);
     return {
-      ...toRequestView(one, { rows, counted: one.batchCalls, now: clock.now() }),
+      ...toRequestView(one, { rows, counted: one.batchCalls, now: clock.now(), end }),
       reasons: countReasons(rows.filter(({ state }) => state !== "PLACED")),
       hours: hoursOf(rows),
     };

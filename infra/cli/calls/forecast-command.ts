@@ -56,7 +56,7 @@ function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Termin
   if (later > 0) print(`Up to ${later} later tries by the agents' retry are not among them.`);
   if (unread > 0) {
     print(
-      `${unread} calls are forecast without the caps and the do-not-call list of their numbers.`,
+      `${unread} calls, the first at index ${answer.unread_from}, are forecast without the caps and the do-not-call list of their numbers.`,
     );
   }
   const table = (rows: Json[], columns: string[]) => {

@@ -41,12 +41,19 @@ function endedOf({ total, queued, by_state }: RequestView): number {
   return total - queued - openStates.reduce((sum, state) => sum + (by_state[state] ?? 0), 0);
 }
 
-/** Formats how far a request is: `120 of 200 ended: 80 WAITING, 118 PLACED, 2 REJECTED; expected end …`. */
-function lineOf({ total, queued, by_state, expected_end_at }: RequestView, ended: number): string {
+/** Formats how far a request is: `120 of 200 ended: 80 WAITING, 118 PLACED, 2 REJECTED; expected end …; held: …`. */
+function lineOf(view: RequestView, ended: number): string {
+  const { total, queued, by_state, expected_end_at, blocked_by } = view;
   const states = callStates.flatMap((state) =>
     by_state[state] === undefined ? [] : `${by_state[state]} ${state}`,
   );
   const all = [...(queued > 0 ? [`${queued} on the queue`] : []), ...states].join(", ");
   const end = expected_end_at === null ? "" : `; expected end ${expected_end_at}`;
-  return `${ended} of ${total} ended: ${all}${end}`;
+  const holders = blocked_by.map(({ reason, name, calls }) =>
+    reason === "not_read"
+      ? "not all that waits could be read"
+      : [calls, reason, name].filter((word) => word !== "").join(" "),
+  );
+  const held = holders.length === 0 ? "" : `; held: ${holders.join(", ")}`;
+  return `${ended} of ${total} ended: ${all}${end}${held}`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Forecast } from "../../../functions/api/forecast/forecast-schema.ts";
+import type { Requests } from "../../../functions/api/operator/requests.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import { callsOf, createForecastBench, forecastNumber } from "../../support/forecast-bench.ts";
 import { neverCall, pause, putDocument } from "../../support/dialer-calls.ts";
@@ -148,17 +149,54 @@ describe("POST /operator/forecast", () => {
     expect(answer.accounts[0]?.limit).toBe("caps");
   });
 
-  it("counts calls dialed before towards a cap, for a thousand numbers", async () => {
+  it("compares every number of ten thousand with the do-not-call list and the caps", async () => {
     const bench = createForecastBench({ maxCalls: { count: 1, days: 1 } });
-    await bench.post(callsOf(1));
+    const calls = callsOf(10_000);
+    await bench.post(calls.slice(-1));
     await bench.dialer.simulate(10);
     expect(bench.dialer.dialed).toHaveLength(1);
-    const answer = await bench.forecast(callsOf(1_200));
-    expect(answer.counts).toMatchObject({ wait: 1, now: 1_199 });
-    expect(answer.unread).toBe(200);
-    expect(answer.items?.filter(({ is_unread }) => is_unread).map(({ index }) => index)).toEqual(
-      Array.from({ length: 200 }, (_, n) => 1_000 + n),
-    );
+    await neverCall(bench.dialer, forecastNumber(9_998));
+    const answer = await bench.forecast(calls);
+    expect(answer.counts).toMatchObject({ rejected: 1, wait: 1, now: 9_998 });
+    expect(answer).toMatchObject({ unread: 0, unread_from: null });
+    expect(answer.items?.slice(-2).map(({ reason }) => reason)).toEqual([
+      "do_not_call",
+      "max_calls",
+    ]);
+  });
+
+  it.each(["the time does not suffice", "the ledger fails"])(
+    "says which calls it did not compare when %s",
+    async (why) => {
+      const bench = createForecastBench({});
+      await neverCall(bench.dialer, forecastNumber(0));
+      const { read } = bench.dialer.documents;
+      let batches = 0;
+      bench.dialer.documents.read = async (keys) => {
+        if (keys.some(({ kind }) => kind === "do-not-call")) batches += 1;
+        if (batches > 5 && why === "the ledger fails") throw new Error("down");
+        if (batches === 6) bench.dialer.advance(60_000);
+        return read(keys);
+      };
+      const answer = await bench.forecast(callsOf(6_000));
+      const readNumbers = why === "the ledger fails" ? 2_500 : 4_000;
+      expect(answer.counts).toMatchObject({ rejected: 1, now: 5_999 });
+      expect(answer).toMatchObject({ unread: 6_000 - readNumbers, unread_from: readNumbers });
+      expect(answer.items?.findIndex(({ is_unread }) => is_unread)).toBe(readNumbers);
+    },
+  );
+
+  it("blames a client's not-before on it, and the hours after it on their rule", async () => {
+    const bench = createForecastBench(nine, "2026-06-01T10:00Z");
+    const calls = callsOf(26).map((call) => ({ ...call }));
+    const headers = { "call-not-before": "2026-06-01T18:00:00Z" };
+    await bench.post(calls, tokens.crm, headers);
+    await bench.dialer.deliver();
+    const { requests } = await bench.operator<Requests>("/requests");
+    expect(requests[0]).toMatchObject({
+      expected_end_at: "2026-06-02T09:00:02.000Z",
+      blocked_by: [{ reason: "not_before", name: "", calls: 26 }],
+    });
   });
 
   it("tells who is never called, who is held, and what finds no place in its lifetime", async () => {

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  estimateEnd,
   listFinishedIndexes,
   toRequestView,
 } from "../../../functions/api/operator/request-progress.ts";
@@ -30,15 +29,13 @@ describe("how far a request is", () => {
     );
   });
 
-  it("ends when the rate says, and not before the last due time", () => {
-    expect(estimateEnd(0, { perMinute: 5, lastDueAt: null, now })).toBeNull();
-    expect(estimateEnd(10, { perMinute: 0, lastDueAt: null, now })).toBeNull();
-    expect(estimateEnd(10, { perMinute: 0, lastDueAt: now - 1, now })).toBeNull(); // overdue, and nothing moves
-    expect(estimateEnd(10, { perMinute: 0, lastDueAt: now + minuteMs, now })).toBe(now + minuteMs);
-    expect(estimateEnd(10, { perMinute: 5, lastDueAt: null, now })).toBe(now + 2 * minuteMs);
-    expect(estimateEnd(10, { perMinute: 5, lastDueAt: now + 9 * minuteMs, now })).toBe(
-      now + 9 * minuteMs,
-    );
+  it("has no expected end while calls are on the queue, of which nothing is known", () => {
+    const row = rowIn("WAITING", aCall({ acceptedAt: now, batchCalls: 2 }));
+    const end = { at: now + minuteMs, blockedBy: [] };
+    const endOf = (counted: number) =>
+      toRequestView(row, { rows: [row], counted, now, end }).expected_end_at;
+    expect(endOf(1)).toBe(new Date(now + minuteMs).toISOString());
+    expect(endOf(2)).toBeNull();
   });
 
   it("counts a call for the rate when it was placed, not when its result came", () => {
@@ -46,12 +43,12 @@ describe("how far a request is", () => {
     const placed = rowIn("PLACED", call, { at: now - 30 * minuteMs });
     const withResult = { ...placed, updatedAt: now - minuteMs };
     expect(
-      toRequestView(withResult, { rows: [withResult], counted: 1, now }).calls_per_minute,
+      toRequestView(withResult, { rows: [withResult], counted: 1, now, end: undefined })
+        .calls_per_minute,
     ).toBe(0);
     const late = rowIn("PLACED", call, { at: now - minuteMs });
-    expect(toRequestView(late, { rows: [late], counted: 1, now }).calls_per_minute).toBeCloseTo(
-      1 / 15,
-      2,
-    );
+    expect(
+      toRequestView(late, { rows: [late], counted: 1, now, end: undefined }).calls_per_minute,
+    ).toBeCloseTo(1 / 15, 2);
   });
 });

@@ -1,0 +1,89 @@
+import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { countedIn } from "../../../shared/policy/day-counts.ts";
+import { decideByClock } from "../../../shared/policy/decide.ts";
+import { findStillReason } from "../../../shared/policy/dispatcher.ts";
+import { liveCallsIn } from "../../../shared/policy/live-calls.ts";
+import { createHolders } from "./holders.ts";
+import type { WaitingCall } from "./read-backlogs.ts";
+import type { ControlsRead, PlanWithSchedule } from "./read-controls.ts";
+
+/** What holds a waiting call now. */
+export interface HeldBy {
+  /** As in a row, without what follows its colon. */
+  reason: string;
+  /** What holds it, by its name: a pause, a breaker, a rule of the plan, an account, a check. Empty: nothing more to say. */
+  name: string;
+  /** True if it is known of this very call; false where it is that of the nearest call whose row was read. */
+  isExact: boolean;
+}
+
+/** Reasons of accounts that only mean that calls wait for their turn. */
+export const turnReasons: ReadonlySet<string> = new Set(["turn", "pace", "in_flight", "slow"]);
+
+/** Returns a function that tells what holds each of the calls that were read. */
+export function createHoldersNow(
+  read: ControlsRead,
+  { plan, schedule, now, isOther }: PlanWithSchedule & { now: number; isOther: boolean },
+): (waiting: WaitingCall) => HeldBy {
+  const { documents } = read;
+  const holderOf = createHolders(documents, now);
+  const routes = new Map<string, { route: Route; account: string } | undefined>();
+  const routeOf = (agentId: string) => {
+    if (!routes.has(agentId)) {
+      const route = findRoute(agentId, plan);
+      routes.set(agentId, route && { route, account: accountNameOf(route) });
+    }
+    return routes.get(agentId);
+  };
+  const accounts = new Map<string, HeldBy>();
+  const accountHolder = (account: string, route: Route): HeldBy => {
+    const known = accounts.get(account) ?? findAccountHolder(account, route, { plan, read, now });
+    accounts.set(account, known);
+    return known;
+  };
+  return (waiting) => {
+    const { call, dueAt, reason, hasNumber } = waiting;
+    if (isOther) return { reason: "other_hash_key", name: "", isExact: true };
+    const { agent_id: agentId } = call.request;
+    const way = routeOf(agentId);
+    if (way === undefined) return { reason: "route_gone", name: agentId, isExact: true };
+    const holder = holderOf({ client: call.client, agentId }, way.route);
+    if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };
+    const closed = decideByClock(call, { route: way.route, at: now }, { plan, schedule });
+    if (closed?.state === "WAITING") return { ...divided(closed.reason), isExact: hasNumber };
+    if (dueAt > now) return { ...divided(reason), isExact: hasNumber };
+    return accountHolder(way.account, way.route);
+  };
+}
+
+/** Returns what holds the due calls of an account that nothing else holds. */
+function findAccountHolder(
+  account: string,
+  route: Route,
+  {
+    plan,
+    read: { documents, seenPaces },
+    now,
+  }: { plan: PlanWithSchedule["plan"]; read: ControlsRead; now: number },
+): HeldBy {
+  const { liveCalls = Infinity, callsPerDay = Infinity } = accountOf(route, plan);
+  const held = (reason: string): HeldBy => ({ reason, name: account, isExact: true });
+  if (callsPerDay < Infinity && countedIn(documents, { account }, now) >= callsPerDay) {
+    return held("calls_per_day");
+  }
+  const isFull =
+    liveCalls < Infinity &&
+    liveCallsIn(documents, { account, limit: liveCalls, now }).length >= liveCalls;
+  if (isFull) return held("live_calls");
+  if (seenPaces.has(account)) return held("slow");
+  const why = findStillReason(account, documents);
+  return held(why !== null && turnReasons.has(why) ? why : "turn");
+}
+
+/** Divides a row's reason into its name and what follows the colon. */
+function divided(reason: string): { reason: string; name: string } {
+  const at = reason.indexOf(":");
+  if (at === -1) return { reason, name: "" };
+  return { reason: reason.slice(0, at), name: reason.slice(at + 1) };
+}

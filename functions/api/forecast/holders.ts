@@ -1,0 +1,73 @@
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
+import { throttles } from "../../../shared/policy/breaker-causes.ts";
+import { type BacklogOf, listOpenBreakers } from "../../../shared/policy/breakers.ts";
+import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
+import { isLedgerSuspended, pauseKeysOf } from "../../../shared/policy/controls.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+
+/** What keeps all calls of a client and agent waiting. */
+export interface Holder {
+  /** As in a row: `restored`, `paused`, `breaker_open`, `caller_ids`. */
+  reason: string;
+  /** The pause's `agent X` or `account X`, the key of the breaker, the account of the pool; empty after a restore. */
+  name: string;
+  /** Time at which it ends by itself, in milliseconds since the epoch. Null: somebody must act, or a provider recover. */
+  until: number | null;
+}
+
+/** Returns what holds the calls of an agent along a route; undefined if nothing does. */
+export type HolderOf = (of: BacklogOf, route: Route) => Holder | undefined;
+
+/** Returns a function that tells what holds calls, and remembers its answers. */
+export function createHolders(documents: DocumentsRead, now: number): HolderOf {
+  const isRestored = isLedgerSuspended(documents, 0);
+  const known = new Map<string, Holder | undefined>();
+  return (of, route) => {
+    if (isRestored) return { reason: "restored", name: "", until: null };
+    const key = backlogOf(of);
+    if (!known.has(key)) known.set(key, longestOf(listHolders(of, route, { documents, now })));
+    return known.get(key);
+  };
+}
+
+function listHolders(
+  of: BacklogOf,
+  route: Route,
+  { documents, now }: { documents: DocumentsRead; now: number },
+): Holder[] {
+  const pauses = pauseKeysOf(of.agentId, route).flatMap(({ kind, key }): Holder[] => {
+    const pause = documents.get(kind, key)?.value;
+    if (pause === undefined) return [];
+    const [name = ""] = Object.entries(pause.of).map((words) => words.join(" "));
+    const { until } = pause;
+    return [{ reason: "paused", name, until: typeof until === "number" ? until : null }];
+  });
+  const breakers = listOpenBreakers(of, route, documents).map(({ key, value }): Holder => {
+    const until = throttles.has(value.cause) ? value.probeAt : null;
+    return { reason: "breaker_open", name: key, until };
+  });
+  const held = [...pauses, ...breakers].filter(({ until }) => until === null || until > now);
+  if (!isPoolResting(route, { documents, now })) return held;
+  return [
+    ...held,
+    { reason: "caller_ids", name: route.provider, until: restedAt(route, documents) },
+  ];
+}
+
+/** Returns the time at which the first number of a pool has rested. */
+function restedAt(route: Route, documents: DocumentsRead): number {
+  const { kind, key } = callerIdsKeyOf(route);
+  const { numbers = {} } = documents.get(kind, key)?.value ?? {};
+  const { callerIds = [] } = route;
+  return Math.min(...callerIds.map((number) => numbers[number]?.restsUntil ?? 0));
+}
+
+/** Returns the holder that lasts longest. */
+function longestOf(holders: readonly Holder[]): Holder | undefined {
+  const endOf = ({ until }: Holder) => until ?? Infinity;
+  return holders.reduce<Holder | undefined>(
+    (longest, one) => (longest !== undefined && endOf(longest) >= endOf(one) ? longest : one),
+    undefined,
+  );
+}

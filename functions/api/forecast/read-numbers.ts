@@ -1,0 +1,111 @@
+import type { Call, CallRequest } from "../../../shared/calls/call-request.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { doNotCallKeyOf, moreKeysOf } from "../../../shared/policy/controls.ts";
+import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import type { RouteDeps } from "../http/context.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import type { PlanWithSchedule } from "./read-controls.ts";
+
+/** Numbers whose documents are read in one go, and at the same time: four documents a number and key. */
+const numbersAtOnce = 500;
+const readsAtOnce = 4;
+/** Time after which no further numbers are read: a gateway waits for 30 s. */
+const readMsMax = 12_000;
+
+/** A call whose number is read, and the client that makes it. */
+type NumberCall = Pick<Call, "client" | "request">;
+
+/** What was read of numbers. Those that are missing in `hashes` were not read. */
+export interface NumbersRead {
+  /** Do-not-call entries, caps and erasures of the numbers. */
+  documents: DocumentsRead;
+  hashes: ReadonlyMap<string, readonly string[]>;
+  /** Times at which the numbers were called, in milliseconds since the epoch. */
+  caps: ReadonlyMap<string, readonly number[]>;
+}
+
+/**
+ * Reads the do-not-call entries and caps of all numbers, in batches and in the order of the calls, until the time limit
+ * or until the ledger fails.
+ *
+ * @param of.hasMore true if there may be entries for one client's calls, or erasures
+ */
+export async function readNumbers(
+  calls: readonly NumberCall[],
+  { plans, hasMore }: { plans: readonly PlanWithSchedule[]; hasMore: boolean },
+  deps: RouteDeps,
+): Promise<NumbersRead> {
+  const { documents, clock, hashKeys } = deps;
+  const numbers = [...Map.groupBy(calls, ({ request }) => request.phone_number)];
+  const isCapped = cappedBy(plans);
+  const hashes = new Map<string, readonly string[]>();
+  const caps = new Map<string, readonly number[]>();
+  const parts = new Map<string, DocumentsRead>();
+  const readSome = async (some: typeof numbers) => {
+    const own = some.map(([number]) => [number, hashesOf(number, hashKeys)] as const);
+    const keys = some.flatMap(([, all], index): DocumentKey[] => {
+      const of = own[index]?.[1] ?? [];
+      const ofCaps = all.some(({ request }) => isCapped(request)) ? of : [];
+      return [
+        ...of.map(doNotCallKeyOf),
+        ...ofCaps.map((key) => ({ kind: "cap", key }) as const),
+        ...(hasMore ? moreKeysOf(onceEach(all), hashKeys) : []),
+      ];
+    });
+    const read = await documents.read(keys);
+    for (const { kind, key } of keys) parts.set(`${kind} ${key}`, read);
+    for (const [number, of] of own) {
+      hashes.set(number, of);
+      caps.set(number, timesIn(of, read));
+    }
+  };
+  const endsAt = clock.now() + readMsMax;
+  const step = numbersAtOnce * readsAtOnce;
+  for (let start = 0; start < numbers.length && clock.now() < endsAt; start += step) {
+    const batches = Array.from({ length: readsAtOnce }, (_, n) => {
+      const from = start + n * numbersAtOnce;
+      return numbers.slice(from, from + numbersAtOnce);
+    });
+    const read = batches.filter(({ length }) => length > 0).map(readSome);
+    if (!(await Promise.all(read.map(hasSucceeded))).every(Boolean)) break;
+  }
+  return {
+    documents: { get: (kind, key) => parts.get(`${kind} ${key}`)?.get(kind, key) },
+    hashes,
+    caps,
+  };
+}
+
+/** Resolves to false if the ledger failed. */
+async function hasSucceeded(read: Promise<void>): Promise<boolean> {
+  try {
+    await read;
+    return true;
+  } catch (error) {
+    if (error instanceof UnreachableError) return false;
+    throw error;
+  }
+}
+
+/** Returns one call of each client. */
+function onceEach(calls: readonly NumberCall[]): NumberCall[] {
+  return [...new Map(calls.map((call) => [call.client, call])).values()];
+}
+
+/** Returns a function that tells if a cap of one of the plans applies to a call. */
+function cappedBy(plans: readonly PlanWithSchedule[]): (request: CallRequest) => boolean {
+  return (request) =>
+    plans.some(({ plan, schedule }) => {
+      const route = findRoute(request.agent_id, plan);
+      return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
+    });
+}
+
+/** Returns the times at which a number was called, each call once. */
+function timesIn(hashes: readonly string[], read: DocumentsRead): number[] {
+  const latest = new Map<string, number>();
+  for (const { call, at } of hashes.flatMap((hash) => read.get("cap", hash)?.value.entries ?? []))
+    latest.set(call, Math.max(at, latest.get(call) ?? 0));
+  return [...latest.values()];
+}

@@ -1,0 +1,113 @@
+import { requestIdOf } from "../../../shared/calls/ids.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { withTimeLimit } from "../../../shared/lib/retry.ts";
+import { isOfOtherKey } from "../../../shared/policy/controls.ts";
+import type { RouteDeps } from "../http/context.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import { type Forecasted, forecastCalls } from "./forecast-calls.ts";
+import { createHoldersNow, type HeldBy } from "./holders-now.ts";
+import type { WaitingCall } from "./read-backlogs.ts";
+import { readControls } from "./read-controls.ts";
+
+/** Time for which the waiting calls are remembered, and time limit of reading them. */
+const rememberedMs = 5_000;
+const readSecondsMax = 15;
+
+/** A call that waits, with what holds it now and its expected end. */
+export interface CallNow {
+  id: string;
+  client: string;
+  agentId: string;
+  /** The request to which it belongs: that of the first call of its chain. */
+  requestId: string;
+  heldBy: HeldBy;
+  /**
+   * Time at which it is expected to be dialed or to end otherwise, in milliseconds since the epoch. Null: nobody can
+   * tell, as it waits for a person or a provider.
+   */
+  endsAt: number | null;
+}
+
+/** All calls that wait. */
+export interface WaitingNow {
+  /** Time at which they were read. */
+  at: number;
+  calls: readonly CallNow[];
+  /** Number of calls whose rows were read. */
+  rowsRead: number;
+  /** Agents of backlogs that were read in part. */
+  agentsCut: ReadonlySet<string>;
+  /** True if there are more backlogs than were read. */
+  isCut: boolean;
+}
+
+const remembered = new WeakMap<object, { until: number; waiting: Promise<WaitingNow> }>();
+
+/**
+ * Reads the calls that wait and serves them as the dispatcher will. The result is remembered for five seconds; those who
+ * ask at the same time share it.
+ *
+ * @throws UnreachableError if they cannot be read in time
+ */
+export function readWaitingNow(deps: RouteDeps): Promise<WaitingNow> {
+  const now = deps.clock.now();
+  const current = remembered.get(deps.documents);
+  if (current !== undefined && now < current.until) return limited(current.waiting);
+  const waiting = readAnew(deps);
+  const entry = { until: now + rememberedMs, waiting };
+  remembered.set(deps.documents, entry);
+  waiting.catch(() => {
+    if (remembered.get(deps.documents) === entry) remembered.delete(deps.documents);
+  });
+  return limited(waiting);
+}
+
+/** Waits for a result, as on Workers that of another request never comes if its client hangs up. */
+function limited(waiting: Promise<WaitingNow>): Promise<WaitingNow> {
+  return withTimeLimit(waiting, readSecondsMax).catch((cause: unknown) => {
+    if (cause instanceof UnreachableError) throw cause;
+    throw new UnreachableError("the waiting calls were not read in time", { cause });
+  });
+}
+
+async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
+  const { settings, hashKeys, clock } = deps;
+  const read = await readControls({ allWaiting: true }, [settings], deps);
+  const now = clock.now();
+  const isOther = isOfOtherKey(read.documents, hashKeys);
+  const holderOf = createHoldersNow(read, { ...settings, now, isOther });
+  const posted = { calls: [], client: "", agents: [], at: now };
+  const ends = isOther ? [] : forecastCalls(posted, settings, { read, hashKeys, now }).waiting;
+  const calls = read.waiting.map((one, index): CallNow => {
+    const { call } = one;
+    return {
+      id: call.id,
+      client: call.client,
+      agentId: call.request.agent_id,
+      requestId: requestIdOf(call.ancestors?.[0] ?? call.id),
+      heldBy: holderOf(one),
+      endsAt: endOf(one, ends[index], { plan: settings.plan, now }),
+    };
+  });
+  const { agentsCut, isCut } = read;
+  const rowsRead = read.waiting.filter(({ hasNumber }) => hasNumber).length;
+  return { at: now, calls, rowsRead, agentsCut, isCut };
+}
+
+/** Returns the time at which a call is expected to be dialed, or to end otherwise. */
+function endOf(
+  { call }: WaitingCall,
+  forecasted: Forecasted | undefined,
+  { plan, now }: { plan: RouteDeps["plan"]; now: number },
+): number | null {
+  switch (forecasted?.end.kind) {
+    case "dialed":
+      return forecasted.end.at;
+    case "expire":
+      return Math.max(now, expiryOf(call, plan));
+    case "rejected":
+      return now;
+    default:
+      return null;
+  }
+}

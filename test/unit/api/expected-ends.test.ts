@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import type { Requests, RequestDetail } from "../../../functions/api/operator/requests.ts";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { callsOf, createForecastBench, type ForecastBench } from "../../support/forecast-bench.ts";
+import { pause, putDocument } from "../../support/dialer-calls.ts";
+
+const onePerSecond = { providers: { webhook: { callsPerSecond: 1 } } };
+const nine = { callingHours: { default: { "mon-sun": ["09:00-17:00"] } } };
+const account = "webhook:http://127.0.0.1:9";
+const startAt = "2026-06-01T10:00:00.000Z";
+const at = (seconds: number) => new Date(Date.parse(startAt) + seconds * 1000).toISOString();
+
+/** Posts calls, has them split into rows, and returns the request's id. */
+async function post(bench: ForecastBench, calls: readonly unknown[]): Promise<string> {
+  const response = await bench.post(calls);
+  expect(response.status).toBe(201);
+  await bench.dialer.deliver();
+  return response.headers.get("x-request-id") ?? "";
+}
+
+const show = (bench: ForecastBench, id: string) => bench.operator<RequestDetail>(`/requests/${id}`);
+
+/** Puts what the dispatcher has seen of the account. */
+const seen = (bench: ForecastBench, calls: number, ms: number) =>
+  putDocument(bench.dialer, dispatcherKey, {
+    holder: null,
+    since: 0,
+    beatAt: 0,
+    accounts: {
+      [account]: {
+        client: "",
+        agents: {},
+        completed: [],
+        allowance: 0,
+        why: "pace",
+        sent: [],
+        speed: { calls, ms, at: null },
+      },
+    },
+  });
+
+describe("the expected end of a request", () => {
+  it("is that of its last waiting call in the forecast's queues, the same in list and detail", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const first = await post(bench, callsOf(100));
+    const second = await post(bench, callsOf(100, { agent_id: "agent_support" }));
+    const ends = [await show(bench, first), await show(bench, second)];
+    expect(ends.map(({ expected_end_at }) => expected_end_at)).toEqual([at(198), at(199)]);
+    const { requests } = await bench.operator<Requests>("/requests");
+    const listed = new Map(requests.map(({ id, expected_end_at }) => [id, expected_end_at]));
+    expect([listed.get(first), listed.get(second)]).toEqual([at(198), at(199)]);
+    expect(ends[0]?.blocked_by).toEqual([]);
+  });
+
+  it("goes by what the account was seen to take, where it is slower than its pace", async () => {
+    const bench = createForecastBench({ providers: { webhook: { callsPerSecond: 10 } } }, startAt);
+    const id = await post(bench, callsOf(101));
+    await seen(bench, 200, 100_000);
+    const { expected_end_at } = await show(bench, id);
+    expect(expected_end_at).toBe(at(50));
+    const forecast = await bench.forecast(callsOf(30));
+    expect(forecast.last_at).toBe(at(65));
+    expect(forecast.accounts[0]).toMatchObject({
+      calls_per_second: 10,
+      seen_calls_per_second: 2,
+      limit: "speed",
+      waiting: { last_at: at(50) },
+    });
+  });
+
+  it("goes by the pace where the account keeps it", async () => {
+    const bench = createForecastBench({ providers: { webhook: { callsPerSecond: 10 } } }, startAt);
+    const id = await post(bench, callsOf(101));
+    await seen(bench, 970, 100_000);
+    expect((await show(bench, id)).expected_end_at).toBe(at(10));
+  });
+
+  it("is unknown where a person has paused the agent, and the pause is named with its calls", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const id = await post(bench, [...callsOf(30), ...callsOf(40, { agent_id: "agent_support" })]);
+    await pause(bench.dialer, { agent: "agent_support" });
+    const { expected_end_at, blocked_by } = await show(bench, id);
+    expect(expected_end_at).toBeNull();
+    expect(blocked_by).toEqual([{ reason: "paused", name: "agent agent_support", calls: 40 }]);
+  });
+
+  it("waits for an opening and names the rule that is closed", async () => {
+    const night = "2026-06-01T20:00:00.000Z";
+    const bench = createForecastBench({ ...nine, ...onePerSecond }, night);
+    const id = await post(bench, callsOf(30));
+    const { expected_end_at, blocked_by } = await show(bench, id);
+    expect(expected_end_at).toBe("2026-06-02T09:00:31.000Z");
+    expect(blocked_by).toEqual([{ reason: "hours", name: "callingHours.default", calls: 30 }]);
+  });
+
+  it("waits for the next probe of a busy account, and nobody can tell when a silent one answers", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const id = await post(bench, callsOf(30));
+    const key = `account:${account}`;
+    const until = Date.parse(at(60));
+    const breaker = { state: "open", code: "http_429", openedAt: 0, probeAt: until, intervalMs: 1 };
+    const put = (cause: "busy" | "unreachable") =>
+      putDocument(
+        bench.dialer,
+        { kind: "breaker", key },
+        { ...breaker, state: "open", cause, room: 0, blamed: [] },
+      );
+    await put("busy");
+    const busy = await show(bench, id);
+    expect(busy.expected_end_at).toBe(at(89));
+    expect(busy.blocked_by).toEqual([{ reason: "breaker_open", name: key, calls: 30 }]);
+    bench.dialer.advance(5_000);
+    await put("unreachable");
+    expect((await show(bench, id)).expected_end_at).toBeNull();
+  });
+
+  it("counts the days of an account with callsPerDay", async () => {
+    const bench = createForecastBench({ providers: { webhook: { callsPerDay: 20 } } }, startAt);
+    const id = await post(bench, callsOf(50));
+    const { expected_end_at } = await show(bench, id);
+    expect(expected_end_at).toBe("2026-06-03T00:00:00.000Z");
+  });
+
+  it("says that it could not be read, and the rest of the view is shown", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const id = await post(bench, callsOf(30));
+    const { due } = bench.dialer.rows;
+    bench.dialer.rows.due = () => Promise.reject(new Error("down"));
+    const view = await show(bench, id);
+    bench.dialer.rows.due = due;
+    expect(view).toMatchObject({ expected_end_at: null, by_state: { WAITING: 30 } });
+    expect(view.blocked_by).toEqual([{ reason: "not_read", name: "", calls: 0 }]);
+  });
+
+  it("is read once for those who ask at the same time, and again after five seconds", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const id = await post(bench, callsOf(30));
+    let reads = 0;
+    const { due } = bench.dialer.rows;
+    bench.dialer.rows.due = (query) => {
+      reads += 1;
+      return due(query);
+    };
+    await Promise.all([show(bench, id), show(bench, id), bench.operator("/requests")]);
+    expect(reads).toBe(1);
+    bench.dialer.advance(5_000);
+    await show(bench, id);
+    expect(reads).toBe(2);
+  });
+});
