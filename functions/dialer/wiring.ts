@@ -27,6 +27,7 @@ export function createDialerMemory(): DialerMemory {
     lettersWaitUntil: new Map(),
     unverifiedSaidAt: -Infinity,
     unreadableSaidOf: new Set(),
+    usage: new Map(),
     readsMore: false,
   };
 }

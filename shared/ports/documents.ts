@@ -26,7 +26,7 @@ export interface Documents {
    */
   write(changes: readonly DocumentChange[]): Promise<boolean[]>;
   /** Adds to the counters of a document, which is created if absent. Resolves to the new counters. */
-  add<K extends "failures" | "counts" | "day-counts">(
+  add<K extends "failures" | "usage" | "day-counts">(
     document: DocumentKey<K>,
     counters: Record<string, number>,
     expiresAt: number,

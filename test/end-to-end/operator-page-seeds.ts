@@ -1,7 +1,7 @@
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { toStoredRow } from "../../shared/ports/stored-row.ts";
 import { callStates } from "../../shared/calls/states.ts";
-import { countsKeyOf } from "../../shared/policy/state-counts.ts";
+import { rowStep, usageKeyOf } from "../../shared/policy/usage.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 import { rowIn } from "../support/rows.ts";
@@ -46,10 +46,12 @@ export function seeds(): string {
     rows.filter(({ state }) => state === "WAITING").map((row) => [backlogOf(row), row]),
   );
   const counts = new Map<string, Record<string, number>>();
-  for (const { state, updatedAt } of rows) {
-    const { key } = countsKeyOf(updatedAt);
-    const counted = counts.get(key) ?? {};
-    if (state !== "DIALING") counts.set(key, { ...counted, [state]: (counted[state] ?? 0) + 1 });
+  for (const row of rows) {
+    const { of, counters } = rowStep(row, row.updatedAt);
+    const { key } = usageKeyOf(row.updatedAt, of);
+    const sums = counts.get(key) ?? {};
+    for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
+    counts.set(key, sums);
   }
   const document = (kind: string, key: string, value: object) =>
     insert("documents", {
@@ -79,7 +81,7 @@ export function seeds(): string {
       blamed: [],
     }),
     document("failures", `${refusedBacklog} refusals`, { http_404: 20, "in US": 20 }),
-    ...[...counts].map(([key, value]) => document("counts", key, value)),
+    ...[...counts].map(([key, value]) => document("usage", key, value)),
     ...[...backlogs].map(([key, { client, agentId }]) =>
       document("backlog", key, { client, agentId, usedAt: now, answers: null }),
     ),

@@ -4,7 +4,7 @@ import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
 import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { parseDialPlan, findRoute } from "../../shared/dial-plan/dial-plan.ts";
-import { countsKeyOf } from "../../shared/policy/state-counts.ts";
+import { changedStep, rowStep, type UsageStep, usageKeyOf } from "../../shared/policy/usage.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
 import { pauseKeyOf } from "../../shared/policy/controls.ts";
@@ -12,7 +12,6 @@ import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { rowIn, writeRows } from "./rows.ts";
 
 const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 /** A dial plan with three agents at three providers, and rules of places. */
 export const dayPlan = {
@@ -48,8 +47,21 @@ interface Part {
   /** Minutes before now in which they came into the state, from and to. */
   minutesAgo?: [number, number];
   dueInMinutes?: number;
-  result?: CallResult["status"];
+  /** Results in turn. */
+  results?: CallResult["status"][];
 }
+
+/** Results of people who mostly answer, and of people who mostly do not. */
+const talkative: CallResult["status"][] = [
+  "completed",
+  "completed",
+  "no_answer",
+  "completed",
+  "voicemail",
+  "completed",
+  "busy",
+];
+const quiet: CallResult["status"][] = ["no_answer", "voicemail", "no_answer", "declined"];
 
 interface Batch {
   agent: string;
@@ -67,7 +79,7 @@ const batches: Batch[] = [
     acceptedMinutesAgo: 95,
     numberStart: "+120255",
     parts: [
-      { state: "PLACED", count: 1480, reason: "placed", minutesAgo: [94, 0], result: "completed" },
+      { state: "PLACED", count: 1480, reason: "placed", minutesAgo: [94, 2], results: talkative },
       { state: "REJECTED", count: 46, reason: "http_400", minutesAgo: [90, 2] },
       { state: "DIALING", count: 6, reason: "claimed" },
       { state: "WAITING", count: 640, reason: "pace", dueInMinutes: 1 },
@@ -80,7 +92,7 @@ const batches: Batch[] = [
     acceptedMinutesAgo: 240,
     numberStart: "+141555",
     parts: [
-      { state: "PLACED", count: 262, reason: "placed", minutesAgo: [238, 60], result: "no_answer" },
+      { state: "PLACED", count: 262, reason: "placed", minutesAgo: [238, 60], results: quiet },
       { state: "NEEDS_REVIEW", count: 7, reason: "outcome_unknown", minutesAgo: [58, 30] },
       { state: "WAITING", count: 91, reason: "breaker_open", dueInMinutes: 4 },
     ],
@@ -103,17 +115,12 @@ const batches: Batch[] = [
         count: 574,
         reason: "placed",
         minutesAgo: [415, 260],
-        result: "completed",
+        results: talkative,
       },
       { state: "REJECTED", count: 18, reason: "do_not_call", minutesAgo: [415, 400] },
       { state: "CANCELLED", count: 8, reason: "operator", minutesAgo: [300, 290] },
     ],
   },
-];
-
-/** Calls that ended in each of the last 24 hours, the present one last, by state. */
-const placedByHour = [
-  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 96, 148, 190, 172, 118, 164, 205, 262, 380, 912, 204,
 ];
 
 function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
@@ -144,14 +151,15 @@ function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
 }
 
 function rowOf(call: Call, part: Part, n: number, now: number): CallRow {
-  const { state, count, reason, minutesAgo: [from, to] = [1, 1], dueInMinutes = 1, result } = part;
+  const { state, count, reason, minutesAgo: [from, to] = [1, 1], dueInMinutes = 1, results } = part;
   const at = now - (from - ((from - to) * (n + 1)) / count) * minuteMs;
   const dueAt = now + dueInMinutes * minuteMs + n * 500;
   const route = findRoute(call.request.agent_id, plan);
   const row = rowIn(state, call, { at, reason, dueAt, ...(route && { route }) });
   if (state === "NEEDS_REVIEW") return asked(row, at);
-  if (result === undefined) return row;
-  return { ...row, providerCallId: `simulated-${n}`, result: resultAt(result, at) };
+  const status = results?.[n % results.length];
+  if (status === undefined) return row;
+  return { ...row, providerCallId: `simulated-${n}`, result: resultAt(status, at) };
 }
 
 /** Returns a call that was asked for in vain before it came to a person. */
@@ -189,6 +197,28 @@ function resultAt(status: CallResult["status"], at: number): CallResult {
   };
 }
 
+/** Returns the usage of the rows by its keys: each call was accepted, came into its state and, if it was placed, ended. */
+function usageOf(rows: readonly CallRow[], now: number): Map<string, Record<string, number>> {
+  const usage = new Map<string, Record<string, number>>();
+  const add = (at: number, { of, counters }: UsageStep) => {
+    const { key } = usageKeyOf(at, of);
+    const sums = usage.get(key) ?? {};
+    for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
+    usage.set(key, sums);
+  };
+  for (const row of rows) {
+    const { acceptedAt, updatedAt, result } = row;
+    add(acceptedAt, { of: row, counters: { accepted: 1 } });
+    const polled = { ...row, result: null, dueAt: result === null ? row.dueAt : now };
+    const entered = rowStep(polled, updatedAt);
+    const { accepted: _, ...counters } = entered.counters;
+    add(updatedAt, { ...entered, counters });
+    const endedAt = result?.endedAt ?? updatedAt;
+    add(endedAt, changedStep(polled, { ...polled, result }, endedAt));
+  }
+  return usage;
+}
+
 /** Fills a ledger with a believable day of calls, an open circuit breaker, a pause and an audit log. */
 export async function fillWithADay(
   ledger: CallLedger,
@@ -201,13 +231,7 @@ export async function fillWithADay(
     const next = { kind, key, version: `${kind}-${key}`, value, expiresAt: null };
     await documents.write([{ next, seen: null }]);
   };
-  for (const [index, PLACED] of placedByHour.entries()) {
-    if (PLACED === 0) continue;
-    const rest = { REJECTED: Math.round(PLACED / 21), CANCELLED: index % 5 === 0 ? 8 : 0 };
-    const review = index === placedByHour.length - 2 ? { NEEDS_REVIEW: 7 } : {};
-    const { key } = countsKeyOf(now - (placedByHour.length - 1 - index) * hourMs);
-    await put("counts", key, { PLACED, ...rest, ...review });
-  }
+  for (const [key, counters] of usageOf(rows, now)) await put("usage", key, counters);
   await put("sweep", "sweep", {
     epoch: 4,
     leaseUntil: 0,

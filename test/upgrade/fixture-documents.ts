@@ -15,7 +15,7 @@ import {
 import { cancellationKeyOf, restoreKey, sweepKey } from "../../shared/policy/controls.ts";
 import { dayKeyOf } from "../../shared/policy/day-counts.ts";
 import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
-import { countsKeyOf } from "../../shared/policy/state-counts.ts";
+import { usageKeyOf } from "../../shared/policy/usage.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
 import { routeOf } from "./fixture-calls.ts";
 
@@ -247,9 +247,9 @@ export function createDocuments(
     "delivered-request": {
       [requestIdOf(row("ended").id)]: { value: { finishedAt: ago(7) }, ...within },
     },
-    counts: {
-      [countsKeyOf(storedAt).key]: {
-        value: { PLACED: 7, REJECTED: 2, NEEDS_REVIEW: 2 },
+    usage: {
+      [usageKeyOf(storedAt, { client: "crm", agentId: "agent_sales", campaign: "spring" }).key]: {
+        value: { accepted: 11, PLACED: 7, REJECTED: 2, NEEDS_REVIEW: 2, "@5 completed": 7 },
         expiresAt: storedAt + 60 * dayMs,
       },
     },

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallAction, statesWhere } from "../../../shared/calls/states.ts";
 import { applyAction, type OperatorAction } from "../../../shared/calls/transitions.ts";
-import { addCounts } from "../../../shared/policy/state-counts.ts";
+import { addUsage, rowStep } from "../../../shared/policy/usage.ts";
 import { appendEntry, cancelledCallEntry } from "../../../shared/policy/journal-entries.ts";
 import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
@@ -58,21 +58,15 @@ async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
   }
 }
 
-/** Adds written rows to the hourly counts. A failure leaves the counts too low, with no other effect. */
+/** Adds rows that have entered a state to the usage of the hour. A failure leaves the counts too low, with no other effect. */
 export async function countActions(rows: readonly CallRow[], deps: RouteDeps): Promise<void> {
-  const reached = rows.map(({ state }) => state);
-  try {
-    await addCounts(
-      reached,
-      { at: deps.clock.now(), retentionMs: deps.retentionMs },
-      deps.documents,
-    );
-  } catch (error) {
-    deps.log("warning", "counts.update_failed", {
-      count: reached.length,
-      error: causeForLog(error),
-    });
-  }
+  const { clock, retentionMs, plan, documents } = deps;
+  const at = clock.now();
+  const steps = rows.map((row) => rowStep(row, at));
+  const hour = { at, retentionMs, known: new Map(), agents: plan.agents };
+  await addUsage(steps, hour, documents).catch((error: unknown) => {
+    deps.log("warning", "counts.update_failed", { count: rows.length, error: causeForLog(error) });
+  });
 }
 
 /** Returns 409: the call's state does not allow this action, its number is erased, or others keep changing its row. */

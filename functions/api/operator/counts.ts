@@ -1,11 +1,11 @@
 import { type CallState, callStates } from "../../../shared/calls/states.ts";
-import { countsKeyOf } from "../../../shared/policy/state-counts.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { forecastSize } from "../../../shared/policy/ledger-size.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
+import { readUsage } from "../actions/read-usage.ts";
 import { state, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 import { readWaitingPositions } from "./waiting-positions.ts";
@@ -70,16 +70,17 @@ const countCalls = declareRoute({
 export const countRoutes = [countCalls];
 
 async function countsOf(hours: number, now: number, documents: Documents) {
-  const keys = Array.from({ length: hours }, (_, n) => countsKeyOf(now - (hours - 1 - n) * hourMs));
-  const read = await documents.read([...keys, sweepKey, restoreKey]);
-  const counts = keys.flatMap(({ kind, key }) => {
-    const counted = read.get(kind, key)?.value ?? {};
-    const hour = toIsoTime(Number(key) * hourMs);
-    return callStates.flatMap((reached) => {
-      const count = counted[reached] ?? 0;
-      return count === 0 ? [] : [{ hour, state: reached, count }];
-    });
-  });
+  const [read, { usage }] = await Promise.all([
+    documents.read([sweepKey, restoreKey]),
+    readUsage({ from: now - (hours - 1) * hourMs, to: now }, documents),
+  ]);
+  const byHour = Map.groupBy(usage, ({ hour }) => hour);
+  const counts = [...byHour].toReversed().flatMap(([hour, own]) =>
+    callStates.flatMap((reached) => {
+      const count = own.reduce((sum, { counters }) => sum + (counters[reached] ?? 0), 0);
+      return count === 0 ? [] : [{ hour: toIsoTime(hour), state: reached, count }];
+    }),
+  );
   const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
   const suspendedSince = restore === undefined || restore.state === "done" ? null : restore.since;
   return {

@@ -2,6 +2,7 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import { applyDecision } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
+import { rowStep } from "../../../shared/policy/usage.ts";
 import type { Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
 import { mayHaveBeenLost, readWithSuspension } from "../decide/decide-delivered.ts";
@@ -10,7 +11,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { openMessage } from "./open-message.ts";
 import { settleOutcome } from "../record/settle.ts";
-import { countStates, logEventOf, toNewCall } from "../record/write-decisions.ts";
+import { countSteps, logEventOf, toNewCall } from "../record/write-decisions.ts";
 
 /** Maximum rows per write. */
 const rowsPerWrite = 500;
@@ -73,12 +74,16 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
     return next === undefined ? [] : { next, seen: null };
   });
   const written = await ledger.write(changes);
-  const states = changes.flatMap(({ next }, index) => (written[index] === true ? next.state : []));
+  const made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));
+  const states = made.map(({ state }) => state);
   // One log event per message, not per call, as platforms limit the log of an invocation.
   for (const state of new Set(states)) {
     const count = states.filter((one) => one === state).length;
     // EXPIRED is an alarm here, as the call's message was never handled.
     log("alarm", logEventOf(state), { request_id, reason, count });
   }
-  await countStates(states, deps);
+  await countSteps(
+    made.map((row) => rowStep(row, at)),
+    deps,
+  );
 }

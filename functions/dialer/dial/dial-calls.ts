@@ -1,11 +1,11 @@
 import { type Call, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 
 import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
+import { enteredStep, type UsageStep } from "../../../shared/policy/usage.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
 import { createCaps } from "../record/number-caps.ts";
@@ -24,8 +24,9 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
 import { createBatchWriter, changeRows } from "../record/change-rows.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
+import { findNextPollAt } from "../record/to-settlement.ts";
 import { renewEntries } from "../record/renew-entries.ts";
-import { countStates, type ToWrite, writeDecided } from "../record/write-decisions.ts";
+import { countSteps, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */
@@ -95,13 +96,21 @@ export async function dialCalls(
     return [{ call: dial.call, row: dial.row, decided: result.decided }];
   });
   await writeDecided(late, deps).catch(failed(idsOf(late)));
-  await countStates(
-    results.flatMap(({ result }): CallState[] =>
-      result.kind === "done" && result.state !== undefined ? [result.state] : [],
-    ),
+  await countSteps(
+    results.flatMap((one) => stepsOf(one, deps)),
     deps,
   );
   return retry;
+}
+
+/** Returns what a dialed call adds to the usage of the hour. */
+function stepsOf({ dial, result }: { dial: Dial; result: Result }, deps: DialerDeps): UsageStep[] {
+  if (result.kind !== "done" || result.state === undefined) return [];
+  const { call, row, route } = dial;
+  const now = deps.clock.now();
+  const isPolled = findNextPollAt({ route, claimedAt: now }, now, deps) !== undefined;
+  const of = { ...call, agentId: call.request.agent_id, before: row?.history ?? [] };
+  return [enteredStep({ ...of, state: result.state, isPolled }, now)];
 }
 
 /** Returns the calls that the do-not-call list ends. */

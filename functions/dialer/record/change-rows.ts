@@ -2,11 +2,12 @@ import DataLoader from "dataloader";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { countStates, logDecision } from "./write-decisions.ts";
+import { changedStep, rowStep } from "../../../shared/policy/usage.ts";
+import { countSteps, logDecision } from "./write-decisions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 
 /**
- * Changes rows, and logs and counts those whose state has changed. A row that another writer has changed since it was
+ * Changes rows, logs those whose state has changed, and counts what became of their calls. A row that another writer has changed since it was
  * read stays unchanged.
  *
  * @param change returns the row to write over the row as read, or undefined to leave it
@@ -28,8 +29,12 @@ export async function changeRows<Row extends CallRow>(
   const written = await ledger.write(changes.map(({ row, next }) => ({ next, seen: row.version })));
   const made = changes.filter((_, index) => written[index] === true);
   const entered = made.filter(({ row, next }) => next.state !== row.state);
-  await reportStates(
+  logStates(
     entered.map(({ next }) => next),
+    deps,
+  );
+  await countSteps(
+    made.map(({ row, next }) => changedStep(row, next, at)),
     deps,
   );
   const changed = made.map(({ next }) => next);
@@ -38,15 +43,19 @@ export async function changeRows<Row extends CallRow>(
 
 /** Logs and counts rows by the states that they entered. */
 export async function reportStates(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
-  if (rows.length === 0) return;
+  logStates(rows, deps);
+  const at = deps.clock.now();
+  await countSteps(
+    rows.map((row) => rowStep(row, at)),
+    deps,
+  );
+}
+
+function logStates(rows: readonly CallRow[], deps: DialerDeps): void {
   for (const row of rows) {
     const call = toCall(row);
     if (call !== undefined) logDecision(call, { state: row.state, reason: row.reason }, deps);
   }
-  await countStates(
-    rows.map(({ state }) => state),
-    deps,
-  );
 }
 
 /** Maximum rows per write. */

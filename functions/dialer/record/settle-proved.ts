@@ -4,7 +4,8 @@ import type { Settlement } from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { settleSurely } from "./settle.ts";
-import { countStates, logDecision } from "./write-decisions.ts";
+import { enteredStep } from "../../../shared/policy/usage.ts";
+import { countSteps, logDecision } from "./write-decisions.ts";
 
 /**
  * Settles a call outside of its dialing, as its provider's record or signed callback proves.
@@ -25,6 +26,8 @@ export async function settleProved(
   const { state, reason } = settlement;
   const call = { id, requestId: requestIdOf(id), client, request: { agent_id: agentId } };
   logDecision(call, { state, reason, provider: route?.provider ?? "", attempt }, deps);
-  await countStates([state], deps);
+  const isPolled = settlement.pollAt !== undefined;
+  const entered = { ...row, state, before: row.history, isPolled };
+  await countSteps([enteredStep(entered, deps.clock.now())], deps);
   return true;
 }

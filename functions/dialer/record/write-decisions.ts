@@ -4,7 +4,7 @@ import { type CallState, states } from "../../../shared/calls/states.ts";
 import { type Decided, applyDecision } from "../../../shared/calls/transitions.ts";
 import { withTries } from "../../../shared/dial-plan/dial-plan.ts";
 import { echoOf, findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { addCounts } from "../../../shared/policy/state-counts.ts";
+import { addUsage, enteredStep, type UsageStep } from "../../../shared/policy/usage.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
@@ -77,9 +77,13 @@ async function report(made: readonly ToWrite[], deps: DialerDeps): Promise<void>
     logDecision(call, { state: to.state, reason: to.reason }, deps);
   }
   raiseRoutesGone(made, deps);
-  const reached = made.map((one) => one.decided.state);
+  const at = deps.clock.now();
+  const steps = made.map(({ call, row, decided: { state } }) => {
+    const of = { ...call, agentId: call.request.agent_id };
+    return enteredStep({ ...of, state, before: row?.history ?? [], isPolled: false }, at);
+  });
   const dueAt = made.flatMap(({ decided: to }) => (to.state === "WAITING" ? to.dueAt : []));
-  await Promise.all([countStates(reached, deps), wakeForRows(dueAt, deps)]);
+  await Promise.all([countSteps(steps, deps), wakeForRows(dueAt, deps)]);
 }
 
 function toChange({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
@@ -106,13 +110,13 @@ function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
   for (const fields of agents.values()) log("alarm", "route.gone", fields);
 }
 
-/** Adds to the hourly counts. If this fails, only these counts are too low. */
-export async function countStates(reached: readonly CallState[], deps: DialerDeps): Promise<void> {
-  const { documents, clock, settings, log } = deps;
-  const retentionMs = settings.plan.retentionDays * dayMs;
-  const hour = { at: clock.now(), retentionMs };
-  await addCounts(reached, hour, documents).catch((error: unknown) => {
-    log("warning", "counts.update_failed", { count: reached.length, error: errorForLog(error) });
+/** Adds steps of calls to the usage of the hour. If this fails, only these counts are too low. */
+export async function countSteps(steps: readonly UsageStep[], deps: DialerDeps): Promise<void> {
+  const { documents, clock, settings, memory, log } = deps;
+  const { retentionDays, agents } = settings.plan;
+  const kept = { retentionMs: retentionDays * dayMs, known: memory.usage, agents };
+  await addUsage(steps, { at: clock.now(), ...kept }, documents).catch((error: unknown) => {
+    log("warning", "counts.update_failed", { count: steps.length, error: errorForLog(error) });
   });
 }
 

@@ -7,6 +7,7 @@ import type { Log } from "../../../shared/lib/log.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { DialingProvider } from "../../../shared/providers/provider.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
+import type { KnownUsage } from "../../../shared/policy/usage.ts";
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { AskCheck } from "./ask-check.ts";
@@ -113,6 +114,8 @@ export interface DialerMemory {
   unverifiedSaidAt: number;
   /** Backlogs of which this process has said that a document of their calls is unreadable, by their keys. */
   unreadableSaidOf: Set<string>;
+  /** Campaigns and agents of the hour that have a document of usage. */
+  usage: KnownUsage;
   /** True once this process knows of do-not-call entries for one client's calls, or of erasures. */
   readsMore: boolean;
 }

@@ -43,14 +43,14 @@ export function describeCounting(name: string, create: CreateDocuments): void {
     });
 
     it("loses nothing of what many add at once", async () => {
-      const counts = { kind: "counts", key: "490000" } as const;
+      const counts = { kind: "usage", key: "490000 []" } as const;
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
           documents.add(counts, { PLACED: 1, [`of ${index % 5}`]: 2 }, now + hour),
         ),
       );
       expect(new Set(answers.map(({ PLACED }) => PLACED)).size).toBe(50);
-      const sums = (await documents.read([counts])).get("counts", "490000")?.value;
+      const sums = (await documents.read([counts])).get("usage", "490000 []")?.value;
       expect(sums).toEqual({
         PLACED: 50,
         ...Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`of ${index}`, 20])),

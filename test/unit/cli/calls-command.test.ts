@@ -7,7 +7,7 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { toCallId, withCalls } from "../../../shared/calls/ids.ts";
 import { reasons } from "../../../shared/calls/reasons.ts";
-import { addCounts } from "../../../shared/policy/state-counts.ts";
+import { addUsage } from "../../../shared/policy/usage.ts";
 import { doNotCallKeysOf, isOnDoNotCallList } from "../../../shared/policy/controls.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
@@ -205,7 +205,9 @@ describe("npm run calls", () => {
 
   it("counts by state and hour", async () => {
     const bench = createBench();
-    await addCounts(["EXPIRED"], { at: Date.now(), retentionMs: 3_600_000 }, bench.documents);
+    const hour = { at: Date.now(), retentionMs: 3_600_000, known: new Map(), agents: { a: {} } };
+    const steps = [{ of: { client: "crm", agentId: "a" }, counters: { EXPIRED: 1 } }];
+    await addUsage(steps, hour, bench.documents);
     await bench.callsIn("WAITING", 2);
     const { out } = await bench.calls("stats --hours 2");
     expect(out).toMatch(/hour .* EXPIRED/);

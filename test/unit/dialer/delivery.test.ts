@@ -148,13 +148,15 @@ describe("a delivery", () => {
       request.phone_number.endsWith("0") ? { kind: "rejected", code: "x" } : { kind: "placed" };
     await sendEach(bench, ...callsNow(bench, 3));
     await bench.deliver();
-    const key = String(Math.floor(bench.now() / 3_600_000));
-    const counts = async () =>
-      (await bench.documents.read([{ kind: "counts", key }])).get("counts", key)?.value;
-    expect(await counts()).toEqual({ PLACED: 2, REJECTED: 1 });
+    const counted = async () =>
+      (await bench.documents.list("usage", { limit: 10 })).map(({ value }) => value);
+    const slot = Math.floor((bench.now() % 3_600_000) / 300_000);
+    expect(await counted()).toEqual([
+      { accepted: 3, PLACED: 2, REJECTED: 1, [`@${slot} PLACED`]: 2, [`@${slot} REJECTED`]: 1 },
+    ]);
     bench.breakDocuments({
       add: (document, ...rest) =>
-        document.kind === "counts" ? boom() : bench.documents.add(document, ...rest),
+        document.kind === "usage" ? boom() : bench.documents.add(document, ...rest),
     });
     await sendEach(bench, aCall(), aCall());
     expect(await bench.deliver()).toEqual(["ack", "ack"]);

@@ -1,0 +1,233 @@
+import type { CallResult } from "../calls/call-result.ts";
+import type { CallRow, HistoryEntry } from "../calls/call-row.ts";
+import { type CallState, states } from "../calls/states.ts";
+import { hourMs, minuteMs } from "../lib/units.ts";
+import type { DocumentKey } from "../ports/document-kinds.ts";
+import type { Documents } from "../ports/documents.ts";
+
+/** Whose calls a document of kind `usage` counts: those of one hour. */
+export interface UsageOf {
+  client: string;
+  agentId: string;
+  /** The `Call-Campaign` of their requests. Absent: none was sent. */
+  campaign?: string | undefined;
+}
+
+/** What one step of a call adds to the usage of its hour. */
+export interface UsageStep {
+  of: UsageOf;
+  counters: Record<string, number>;
+}
+
+/** Name under which a client's campaigns, and agents that the plan does not name, count once there are too many. */
+export const otherNames = "*other";
+/** Campaigns and agents of a client that are counted apart in an hour. The rest count together. */
+const namesMax = 100;
+/** Additions that are under way at once. */
+const atOnce = 10;
+
+/** Minutes of one bar of the ends within an hour. */
+export const slotMinutes = 5;
+
+/** Counters besides the states that calls reached and the results that became known, which have their own names. */
+export const usageCounters = {
+  /** Calls that clients posted, at their first row. */
+  accepted: "accepted",
+  /** Of the completed calls: those that a person answered, as the provider says. */
+  human: "human",
+  optedOut: "opted_out",
+  /** Length of all conversations, of the completed ones, and number of completed ones whose length is known. */
+  seconds: "seconds",
+  completedSeconds: "completed_seconds",
+  completedTimed: "completed_timed",
+} as const;
+
+/** Prefix of the ends of calls, followed by the slot within the hour and the outcome: `@5 completed`. */
+const endPrefix = "@";
+
+/** Names the document of an hour. The hours sort by time, and those of a client stand together. */
+export function usageKeyOf(at: number, { client, agentId, campaign = "" }: UsageOf) {
+  const key = `${hourPrefixOf(at)}${JSON.stringify([client, agentId, campaign])}`;
+  return { kind: "usage", key } satisfies DocumentKey<"usage">;
+}
+
+/** Returns the beginning of the keys of an hour. Six digits sort until the year 2084. */
+export function hourPrefixOf(at: number): string {
+  return `${String(Math.floor(at / hourMs)).padStart(6, "0")} `;
+}
+
+/** Parses a key that `usageKeyOf` made. `hour`: its start, in milliseconds since the epoch. */
+export function parseUsageKey(key: string): Required<UsageOf> & { hour: number } {
+  const [client = "", agentId = "", campaign = ""]: string[] = JSON.parse(key.slice(7));
+  return { hour: Number(key.slice(0, 6)) * hourMs, client, agentId, campaign };
+}
+
+/** Returns the ends that a document counts: each call once, by the state or the result with which it ended. */
+export function endsIn(
+  hour: number,
+  counters: Readonly<Record<string, number>>,
+): { at: number; outcome: string; count: number }[] {
+  return Object.entries(counters).flatMap(([name, count]) => {
+    const [slot = "", outcome = ""] = name.slice(endPrefix.length).split(" ");
+    if (!name.startsWith(endPrefix)) return [];
+    return { at: hour + Number(slot) * slotMinutes * minuteMs, outcome, count };
+  });
+}
+
+/** A call that has entered a state. */
+interface Entry extends UsageOf {
+  state: CallState;
+  /** Steps of the call before this one. */
+  before: readonly HistoryEntry[];
+  ancestors?: readonly string[] | undefined;
+  /** True if the call has not ended, as its result is still to come. */
+  isPolled: boolean;
+}
+
+/** States that end a call, unless its result is still to come. */
+const isEnd = (state: CallState) => !states[state].open && state !== "NEEDS_REVIEW";
+
+/** Returns what a call's entering a state adds at this time. */
+export function enteredStep(
+  { client, agentId, campaign, state, before, ancestors = [], isPolled }: Entry,
+  at: number,
+): UsageStep {
+  const counters: Record<string, number> = {};
+  // A redial and a later try are no calls that a client posted.
+  if (before.every((step) => step.state === "DIALING") && ancestors.length === 0)
+    counters[usageCounters.accepted] = 1;
+  if (states[state].counted) counters[state] = 1;
+  const hasEnded = before.some((step) => isEnd(step.state));
+  if (isEnd(state) && !isPolled && !hasEnded) counters[endOf(state, at)] = 1;
+  return { of: { client, agentId, campaign }, counters };
+}
+
+/** Returns what a row that has just entered its state adds. An end is always the last step of its history. */
+export function rowStep(row: CallRow, at: number): UsageStep {
+  return enteredStep(
+    { ...row, before: row.history.slice(0, -1), isPolled: row.dueAt !== null },
+    at,
+  );
+}
+
+/** Returns what a change of a row adds. */
+export function changedStep(before: CallRow, next: CallRow, at: number): UsageStep {
+  const entered =
+    next.state === before.state
+      ? {}
+      : enteredStep({ ...next, before: before.history, isPolled: next.dueAt !== null }, at)
+          .counters;
+  const optedOut = next.optedOut && !before.optedOut ? { [usageCounters.optedOut]: 1 } : {};
+  const { client, agentId, campaign }: UsageOf = next;
+  return {
+    of: { client, agentId, campaign },
+    counters: { ...entered, ...optedOut, ...resultCounters(before, next, at) },
+  };
+}
+
+/** Counts a result that has become known. One that comes after `unknown` takes its place. */
+function resultCounters(before: CallRow, next: CallRow, at: number): Record<string, number> {
+  const was = before.result?.status;
+  const { result } = next;
+  if (result === null || result.status === "live" || result.status === was) return {};
+  const counters: Record<string, number> = { [result.status]: 1, ...lengthCounters(result) };
+  if (was === "unknown") return { ...counters, unknown: -1 };
+  // A call that was not polled ended when it was placed; one that was placed late, before. A try that another one
+  // follows is no end of the call.
+  const hasEnded =
+    before.dueAt === null || before.history.some(({ state }) => isEnd(state) && state !== "PLACED");
+  if (!hasEnded && next.next === undefined) counters[endOf(result.status, at)] = 1;
+  return counters;
+}
+
+function lengthCounters({ status, human, seconds }: CallResult): Record<string, number> {
+  const { human: ofPerson, seconds: all, completedSeconds, completedTimed } = usageCounters;
+  const counters: Record<string, number> = {};
+  const isCompleted = status === "completed";
+  if (isCompleted && human === true) counters[ofPerson] = 1;
+  if (seconds === null) return counters;
+  counters[all] = Math.round(seconds);
+  if (!isCompleted) return counters;
+  return { ...counters, [completedSeconds]: Math.round(seconds), [completedTimed]: 1 };
+}
+
+/** Names the counter of calls that ended so within five minutes. */
+function endOf(outcome: string, at: number): string {
+  return `${endPrefix}${Math.floor((at % hourMs) / (slotMinutes * minuteMs))} ${outcome}`;
+}
+
+/** Names that have a document in an hour, by the beginning of their keys. */
+export type KnownUsage = Map<string, { keys: Set<string>; isFull: boolean }>;
+
+/** The hour to which usage is added. */
+interface UsageHour {
+  at: number;
+  retentionMs: number;
+  known: KnownUsage;
+  /** The agents that the plan names. */
+  agents: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Adds steps of calls to the usage of an hour: one write per client, agent and campaign.
+ *
+ * @throws if one of them could not be added; others may have been
+ */
+export async function addUsage(
+  steps: readonly UsageStep[],
+  hour: UsageHour,
+  documents: Documents,
+): Promise<void> {
+  const { at, retentionMs } = hour;
+  const byKey = new Map<string, { of: UsageOf; counters: Record<string, number> }>();
+  for (const { of, counters } of steps) {
+    if (Object.keys(counters).length === 0) continue;
+    const { key } = usageKeyOf(at, of);
+    const sums = byKey.get(key)?.counters ?? {};
+    for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
+    byKey.set(key, { of, counters: sums });
+  }
+  const expiresAt = (Math.floor(at / hourMs) + 1) * hourMs + retentionMs;
+  const all = [...byKey.values()];
+  for (let start = 0; start < all.length; start += atOnce) {
+    const added = await Promise.allSettled(
+      all.slice(start, start + atOnce).map(async ({ of, counters }) => {
+        const admitted = await admit(of, hour, documents);
+        await documents.add(usageKeyOf(at, admitted), counters, expiresAt);
+      }),
+    );
+    for (const one of added) if (one.status === "rejected") throw one.reason;
+  }
+}
+
+/**
+ * Returns the names under which calls count. Clients choose those of campaigns, and of agents that the plan does not
+ * name, so that many count together. Writers at the same time may admit some more.
+ */
+async function admit(
+  of: UsageOf,
+  { at, known, agents }: UsageHour,
+  documents: Documents,
+): Promise<UsageOf> {
+  const { client, agentId, campaign } = of;
+  const isNamed = Object.hasOwn(agents, agentId);
+  if (campaign === undefined && isNamed) return of;
+  const { kind, key } = usageKeyOf(at, of);
+  const prefix = `${hourPrefixOf(at)}[${JSON.stringify(client)},`;
+  let names = known.get(prefix);
+  if (names === undefined || (!names.keys.has(key) && !names.isFull)) {
+    // Names of earlier hours are dropped.
+    for (const other of known.keys()) if (!other.startsWith(hourPrefixOf(at))) known.delete(other);
+    const listed = await documents.list(kind, { after: prefix, limit: namesMax });
+    const keys = new Set(listed.map((one) => one.key).filter((one) => one.startsWith(prefix)));
+    names = { keys, isFull: keys.size >= namesMax };
+    if (!names.isFull) keys.add(key);
+    known.set(prefix, names);
+  }
+  if (names.keys.has(key)) return of;
+  return {
+    client,
+    agentId: isNamed ? agentId : otherNames,
+    campaign: campaign === undefined ? undefined : otherNames,
+  };
+}
