@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
 import type { Audit as AuditPage } from "../api/actions/audit-log.ts";
 import { addressOf } from "./address.ts";
+import { usePaged } from "./paged.ts";
 import { Shown, useDesk, useLive } from "./desk.tsx";
 import { countText, Table, Time } from "./shared.tsx";
 
@@ -8,45 +8,27 @@ import { countText, Table, Time } from "./shared.tsx";
 export function Audit() {
   const { ask, attempt } = useDesk();
   const live = useLive<AuditPage>("/audit?limit=50");
-  const [older, setOlder] = useState<AuditPage>();
-  const cursor = older === undefined ? live.data?.cursor : older.cursor;
+  const pageOf = ({ entries, cursor: next }: AuditPage) => ({ items: entries, cursor: next });
+  const { items, cursor, add } = usePaged(live.data && pageOf(live.data), entryKey);
   const more = () =>
     attempt(async () => {
-      const page = await ask<AuditPage>(`/audit?limit=50&cursor=${cursor}`);
-      setOlder({ ...page, entries: [...(older?.entries ?? []), ...page.entries] });
+      add(pageOf(await ask<AuditPage>(`/audit?limit=50&cursor=${cursor}`)));
       return undefined;
     });
   return (
     <section class="card">
       <Shown live={live} what="The audit log">
-        {({ entries }) =>
-          entries.length === 0 ? (
+        {() =>
+          items.length === 0 ? (
             <p>No operator has done anything yet.</p>
           ) : (
             <Table
               label="Audit log"
               columns={["Time", "Operator", "Action", "Target", "Count", "Reason"]}
             >
-              {[...entries, ...(older?.entries ?? [])].map(
-                ({ at, by, action, target, count, reason }) => (
-                  <tr key={`${at} ${action} ${target}`}>
-                    <th scope="row">
-                      <Time at={at} />
-                    </th>
-                    <td>{by}</td>
-                    <td>{action.replaceAll("_", " ")}</td>
-                    <td>
-                      {target.startsWith("call_") ? (
-                        <a href={addressOf("calls", { call: target })}>{target}</a>
-                      ) : (
-                        target
-                      )}
-                    </td>
-                    <td>{count === null ? "" : countText(count)}</td>
-                    <td>{reason?.replaceAll("_", " ")}</td>
-                  </tr>
-                ),
-              )}
+              {items.map((entry) => (
+                <Row key={entryKey(entry)} entry={entry} />
+              ))}
             </Table>
           )
         }
@@ -57,5 +39,32 @@ export function Audit() {
         </button>
       )}
     </section>
+  );
+}
+
+type Entry = AuditPage["entries"][number];
+
+function entryKey({ at, action, target, numbers }: Entry): string {
+  return `${at} ${action} ${target} ${numbers[0] ?? ""}`;
+}
+
+function Row({ entry: { at, by, action, target, count, reason } }: { entry: Entry }) {
+  return (
+    <tr>
+      <th scope="row">
+        <Time at={at} />
+      </th>
+      <td>{by}</td>
+      <td>{action.replaceAll("_", " ")}</td>
+      <td>
+        {target.startsWith("call_") ? (
+          <a href={addressOf("calls", { call: target })}>{target}</a>
+        ) : (
+          target
+        )}
+      </td>
+      <td>{count === null ? "" : countText(count)}</td>
+      <td>{reason?.replaceAll("_", " ")}</td>
+    </tr>
   );
 }

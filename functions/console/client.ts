@@ -1,5 +1,8 @@
 import type { Problem } from "../api/http/problem-schema.ts";
 
+/** Sends a request to the operator's API with the operator's token. */
+export type Ask = <Answer>(path: string, body?: object) => Promise<Answer>;
+
 /** An unsuccessful answer. Its message is for people. */
 export class AskError extends Error {
   readonly status: number;
@@ -8,6 +11,9 @@ export class AskError extends Error {
     this.status = status;
   }
 }
+
+/** Time within which the service must have answered: a large forecast or batch takes some seconds. */
+const answerMsMax = 60_000;
 
 const base = location.pathname.replace(/\/+$/, "");
 
@@ -24,16 +30,31 @@ export async function ask<Answer>(token: string, path: string, body?: object): P
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     ...(text === "" ? {} : { body: text, keepalive: text.length < keptCharactersMax }),
-  }).catch(() => {
-    throw new AskError(0, "The service cannot be reached.");
+    signal: AbortSignal.timeout(answerMsMax),
+  }).catch((error: unknown) => {
+    throw new AskError(0, unansweredText(error, body !== undefined));
   });
-  const answer: Answer & Partial<Problem> = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
-  const errors = (answer.errors ?? []).map(
+  const answer: (Answer & Partial<Problem>) | undefined = await response
+    .json()
+    .catch(() => undefined);
+  if (response.ok && answer !== undefined) return answer;
+  if (response.ok) throw new AskError(0, "The answer of the service could not be read.");
+  const errors = (answer?.errors ?? []).map(
     ({ pointer = "", parameter = pointer.slice(1), detail }) => `${parameter} ${detail}`,
   );
   throw new AskError(
     response.status,
-    [answer.detail ?? `HTTP ${response.status}`, ...errors].join(" "),
+    [answer?.detail ?? `HTTP ${response.status}`, ...errors].join(" "),
   );
+}
+
+function unansweredText(error: unknown, isAction: boolean): string {
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  if (!isLate) return "The service cannot be reached.";
+  const perhaps = isAction ? " It may have done what was asked." : "";
+  return `The service has not answered within ${answerMsMax / 1000} s.${perhaps}`;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "That did not work.";
 }

@@ -1,12 +1,24 @@
 import { type ComponentChildren, createContext } from "preact";
-import { useCallback, useContext, useEffect, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useMemo, useState } from "preact/hooks";
 import type { Me } from "../api/operator/me.ts";
+import type { View } from "./address.ts";
+import { type Ask, messageOf } from "./client.ts";
+import {
+  type Asked,
+  createLiveStore,
+  keyOf,
+  type LiveStore,
+  type Reading,
+  refreshMs,
+} from "./live-store.ts";
+import type { Message } from "./messages.tsx";
+import { Time } from "./shared.tsx";
 
 type OperatorRole = Me["roles"][number];
 
-/** Sends a request to the operator's API with the operator's token. */
-export type Ask = <Answer>(path: string, body?: object) => Promise<Answer>;
-/** Shows a message to people, and announces it to screen readers. */
+export { type Ask, messageOf };
+
+/** Shows a message of this view to people, and announces it to screen readers. */
 export type Say = (words: string) => void;
 /** Performs an action, shows its answer or its error, and reloads all data shown. */
 export type Attempt = (work: () => Promise<string | undefined>) => void;
@@ -18,6 +30,7 @@ export interface DeskTools {
   attempt: Attempt;
   /** Number of actions so far. Data are read again when it grows. */
   changes: number;
+  live: LiveStore;
 }
 
 export const DeskContext = createContext<DeskTools | undefined>(undefined);
@@ -28,51 +41,75 @@ export function useDesk(): DeskTools {
   return desk;
 }
 
+/** Returns the tools of a view. Its messages are shown as those of this view, also after another one was opened. */
+export function useTools(
+  ask: Ask,
+  { view, show }: { view: View; show(of: Message): void },
+): DeskTools {
+  const [changes, setChanges] = useState(0);
+  const live = useMemo(() => createLiveStore(ask), [ask]);
+  const say = useCallback<Say>((words) => show({ words, of: view }), [show, view]);
+  const attempt = useCallback<Attempt>(
+    (work) => {
+      const perform = async () => {
+        try {
+          const done = await work();
+          if (done !== undefined) say(done);
+        } catch (error) {
+          show({ words: messageOf(error), of: view, isError: true });
+        }
+        setChanges((before) => before + 1);
+        live.renew();
+      };
+      void perform();
+    },
+    [say, show, view, live],
+  );
+  useEffect(() => {
+    const renew = () => {
+      if (document.visibilityState === "visible") live.renew();
+    };
+    addEventListener("online", renew);
+    document.addEventListener("visibilitychange", renew);
+    return () => {
+      removeEventListener("online", renew);
+      document.removeEventListener("visibilitychange", renew);
+    };
+  }, [live]);
+  return useMemo(() => ({ ask, say, attempt, changes, live }), [ask, say, attempt, changes, live]);
+}
+
 /** Data of the API. Before the first answer neither `data` nor `problem` is set. */
 export interface Live<Data> {
   data: Data | undefined;
   /** Error of the last read. `data` may hold older data. */
   problem: string | undefined;
+  /** Time of the data, if they are older than they should be or could not be read again. */
+  asOf: number | undefined;
   reload(): void;
 }
 
 /**
- * Reads data, and again after every action and every `everyMs` while the page is visible.
+ * Reads data, and again after every action and every `everyMs` while the page is visible, and when it comes into sight
+ * or the browser comes online.
  *
- * @param path undefined: nothing is read
+ * @param asked a path, or a path to which a search is posted; undefined: nothing is read
  */
-export function useLive<Data>(path: string | undefined, everyMs?: number): Live<Data> {
-  const { ask, changes } = useDesk();
-  const [read, setRead] = useState<{ path?: string; data?: Data; problem?: string }>({});
-  const [asked, setAsked] = useState(0);
+export function useLive<Data>(asked: Asked | undefined, everyMs = refreshMs): Live<Data> {
+  const { live } = useDesk();
+  const key = keyOf(asked);
+  const [read, setRead] = useState<{ key?: string | undefined; reading?: Reading }>({});
   useEffect(() => {
-    if (path === undefined) return undefined;
-    let isCurrent = true;
-    const load = async () => {
-      try {
-        const data = await ask<Data>(path);
-        if (isCurrent) setRead({ path, data });
-      } catch (error) {
-        const problem = messageOf(error);
-        if (isCurrent)
-          setRead((before) => ({ ...(before.path === path ? before : { path }), problem }));
-      }
-    };
-    void load();
-    const timer =
-      everyMs === undefined
-        ? undefined
-        : setInterval(() => {
-            if (document.visibilityState === "visible") void load();
-          }, everyMs);
-    return () => {
-      isCurrent = false;
-      clearInterval(timer);
-    };
-  }, [ask, path, everyMs, changes, asked]);
-  const reload = useCallback(() => setAsked((before) => before + 1), []);
-  const { data, problem } = read.path === path ? read : {};
-  return { data, problem, reload };
+    if (asked === undefined) return undefined;
+    return live.watch(asked, { everyMs, changed: (reading) => setRead({ key, reading }) });
+  }, [live, key, everyMs]);
+  const reload = useCallback(() => {
+    if (asked !== undefined) live.reload(asked);
+  }, [live, key]);
+  const { data, problem, readAt, isOld = false } = (read.key === key ? read.reading : {}) ?? {};
+  const asOf = isOld || problem !== undefined ? readAt : undefined;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API answers as its routes declare
+  return { data: data as Data | undefined, problem, asOf, reload };
 }
 
 const RolesContext = createContext<readonly OperatorRole[]>([]);
@@ -95,11 +132,7 @@ export function Needs({ role, children }: { role: OperatorRole; children: Compon
   return <>{useRoles().includes(role) ? children : null}</>;
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : "That did not work.";
-}
-
-/** Shows that data are loading or could not be read, or their view. */
+/** Shows that data are loading, could not be read or are old, or their view. */
 export function Shown<Data>({
   live,
   what,
@@ -110,7 +143,7 @@ export function Shown<Data>({
   what: string;
   children: (data: Data) => ComponentChildren;
 }) {
-  const { data, problem, reload } = live;
+  const { data, problem, asOf, reload } = live;
   return (
     <>
       {problem === undefined ? null : (
@@ -119,6 +152,11 @@ export function Shown<Data>({
           <button type="button" onClick={reload}>
             Try again
           </button>
+        </p>
+      )}
+      {asOf === undefined ? null : (
+        <p class="hint">
+          As of <Time at={new Date(asOf).toISOString()} />.
         </p>
       )}
       {data === undefined && problem === undefined ? <p class="hint">Loading …</p> : null}

@@ -23,11 +23,9 @@ export function OneRequest({ id }: { id: string }) {
   const live = useLive<RequestDetail>(`/requests/${encodeURIComponent(id)}`, everyMs);
   const { data } = live;
   const wanted =
-    data === undefined || isUnderWay(data)
-      ? (data?.total ?? 0) > largeCalls
-        ? largeRefreshMs
-        : refreshMs
-      : undefined;
+    data === undefined || (isUnderWay(data) && data.total <= largeCalls)
+      ? refreshMs
+      : largeRefreshMs;
   if (wanted !== everyMs) setEveryMs(wanted);
   return (
     <Shown live={live} what="The request">

@@ -1,49 +1,26 @@
 import { render } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef } from "preact/hooks";
 import { Accounts } from "./accounts.tsx";
 import { addressOf, type Place, usePlace, type View, views } from "./address.ts";
 import { Audit } from "./audit.tsx";
 import { Calls } from "./calls.tsx";
-import { ask, AskError } from "./client.ts";
-import { type Ask, type Attempt, DeskContext, messageOf, Roles, type Say } from "./desk.tsx";
+import { type Ask, DeskContext, Roles, useTools } from "./desk.tsx";
 import { DoNotCall } from "./do-not-call.tsx";
 import { Forecast } from "./forecast.tsx";
+import { type Message, Said, useMessage } from "./messages.tsx";
 import { Overview } from "./overview.tsx";
 import { PendingDecision } from "./pending.tsx";
 import { Requests } from "./requests.tsx";
 import { Review } from "./review.tsx";
-import { SignIn } from "./sign-in.tsx";
+import { useSession } from "./session.ts";
+import { SignIn, SignInAgain } from "./sign-in.tsx";
 
-const tokenKey = "outbound-calls-operator";
 const viewNames = Object.keys(views).filter((name): name is View => name in views);
 
 function Page() {
-  const [token, setToken] = useState(() => sessionStorage.getItem(tokenKey) ?? "");
-  const [words, setWords] = useState("");
-  const leave = useCallback((why: string) => {
-    sessionStorage.removeItem(tokenKey);
-    setToken("");
-    setWords(why);
-  }, []);
-  const asking = useCallback<Ask>(
-    async (path, body) => {
-      try {
-        return await ask(token, path, body);
-      } catch (error) {
-        // A late answer to an earlier token must not sign out somebody who has entered another one since.
-        const isOfThis = sessionStorage.getItem(tokenKey) === token;
-        if (error instanceof AskError && error.status === 401 && isOfThis)
-          leave("This is not an operator's token, or it is no longer valid.");
-        throw error;
-      }
-    },
-    [token, leave],
-  );
-  const enter = (given: string) => {
-    sessionStorage.setItem(tokenKey, given);
-    setToken(given);
-    setWords("");
-  };
+  const place = usePlace();
+  const { message, show, close } = useMessage(place.view);
+  const session = useSession(useCallback((words) => show({ words }), [show]));
   return (
     <>
       <a class="skip" href="#main" onClick={focusMain}>
@@ -51,21 +28,27 @@ function Page() {
       </a>
       <header>
         <h1>Outbound Calls</h1>
-        {token === "" ? null : (
-          <button type="button" class="quiet" onClick={() => leave("Signed out.")}>
+        {session.isOpen ? (
+          <button type="button" class="quiet" onClick={session.leave}>
             Sign out
           </button>
-        )}
+        ) : null}
       </header>
-      <p role="status" aria-live="polite" class="said">
-        {words}
-      </p>
-      {token === "" ? (
-        <main id="main">
-          <SignIn enter={enter} />
-        </main>
+      <Said message={message} view={place.view} close={close} />
+      {session.isOpen ? (
+        <Desk ask={session.ask} place={place} show={show} />
       ) : (
-        <Desk ask={asking} say={setWords} />
+        <main id="main">
+          <SignIn
+            enter={(token) => {
+              close();
+              session.enter(token);
+            }}
+          />
+        </main>
+      )}
+      {session.refused === undefined ? null : (
+        <SignInAgain refused={session.refused} enter={session.enter} leave={session.leave} />
       )}
     </>
   );
@@ -77,26 +60,9 @@ function focusMain(event: Event): void {
   document.querySelector<HTMLElement>("h2")?.focus();
 }
 
-function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
-  const place = usePlace();
-  const [changes, setChanges] = useState(0);
-  const attempt = useCallback<Attempt>(
-    (work) => {
-      const perform = async () => {
-        try {
-          const done = await work();
-          if (done !== undefined) say(done);
-        } catch (error) {
-          say(messageOf(error));
-        }
-        setChanges((before) => before + 1);
-      };
-      void perform();
-    },
-    [say],
-  );
+function Desk({ ask, place, show }: { ask: Ask; place: Place; show(message: Message): void }) {
   return (
-    <DeskContext.Provider value={{ ask: asking, say, attempt, changes }}>
+    <DeskContext.Provider value={useTools(ask, { view: place.view, show })}>
       <Navigation place={place} />
       <Roles>
         <PendingDecision>

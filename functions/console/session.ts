@@ -1,0 +1,123 @@
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { type Ask, ask as send, AskError } from "./client.ts";
+
+/** Key of this tab's storage, which no other tab reads. */
+const tokenKey = "outbound-calls-operator";
+const refusal = "This is not an operator's token, or it is no longer valid.";
+
+/** The work of one operator, from the sign-in to the sign-out. */
+interface Work {
+  token: string;
+  /** True once the service has accepted a token of this work. */
+  isAccepted: boolean;
+  isOver: boolean;
+  /** Requests that wait for another token, as the service refused the one they had. */
+  waiting: { isAction: boolean; go(): void }[];
+}
+
+/** Requests that wait until the operator has signed in again. */
+export interface Refused {
+  /** Number of actions among them. */
+  actions: number;
+  /** Number of tokens that were entered in vain. */
+  tries: number;
+}
+
+export interface Session {
+  /** True from the sign-in to the sign-out. */
+  isOpen: boolean;
+  ask: Ask;
+  /** Set while the service refuses the token of work that is open. */
+  refused: Refused | undefined;
+  enter(token: string): void;
+  leave(): void;
+}
+
+function workWith(token: string): Work {
+  return { token, isAccepted: false, isOver: false, waiting: [] };
+}
+
+/**
+ * The operator's session in this tab. A token ends it whose first read is refused. Later, requests wait for another
+ * token, so that forms, decisions and what is shown stay.
+ *
+ * @param say shows why the session has ended
+ */
+export function useSession(say: (words: string) => void): Session {
+  const work = useRef<Work>(null);
+  work.current ??= workWith(sessionStorage.getItem(tokenKey) ?? "");
+  const [isOpen, setIsOpen] = useState(work.current.token !== "");
+  const [refused, setRefused] = useState<Refused>();
+  const end = useCallback(
+    (why: string) => {
+      const { current } = work;
+      sessionStorage.removeItem(tokenKey);
+      work.current = workWith("");
+      setIsOpen(false);
+      setRefused(undefined);
+      say(why);
+      if (current === null) return;
+      current.isOver = true;
+      for (const { go } of current.waiting) go();
+    },
+    [say],
+  );
+  const ask = useCallback<Ask>(
+    async (path, body) => {
+      const mine = work.current ?? workWith("");
+      // Each round but the first waits for a token that the operator enters.
+      for (;;) {
+        const { token } = mine;
+        try {
+          const answer = await send<never>(token, path, body);
+          if (mine.token === token) mine.isAccepted = true;
+          if (mine === work.current && mine.waiting.length === 0) setRefused(undefined);
+          return answer;
+        } catch (error) {
+          if (!(error instanceof AskError && error.status === 401) || mine.isOver) throw error;
+          if (mine.token === token) {
+            // An action's form would be lost; a read loses nothing.
+            if (!mine.isAccepted && body === undefined) end(refusal);
+            else await anotherToken(mine, { isAction: body !== undefined, setRefused });
+          }
+          if (mine.isOver) throw error;
+        }
+      }
+    },
+    [end],
+  );
+  const enter = useCallback((token: string) => {
+    const mine = work.current ?? workWith("");
+    sessionStorage.setItem(tokenKey, token);
+    mine.token = token;
+    setIsOpen(true);
+    for (const { go } of mine.waiting.splice(0)) go();
+  }, []);
+  const leave = useCallback(() => end("Signed out."), [end]);
+  return useMemo(
+    () => ({ isOpen, ask, refused, enter, leave }),
+    [isOpen, ask, refused, enter, leave],
+  );
+}
+
+/** Resolves once the operator has entered another token, or has signed out. */
+function anotherToken(
+  work: Work,
+  {
+    isAction,
+    setRefused,
+  }: {
+    isAction: boolean;
+    setRefused(change: (before: Refused | undefined) => Refused): void;
+  },
+): Promise<void> {
+  const isFirst = work.waiting.length === 0;
+  return new Promise((go) => {
+    work.waiting.push({ isAction, go });
+    const actions = work.waiting.filter((one) => one.isAction).length;
+    setRefused((before) => ({
+      actions,
+      tries: (before?.tries ?? -1) + (isFirst ? 1 : 0),
+    }));
+  });
+}
