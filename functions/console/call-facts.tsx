@@ -5,7 +5,7 @@ import type { CallsPage, Revealed } from "../api/operator/calls.ts";
 import { addressOf } from "./address.ts";
 import { Shown, useDesk, useLive, useRoles } from "./desk.tsx";
 import { ProviderFacts } from "./provider-record.tsx";
-import { Fact, StateName, Time, timeText } from "./shared.tsx";
+import { Fact, StateName, Time } from "./shared.tsx";
 
 /** Describes the result of a placed call. */
 function resultText({ status, human, seconds }: NonNullable<CallDetail["result"]>): string {
@@ -49,7 +49,12 @@ export function CallFacts({ call }: { call: CallDetail }) {
       <Fact name="Account">{call.provider ?? "none yet"}</Fact>
       {call.not_before === null ? null : (
         <Fact name="Not before">
-          <Time at={call.not_before} />
+          <Time at={call.not_before} callee={call.time_zone} />
+        </Fact>
+      )}
+      {call.due_at === null ? null : (
+        <Fact name="Next">
+          <Time at={call.due_at} callee={call.time_zone} />
         </Fact>
       )}
       {call.urgent ? <Fact name="Priority">urgent</Fact> : null}
@@ -58,7 +63,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
       <ProviderFacts call={call} />
       {call.claimed_at === null ? null : (
         <Fact name="Last sent">
-          <Time at={call.claimed_at} />
+          <Time at={call.claimed_at} callee={call.time_zone} />
         </Fact>
       )}
       {call.result === null ? null : <Fact name="Result">{resultText(call.result)}</Fact>}
@@ -145,11 +150,15 @@ export function Timeline({ call }: { call: CallDetail }) {
               <StateName state={step.state} />
             </b>{" "}
             {step.reason}
-            {step.due_at === null ? "" : `, until ${timeText(step.due_at)}`}
+            {step.due_at === null ? null : (
+              <>
+                , until <Time at={step.due_at} callee={call.time_zone} />
+              </>
+            )}
             {step.by === null ? "" : `, by ${step.by}`}
             {checksText(step.checks)}
             <span class="hint">
-              <Time at={step.at} />
+              <Time at={step.at} callee={step.state === "DIALING" ? call.time_zone : null} />
               {before === undefined
                 ? ""
                 : `, ${gapText(Date.parse(before.at), Date.parse(step.at))}`}

@@ -229,7 +229,7 @@ function List({
           <td>{call.agent_id}</td>
           <td>…{call.number_tail}</td>
           <td>
-            <Time at={call.due_at} />
+            <Time at={call.due_at} callee={call.time_zone} />
           </td>
           <td>
             <Time at={call.updated_at} />

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Forecast as Answer } from "../api/forecast/forecast-schema.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
-import { textIn } from "./shared.tsx";
+import { textIn, zoneText } from "./shared.tsx";
 
 /** Maximum size of a forecast's request. */
 const fileBytesMax = 5 * 1024 * 1024;
@@ -96,7 +96,7 @@ function Circumstances({ isAsking }: { isAsking: boolean }) {
         <input name="client" required autocomplete="off" />
       </label>
       <label>
-        Sent at (now, if empty)
+        Sent at (now, if empty; {zoneText()})
         <input name="at" type="datetime-local" />
       </label>
       <label>

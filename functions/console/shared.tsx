@@ -6,13 +6,45 @@ export function stateText(state: CallDetail["history"][number]["state"]): string
   return state[0] + state.slice(1).toLowerCase().replaceAll("_", " ");
 }
 
+/** Formats a time in the browser's zone, with the zone's short name: `24/11/2026, 14:20:05 GMT+1`. */
 export function timeText(time: string | null): string {
   if (time === null) return "";
-  return new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "medium" });
+  return new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "long" });
 }
 
-export function Time({ at }: { at: string | null }) {
-  return at === null ? null : <time dateTime={at}>{timeText(at)}</time>;
+/** Returns the short name of the browser's zone today: `GMT+1`. */
+export function zoneText(): string {
+  const parts = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" }).formatToParts();
+  return parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
+}
+
+/** Formats a time of day at the callee's: `Tue 07:20 GMT-6`. Returns undefined for a zone that the browser lacks. */
+function calleeText(time: string, timeZone: string): string | undefined {
+  try {
+    return new Date(time).toLocaleString(undefined, {
+      timeZone: timeZone === "Z" ? "UTC" : timeZone,
+      weekday: "short",
+      hour: "2-digit",
+      minute: "2-digit",
+      timeZoneName: "short",
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** A time in the browser's zone, and beside it the callee's local time if the callee's zone is given. */
+export function Time({ at, callee = null }: { at: string | null; callee?: string | null }) {
+  if (at === null) return null;
+  const there = callee === null ? undefined : calleeText(at, callee);
+  return (
+    <>
+      <time dateTime={at} title={at}>
+        {timeText(at)}
+      </time>
+      {there === undefined ? null : <span class="there"> callee: {there}</span>}
+    </>
+  );
 }
 
 const relative = new Intl.RelativeTimeFormat(undefined);

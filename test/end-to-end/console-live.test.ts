@@ -28,7 +28,11 @@ describe("the open page", () => {
     await server.stop();
   });
   beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+    context = await browser.newContext({
+      viewport: { width: 1200, height: 900 },
+      locale: "en-GB",
+      timezoneId: "America/New_York",
+    });
     page = await context.newPage();
     // The test moves the browser's clock, so that it waits for no interval.
     await page.clock.install();
@@ -188,5 +192,22 @@ describe("the open page", () => {
     await page.getByLabel("Operator's token").waitFor();
     await other.getByRole("link", { name: "Audit log" }).click();
     await other.getByRole("cell", { name: "do not call add" }).first().waitFor();
+  });
+
+  it("shows each time with its zone, and when a call is due also in the callee's", async () => {
+    const call = aCall({ request: { phone_number: "+33142555001", agent_id: "agent_sales" } });
+    const row = rowIn("WAITING", call, { dueAt: Date.UTC(2026, 10, 30, 15, 30), reason: "pace" });
+    await writeRows([row], server.api.ledger, server.api.documents);
+    await signIn(`calls?state=WAITING&call=${row.id}`);
+    const due = /30\/11\/2026, 10:30:00 (EST|GMT-5)\s+callee: Mon,? 16:30 (CET|GMT\+1)/;
+    await page.getByRole("region", { name: "Calls found" }).getByText("callee: Mon").waitFor();
+    const text = async (name: string | RegExp) =>
+      (await page.getByRole("region", { name }).textContent()) ?? "";
+    expect(await text("Calls found")).toMatch(due);
+    expect(await text(/^Call call_/)).toMatch(new RegExp(`Next${due.source}`));
+    expect(await page.locator("time[title='2026-11-30T15:30:00.000Z']").count()).toBe(3);
+    expect(await page.content()).not.toContain("42555001");
+    await open("forecast");
+    await page.getByLabel(/^Sent at .*(EST|GMT-5)/).waitFor();
   });
 });
