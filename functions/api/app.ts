@@ -30,7 +30,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
   for (const endpoint of endpoints) {
     app.post(endpoint.path, (c) => createCalls(c, endpoint, accepting));
   }
-  for (const path of ["/v1/requests/*", "/v1/do-not-call"]) {
+  for (const path of ["/v1/requests/*", "/v1/do-not-call", "/v1/sent-files", "/v1/sent-files/*"]) {
     addPart(app, path, async () => (await parts.requests())(deps, others));
   }
   if (operatorOf !== undefined) {

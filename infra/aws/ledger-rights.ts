@@ -53,7 +53,7 @@ export function allowApiLedger(
   }
   allowItems(role, table, {
     names: ["GetItem", "BatchGetItem", "PutItem"],
-    partitions: ["doc#idempotency-key#*"],
+    partitions: ["doc#idempotency-key#*", "doc#sent-file#*"],
   });
   // The documents by which /readyz sees whether the dialer works.
   allowItems(role, table, {

@@ -6,7 +6,11 @@ import {
 } from "../../functions/api/calls/call-headers.ts";
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
-import { optOutRoutes, requestRoutes } from "../../functions/api/requests/routes.ts";
+import {
+  optOutRoutes,
+  requestRoutes,
+  sentFileRoutes,
+} from "../../functions/api/requests/routes.ts";
 import { roleOf } from "../../functions/api/http/roles.ts";
 import type { Operation } from "../../functions/api/http/route.ts";
 import { problemSchema } from "../../functions/api/http/problem-schema.ts";
@@ -281,7 +285,7 @@ export function publicDocument() {
         ]),
       ),
       ...pathsOf("/v1/requests", requestRoutes, schemas),
-      ...pathsOf("/v1", optOutRoutes, schemas),
+      ...pathsOf("/v1", [...optOutRoutes, ...sentFileRoutes], schemas),
       "/healthz": { get: healthOperation },
       "/readyz": { get: readinessOperation },
       [callbackPath]: { post: callbackOperation(callbackReferences) },

@@ -2,6 +2,7 @@ import * as z from "../lib/zod.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 import { guardKinds } from "./guard-kinds.ts";
+import { sentFileKind } from "./sent-file-kind.ts";
 
 /** Causes that open a circuit breaker. Their rules: shared/policy/breaker-causes.ts. */
 export const breakerCauses = [
@@ -33,6 +34,7 @@ export type CancellationOrder = z.infer<typeof cancellationOrderSchema>;
 /** Schemas of values, by kind. Times: milliseconds since the epoch. Unknown fields stay, as changes spread the value. */
 const kinds = {
   ...guardKinds,
+  ...sentFileKind,
   /** Key: client and Idempotency-Key, hashed. Written before the request is sent to the queue. */
   "idempotency-key": z.looseObject({
     fingerprint: z.string(),

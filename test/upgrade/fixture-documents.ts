@@ -78,6 +78,28 @@ export function createDocuments(
       [dayKeyOf({ client: "crm" }, storedAt).key]: { value: { calls: 3, refused: 1 }, ...within },
       [dayKeyOf({ account: desk }, storedAt).key]: { value: { calls: 2 }, ...within },
     },
+    "sent-file": {
+      "client and file": {
+        value: {
+          client: "crm",
+          campaign: "spring",
+          round: 1,
+          at: ago(30),
+          parts: [
+            {
+              key: "part of a file",
+              calls: 3,
+              begunAt: ago(29),
+              leftOut: "Ag==",
+              content: "body of its request",
+              isSent: true,
+              requestId: null,
+            },
+          ],
+        },
+        ...within,
+      },
+    },
     "client-waiting": { crm: { value: { waiting: 2, at: ago(5), calls: 1 }, ...within } },
     "agent-results": {
       agent_sales: {

@@ -108,7 +108,10 @@ export function readCaller(
  *
  * @param served rights that the deployment permits. On AWS the function cannot read calls without them
  */
-export function requireRight(right: ClientRight, served: readonly ClientRight[]) {
+export function requireRight(
+  right: ClientRight | "call",
+  served: readonly (ClientRight | "call")[],
+) {
   const headers = { "www-authenticate": `Bearer error="insufficient_scope", scope="${right}"` };
   return createMiddleware<ApiEnv>(async (c, next) => {
     if (!c.get("caller").rights.includes(right)) {

@@ -13,17 +13,25 @@ import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes, type Route } from "../http/route.ts";
 import { cancelRequest } from "./cancel-request.ts";
 import { addOptOuts } from "./opt-out.ts";
+import { findSentFile, markSentPart, startSentFile } from "./sent-files.ts";
 import { showRequest } from "./show-request.ts";
 
 /** A route of clients, and the right that it requires. */
 interface RequestRoute extends Route {
-  right: ClientRight;
+  right: ClientRight | "call";
 }
 
 /** The routes below `/v1/requests`, in the order of the OpenAPI document. */
 export const requestRoutes: readonly RequestRoute[] = [
   { ...showRequest, right: "read" },
   { ...cancelRequest, right: "cancel" },
+];
+
+/** Routes that remember which files of leads were sent, below `/v1`: for tokens that may place calls. */
+export const sentFileRoutes: readonly RequestRoute[] = [
+  { ...findSentFile, right: "call" },
+  { ...startSentFile, right: "call" },
+  { ...markSentPart, right: "call" },
 ];
 
 /** The other routes of clients, below `/v1`. */
@@ -39,7 +47,7 @@ export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps):
   app.use(identifyRequests(others));
   return app
     .route("/v1/requests", createRoutes(requestRoutes, deps, others))
-    .route("/v1", createRoutes(optOutRoutes, deps, others));
+    .route("/v1", createRoutes([...optOutRoutes, ...sentFileRoutes], deps, others));
 }
 
 function createRoutes(
@@ -54,7 +62,7 @@ function createRoutes(
     c.header("cache-control", "no-store");
   });
   for (const { method, path, right } of routes) {
-    requests.on(method, path, authenticated, requireRight(right, clientRights));
+    requests.on(method, path, authenticated, requireRight(right, ["call", ...clientRights]));
     if (deps !== undefined) continue;
     const detail = "The service is not configured; its log says what is missing.";
     requests.on(method, path, (c) =>

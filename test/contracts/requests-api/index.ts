@@ -4,6 +4,7 @@ import { itCancelsRequests } from "./cancelling.ts";
 import { itKeepsRequestsToTheirClient } from "./callers.ts";
 import { itAddsOptOuts } from "./opt-outs.ts";
 import { useRequestsApi } from "./setup.ts";
+import { itRemembersSentFiles } from "./sent-files.ts";
 import { itShowsRequests } from "./showing.ts";
 
 /** Describes what clients may ask about their requests on any platform, under `apiEnvironment`. */
@@ -14,5 +15,6 @@ export function describeRequestsApi(name: string, create: () => OperatorApiUnder
     itShowsRequests(api);
     itCancelsRequests(api);
     itAddsOptOuts(api);
+    itRemembersSentFiles(api);
   });
 }

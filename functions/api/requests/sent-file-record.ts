@@ -1,0 +1,136 @@
+/** What is remembered of a file of leads that a client sends in parts, and how it may change. */
+import { hmacUnder } from "../../../shared/lib/hmac.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
+import type { DocumentKey, ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { listKeys } from "../../../shared/telephony/phone-number.ts";
+import { keyLifetimeMs } from "../calls/idempotency.ts";
+import type { RouteDeps } from "../http/context.ts";
+import { toIsoTime } from "../http/fields.ts";
+
+/** A part may be repeated under its key until this long before the key's earliest end. Clocks differ, and requests take time. */
+const marginMs = hourMs;
+
+export type SentFile = ValueOf<"sent-file">;
+export type SentPart = SentFile["parts"][number];
+
+type Step =
+  | { state: "begun"; index: number; content: string; left_out: string }
+  | { state: "sent"; request_id: string | null }
+  | { state: "planned" };
+
+/** Returns a part after a step, the part itself where nothing changes, or why the step is refused. */
+export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | string {
+  if (part.isSent) return part;
+  if (step.state === "sent") return { ...part, isSent: true, requestId: step.request_id };
+  const isLost = part.begunAt !== null && deps.clock.now() > repeatableUntil(part.begunAt);
+  if (step.state === "planned") {
+    if (part.begunAt === null) return part;
+    return isLost
+      ? { ...part, begunAt: null, content: null, leftOut: "" }
+      : "The part may be repeated under its Idempotency-Key: that is safer.";
+  }
+  const contents = listKeys(deps.hashKeys).map((key) => hmacUnder(key)(`content ${step.content}`));
+  const [content = ""] = contents;
+  if (part.begunAt === null) {
+    return { ...part, begunAt: deps.clock.now(), leftOut: step.left_out, content };
+  }
+  if (isLost) {
+    return (
+      `Part ${step.index + 1} was begun at ${toIsoTime(part.begunAt)}, and its answer was lost too long ago to repeat it. ` +
+      "Look among the campaign's requests of that time, and say whether it was accepted."
+    );
+  }
+  if (part.content !== null && contents.includes(part.content)) return part;
+  return `Part ${step.index + 1} was begun with another content: choose the columns and the agent as then.`;
+}
+
+/** Returns the time up to which the Idempotency-Key of a part certainly lives. Its life begins with the first request. */
+function repeatableUntil(begunAt: number): number {
+  return begunAt + keyLifetimeMs - marginMs;
+}
+
+interface Asked {
+  client: string;
+  campaign: string;
+  parts: readonly { digest: string; calls: number }[];
+}
+
+export function createFile(
+  { client, campaign: name, parts, round: of }: Asked & { round: number },
+  deps: RouteDeps,
+): SentFile {
+  const { clock, hashKeys } = deps;
+  return {
+    client,
+    campaign: name,
+    round: of,
+    at: clock.now(),
+    parts: parts.map((part) => ({
+      key: partKey(hashKeys.current, { client, campaign: name, round: of, digest: part.digest }),
+      calls: part.calls,
+      begunAt: null,
+      leftOut: "",
+      content: null,
+      isSent: false,
+      requestId: null,
+    })),
+  };
+}
+
+/** Returns why a file that was sent, or begun, is not sent now; undefined if sending goes on. */
+export function findRefusal(
+  current: SentFile,
+  { client, campaign: name, parts }: Asked,
+  { hashKeys }: RouteDeps,
+): string | undefined {
+  const { round: of, campaign: first } = current;
+  const when = `${toIsoTime(current.at)} as campaign ${first}`;
+  if (current.parts.every(({ isSent }) => isSent)) {
+    return `This file was sent at ${when}. Nobody in it is called again, unless that is asked for.`;
+  }
+  if (first !== name) return `This file was begun at ${when}: go on under that name.`;
+  const isSame =
+    parts.length === current.parts.length &&
+    parts.every(({ digest: numbers }, index) =>
+      listKeys(hashKeys).some(
+        (key) =>
+          partKey(key, { client, campaign: name, round: of, digest: numbers }) ===
+          current.parts[index]?.key,
+      ),
+    );
+  return isSame
+    ? undefined
+    : `This file was begun at ${when}, in other parts: choose the columns and the agent as then.`;
+}
+
+function partKey(
+  hashKey: string,
+  {
+    client,
+    campaign: name,
+    round: of,
+    digest: numbers,
+  }: { client: string; campaign: string; round: number; digest: string },
+): string {
+  return hmacUnder(hashKey)(JSON.stringify(["sent-part", client, name, of, numbers]));
+}
+
+/** Reads the record of a file under the keys that are held, and names its document: the one that was found, or the one to be written. */
+export async function readFile(
+  of: { client: string; file: string },
+  { documents, hashKeys }: RouteDeps,
+): Promise<{ name: DocumentKey<"sent-file">; value: SentFile | undefined }> {
+  const names = listKeys(hashKeys).map((key) => ({
+    kind: "sent-file" as const,
+    key: hmacUnder(key)(JSON.stringify(["sent-file", of.client, of.file])),
+  }));
+  const read = await documents.read(names);
+  const found = names.find(({ kind, key }) => read.get(kind, key) !== undefined);
+  const name = found ?? names[0] ?? { kind: "sent-file", key: "" };
+  return { name, value: read.get(name.kind, name.key)?.value };
+}
+
+/** Keeps a record as long as the calls of the file, from its last change on. */
+export function kept(value: SentFile, { clock, retentionMs }: RouteDeps) {
+  return { value, expiresAt: clock.now() + retentionMs };
+}

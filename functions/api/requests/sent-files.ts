@@ -1,0 +1,227 @@
+import type { Context } from "hono";
+import * as z from "../../../shared/lib/zod.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
+import type { ApiEnv } from "../http/context.ts";
+import { requestId, time, toIsoTime } from "../http/fields.ts";
+import { answerProblem } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
+import {
+  createFile,
+  findRefusal,
+  kept,
+  mark,
+  readFile,
+  type SentFile,
+  type SentPart,
+} from "./sent-file-record.ts";
+
+/** Maximum parts of a file, and maximum leads of a part. */
+const partsMax = 200;
+const partLeadsMax = 10_000;
+/** Characters of the largest set of indexes: a bit for each lead, as base64. */
+const leftOutCharactersMax = 1_700;
+const digest = z
+  .string()
+  .check(z.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex: 64 digits, in small letters"));
+const file = digest.check(z.describe("SHA-256 of the file's sorted numbers, each with its agent"));
+const round = z.int().check(z.minimum(1), z.describe("How often the file was sent, from 1"));
+const campaign = z
+  .string()
+  .check(
+    z.regex(/^[!-~](?:[ -~]{0,62}[!-~])?$/, "must be 1 to 64 printable ASCII characters, trimmed"),
+    z.describe("The `Call-Campaign` of its requests"),
+  );
+
+const partSchema = z.looseObject({
+  index: z.int(),
+  calls: z.int().check(z.describe("Leads of the part, with those that are left out")),
+  idempotency_key: z.string().check(z.describe("The `Idempotency-Key` of its request")),
+  state: z
+    .enum(["planned", "begun", "sent"])
+    .check(z.describe("`begun`: its request may have been sent, and its answer is not known")),
+  begun_at: z.nullable(time),
+  left_out: z
+    .string()
+    .check(z.describe("Leads that its request leaves out: base64 of a bit for each index")),
+  request_id: z.nullable(z.string()),
+});
+const sentFileSchema = z
+  .looseObject({
+    campaign: z.string(),
+    round,
+    at: time.check(z.describe("When this round began")),
+    is_finished: z.boolean().check(z.describe("Every part is sent")),
+    parts: z.array(partSchema),
+  })
+  .check(z.meta({ id: "SentFile" }));
+export type SentFileView = z.infer<typeof sentFileSchema>;
+export type SentPartView = z.infer<typeof partSchema>;
+
+const foundSchema = z.looseObject({
+  client: z.string().check(z.describe("The client of the token")),
+  sent: z.nullable(sentFileSchema).check(z.describe("Null: the file was not sent")),
+});
+export type FoundFile = z.infer<typeof foundSchema>;
+
+/** Tells whether a file was sent before, within the time for which calls are kept. */
+export const findSentFile = declareRoute({
+  operationId: "findSentFile",
+  summary: "Whether a file of leads was sent before, by a hash of its numbers",
+  method: "post",
+  path: "/sent-files/find",
+  body: z.strictObject({ file }),
+  answer: foundSchema,
+  problems: [403],
+  async handle({ c, deps, body }) {
+    const { client } = c.get("caller");
+    const { value } = await readFile({ client, file: body.file }, deps);
+    return { client, sent: value === undefined ? null : toView(value) };
+  },
+});
+
+/**
+ * Begins to send a file, or goes on with it. A file that was sent is refused, whatever its campaign is now: it is sent
+ * again only where the body names the round after which it is. Of two who say so at once, one is refused.
+ */
+export const startSentFile = declareRoute({
+  operationId: "startSentFile",
+  summary: "Begin to send a file of leads, or go on with it; one that was sent is refused",
+  method: "post",
+  path: "/sent-files",
+  body: z.strictObject({
+    file,
+    campaign,
+    parts: z
+      .array(
+        z.strictObject({
+          digest: digest.check(z.describe("SHA-256 of the part's sorted numbers")),
+          calls: z.int().check(z.minimum(1), z.maximum(partLeadsMax)),
+        }),
+      )
+      .check(z.minLength(1), z.maxLength(partsMax)),
+    again: z.optional(round).check(z.describe("The round after which the file is sent once more")),
+  }),
+  answer: sentFileSchema,
+  problems: [403, 409],
+  async handle({ c, deps, body }) {
+    const { client } = c.get("caller");
+    const { name } = await readFile({ client, file: body.file }, deps);
+    let refusal: string | undefined;
+    const { before, after = before } = await changeDocument(
+      {
+        name,
+        change(current) {
+          refusal = undefined;
+          if (current !== undefined && current.round !== body.again) {
+            refusal = findRefusal(current, { client, ...body }, deps);
+            return undefined;
+          }
+          if (current === undefined && body.again !== undefined) {
+            refusal = "The file was not sent before.";
+            return undefined;
+          }
+          return kept(
+            createFile({ client, ...body, round: (current?.round ?? 0) + 1 }, deps),
+            deps,
+          );
+        },
+      },
+      deps,
+    );
+    if (refusal !== undefined || after === undefined)
+      return answerProblem(c, 409, { detail: refusal ?? "The file was sent." });
+    return toView(after);
+  },
+});
+
+const stepFields = { file, round, index: z.int().check(z.minimum(0), z.maximum(partsMax - 1)) };
+
+/**
+ * Notes what is known of a part. It is `begun` before its request is sent. A part that was begun is repeated under its
+ * key as long as the key certainly lives. Later nobody can tell whether it was accepted: a person looks, and says so.
+ */
+export const markSentPart = declareRoute({
+  operationId: "markSentPart",
+  summary: "Note that a part of a file is sent next, was accepted, or was certainly not accepted",
+  method: "post",
+  path: "/sent-files/parts",
+  body: z.discriminatedUnion("state", [
+    z.strictObject({
+      ...stepFields,
+      state: z.literal("begun"),
+      content: digest.check(z.describe("SHA-256 of the body of the part's request")),
+      left_out: z
+        ._default(z.string(), "")
+        .check(z.maxLength(leftOutCharactersMax), z.regex(/^[A-Za-z0-9+/]*={0,2}$/)),
+    }),
+    z.strictObject({
+      ...stepFields,
+      state: z.literal("sent"),
+      request_id: z._default(z.nullable(requestId), null),
+    }),
+    z.strictObject({ ...stepFields, state: z.literal("planned") }),
+  ]),
+  answer: partSchema,
+  problems: [403, 404, 409],
+  async handle({ c, deps, body }) {
+    const { client } = c.get("caller");
+    const { name } = await readFile({ client, file: body.file }, deps);
+    let refusal: Response | undefined;
+    let part: SentPart | undefined;
+    await changeDocument(
+      {
+        name,
+        change(current) {
+          refusal = undefined;
+          part = current?.parts[body.index];
+          if (current === undefined || part === undefined) {
+            refusal = answerProblem(c, 404, { detail: "There is no such part of a file." });
+          } else if (current.round !== body.round) {
+            refusal = answerProblem(c, 409, { detail: "The file was sent again meanwhile." });
+          } else {
+            const next = mark(part, body, deps);
+            if (typeof next === "string") refusal = answerProblem(c, 409, { detail: next });
+            else if (next !== part) {
+              part = next;
+              return kept({ ...current, parts: current.parts.with(body.index, next) }, deps);
+            }
+          }
+          return undefined;
+        },
+      },
+      deps,
+    );
+    if (refusal !== undefined || part === undefined) return refusal ?? unknownPart(c);
+    return toPartView(part, body.index);
+  },
+});
+
+function unknownPart(c: Context<ApiEnv>): Response {
+  return answerProblem(c, 404, { detail: "There is no such part of a file." });
+}
+
+function toView({ campaign: name, round: of, at, parts }: SentFile): SentFileView {
+  return {
+    campaign: name,
+    round: of,
+    at: toIsoTime(at),
+    is_finished: parts.every(({ isSent }) => isSent),
+    parts: parts.map(toPartView),
+  };
+}
+
+function toPartView(
+  { key, calls, begunAt, leftOut, isSent, requestId: id }: SentPart,
+  index: number,
+): SentPartView {
+  const state = isSent ? "sent" : begunAt === null ? "planned" : "begun";
+  return {
+    index,
+    calls,
+    idempotency_key: key,
+    state,
+    begun_at: toIsoTime(begunAt),
+    left_out: leftOut,
+    request_id: id,
+  };
+}
