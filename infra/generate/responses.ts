@@ -82,6 +82,10 @@ export const clientResponses = {
       headers: { "Retry-After": retryAfter },
     },
   ),
+  Conflict: problemResponse(409, "The file was sent before, or a part of it may have been.", {
+    detail:
+      "This file was sent at 2026-11-21T09:00:00.000Z as campaign spring. Nobody in it is called again, unless that is asked for.",
+  }),
 };
 /** The answers to a webhook that tells of a call's end. */
 export const callbackResponses = {

@@ -9,7 +9,7 @@ export const sentFileKind = {
   "sent-file": z.looseObject({
     client: z.string(),
     campaign: z.string(),
-    /** How often the file was sent, from 1. */
+    /** Number of times that the file was sent, from 1. */
     round: z.number(),
     /** Time at which this round began. */
     at: z.number(),

@@ -148,11 +148,11 @@ describe("the rights that the AWS stack gives", () => {
     },
   );
 
-  it("lets the API reach idempotency keys and heartbeats alone, and no secret but what it shares with the dialer", () => {
+  it("lets the API reach idempotency keys, sent files and heartbeats alone, and no secret but what it shares with the dialer", () => {
     const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
     const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));
     expect(api).toHaveLength(1);
-    expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#idempotency-key#*"]');
+    expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#idempotency-key#*","doc#sent-file#*"]');
     // By these /readyz sees whether the dialer works.
     expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#sweep","doc#dispatcher#dispatcher"]');
     expect(api[0]).not.toContain("ProviderSecrets");

@@ -9,6 +9,7 @@ import { doNotCallRoutes } from "./do-not-call.ts";
 import { hashKeyRoutes } from "./end-former-key.ts";
 import { eraseRoutes } from "./erase.ts";
 import { eventRoutes } from "./events.ts";
+import { findListedRoutes } from "./find-listed.ts";
 import { forecastRoutes } from "./forecast.ts";
 import { meRoutes } from "./me.ts";
 import { pauseRoutes } from "./pauses.ts";
@@ -39,6 +40,7 @@ export const operatorRoutes: readonly Route[] = [
   ...replayRoutes,
   ...forecastRoutes,
   ...doNotCallRoutes,
+  ...findListedRoutes,
   ...eraseRoutes,
   ...hashKeyRoutes,
   ...restoreRoutes,

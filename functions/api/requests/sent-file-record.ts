@@ -1,4 +1,4 @@
-/** What is remembered of a file of leads that a client sends in parts, and how it may change. */
+/** The record of a file of leads that a client sends in parts, and its changes. */
 import { hmacUnder } from "../../../shared/lib/hmac.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 import type { DocumentKey, ValueOf } from "../../../shared/ports/document-kinds.ts";

@@ -81,7 +81,7 @@ export const findSentFile = declareRoute({
 
 /**
  * Begins to send a file, or goes on with it. A file that was sent is refused, whatever its campaign is now: it is sent
- * again only where the body names the round after which it is. Of two who say so at once, one is refused.
+ * again only where the body names the round after which it is. Two who say so at once go on with one round.
  */
 export const startSentFile = declareRoute({
   operationId: "startSentFile",

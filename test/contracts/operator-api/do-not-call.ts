@@ -5,6 +5,7 @@ import {
   isOnDoNotCallList,
 } from "../../../shared/policy/controls.ts";
 import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts";
+import { tokens } from "../../support/environment.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
 import { removeCurrent } from "../../support/documents.ts";
 
@@ -33,6 +34,32 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
     await ask("/do-not-call", { remove: numbers });
     expect((await check("+13035551199")).body).toEqual({ listed: false });
   }, 60_000);
+
+  it("finds those of many numbers that are listed, for every client or for one", async () => {
+    const numbers = Array.from({ length: 600 }, (_, n) => `+1303556${String(n).padStart(4, "0")}`);
+    const find = (client?: string) =>
+      ask("/do-not-call/find", { phone_numbers: numbers, ...(client && { client }) });
+    expect((await find()).body).toEqual({ listed: [] });
+    await ask("/do-not-call", { add: [numbers[3], numbers[598]] });
+    const phone_numbers = [numbers[7]];
+    await ask("/do-not-call", { add: ["+13035569999"] });
+    const posted = await api.request("/v1/do-not-call", {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${tokens.crmOptOut}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ phone_numbers, scope: "client" }),
+    });
+    expect(posted.status).toBe(200);
+    expect((await find()).body).toEqual({ listed: [3, 598] });
+    expect((await find("shop")).body).toEqual({ listed: [3, 598] });
+    expect((await find("crm")).body).toEqual({ listed: [3, 7, 598] });
+    const wrong = await ask("/do-not-call/find", { phone_numbers: [numbers[0], "2025550123"] });
+    expect([wrong.status, wrong.body.errors[0]?.pointer]).toEqual([422, "/phone_numbers/1"]);
+    expect(JSON.stringify(wrong.body)).not.toContain("2025550123");
+    await ask("/do-not-call", { remove: [numbers[3], numbers[598]] });
+  });
 
   it("ends no former HASH_KEY where there is none", async () => {
     const { status, body } = await ask("/hash-key/end-former", {});

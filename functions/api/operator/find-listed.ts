@@ -1,0 +1,62 @@
+import {
+  clientEntryOf,
+  doNotCallKeysOf,
+  isOfOtherKey,
+  isOnDoNotCallList,
+} from "../../../shared/policy/controls.ts";
+import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { phoneNumber } from "../http/fields.ts";
+import { answerProblem } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
+
+/** Maximum numbers of one request. */
+const numbersMax = 10_000;
+/** Numbers that are looked up at once. */
+const numbersAtOnce = 500;
+
+const listedSchema = z.strictObject({
+  listed: z
+    .array(z.int())
+    .check(z.describe("Indexes in `phone_numbers` of those on the list, from 0")),
+});
+export type ListedNumbers = z.infer<typeof listedSchema>;
+
+/** Answers with indexes alone, so that no answer repeats a number. */
+const findListed = declareRoute({
+  operationId: "findListedNumbers",
+  summary: "Which of many numbers are on the do-not-call list",
+  method: "post",
+  path: "/do-not-call/find",
+  body: z.strictObject({
+    phone_numbers: z.array(phoneNumber).check(z.minLength(1), z.maxLength(numbersMax)),
+    client: z
+      .optional(z.string().check(z.minLength(1), z.maxLength(300)))
+      .check(z.describe("Entries for this client's calls alone count too")),
+  }),
+  answer: listedSchema,
+  problems: [409],
+  async handle({ c, deps, body: { phone_numbers, client } }) {
+    const { documents, hashKeys } = deps;
+    const listed: number[] = [];
+    for (let start = 0; start < phone_numbers.length; start += numbersAtOnce) {
+      const numbers = phone_numbers
+        .slice(start, start + numbersAtOnce)
+        .map((number) => hashesOf(number, hashKeys));
+      const entries = numbers.flat();
+      const ofClient =
+        client === undefined ? [] : entries.map((hash) => clientEntryOf(hash, client));
+      const read = await documents.read(doNotCallKeysOf([...entries, ...ofClient]));
+      if (isOfOtherKey(read, hashKeys)) {
+        const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
+        return answerProblem(c, 409, { detail });
+      }
+      for (const [index, hashes] of numbers.entries()) {
+        if (isOnDoNotCallList({ hashes, client }, read, hashKeys)) listed.push(start + index);
+      }
+    }
+    return { listed };
+  },
+});
+
+export const findListedRoutes = [findListed];
