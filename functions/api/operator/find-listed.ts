@@ -26,6 +26,7 @@ export type ListedNumbers = z.infer<typeof listedSchema>;
 const findListed = declareRoute({
   operationId: "findListedNumbers",
   summary: "Which of many numbers are on the do-not-call list",
+  role: "see",
   method: "post",
   path: "/do-not-call/find",
   body: z.strictObject({
