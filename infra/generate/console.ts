@@ -1,8 +1,18 @@
 /** Makes the files of the operator's console, which the API serves. */
 import { resolve } from "node:path";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 const folder = resolve(import.meta.dirname, "../../functions/console");
+
+/** Keeps the reader of leads a file of its own, which the page's script imports from beside itself. */
+const readerApart: Plugin = {
+  name: "reader-apart",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/leads\/reader\.ts$/ }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: "./leads.js", external: true } : undefined,
+    );
+  },
+};
 
 async function bundled(file: string): Promise<string> {
   const { outputFiles } = await build({
@@ -14,6 +24,7 @@ async function bundled(file: string): Promise<string> {
     jsx: "automatic",
     jsxImportSource: "preact",
     legalComments: "none",
+    plugins: [readerApart],
     write: false,
     logLevel: "error",
   });
@@ -36,8 +47,12 @@ const html = `<!doctype html>
 
 /** Makes the files of the console, by their names: its page, its script and its style sheet. */
 export async function consoleFiles(): Promise<
-  Record<"page.html" | "page.js" | "page.css", string>
+  Record<"page.html" | "page.js" | "leads.js" | "page.css", string>
 > {
-  const [script, style] = await Promise.all([bundled("page.tsx"), bundled("page.css")]);
-  return { "page.html": html, "page.js": script, "page.css": style };
+  const [script, reader, style] = await Promise.all([
+    bundled("page.tsx"),
+    bundled("leads/reader.ts"),
+    bundled("page.css"),
+  ]);
+  return { "page.html": html, "page.js": script, "leads.js": reader, "page.css": style };
 }

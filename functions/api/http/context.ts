@@ -18,6 +18,7 @@ import type { Caller, ClientRight } from "../../../shared/settings/tokens.ts";
 export type ServedFile =
   | "page.html"
   | "page.js"
+  | "leads.js"
   | "page.css"
   | "docs.html"
   | "openapi.json"

@@ -33,8 +33,9 @@ export function itLetsOperatorsIn(api: OperatorApiBench): void {
   });
 
   it("serves its page to anybody, without data, under a policy that lets in nothing foreign", async () => {
-    const parts = ["", "/page.js", "/page.css"];
-    for (const [index, type] of ["text/html", "text/javascript", "text/css"].entries()) {
+    const parts = ["", "/page.js", "/leads.js", "/page.css"];
+    const types = ["text/html", "text/javascript", "text/javascript", "text/css"];
+    for (const [index, type] of types.entries()) {
       const { status, headers, text } = await pageOf(parts[index] ?? "");
       expect([status, headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
       expect(headers.get("content-security-policy")).toBe(
@@ -48,7 +49,7 @@ export function itLetsOperatorsIn(api: OperatorApiBench): void {
       expect(text).not.toBe("");
     }
     // The files are found under these paths alone, wherever the platform keeps them.
-    for (const path of ["/page.html", "/page.js", "/page.css", "/operator/page.html"]) {
+    for (const path of ["/page.html", "/page.js", "/leads.js", "/page.css", "/operator/page.html"]) {
       expect([404, 401]).toContain((await api.request(path)).status);
     }
   });

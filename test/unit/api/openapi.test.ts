@@ -82,6 +82,7 @@ describe("the OpenAPI documents", () => {
       "/openapi.json",
       "/operator",
       "/operator/page.js",
+      "/operator/leads.js",
       "/operator/page.css",
     ]) {
       const response = await app.request(path, { method: "POST" });

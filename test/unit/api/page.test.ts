@@ -20,10 +20,22 @@ describe("the operator's page", () => {
     expect(consolePolicy).not.toMatch(/unsafe|\*|https?:/);
   });
 
+  it("loads the reader of leads from a file of its own, of under 60 kB gzip", async () => {
+    const [script, reader] = await Promise.all(
+      (["page.js", "leads.js"] as const).map(async (name) =>
+        new Response(await readServed(name)).text(),
+      ),
+    );
+    expect(script).toMatch(/import\("\.\/leads\.js"\)/);
+    expect(gzipSync(reader ?? "").byteLength).toBeLessThan(60_000);
+    expect(reader).toContain("phone number: ");
+    expect(script).not.toContain("phone number: ");
+  });
+
   it("is not there where there are no operators", async () => {
     const environment = { ...apiEnvironment, OPERATOR_TOKENS: "" };
     const { app } = createTestApi({ environment });
-    for (const path of ["/operator", "/operator/page.js", "/operator/page.css"]) {
+    for (const path of ["/operator", "/operator/page.js", "/operator/leads.js", "/operator/page.css"]) {
       expect([path, (await app.request(path)).status]).toEqual([path, 404]);
     }
   });

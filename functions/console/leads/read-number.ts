@@ -1,0 +1,66 @@
+import {
+  type CountryCode,
+  getCountries,
+  getCountryCallingCode,
+  isSupportedCountry,
+  ParseError,
+  parsePhoneNumberWithError,
+} from "libphonenumber-js/min";
+
+/** Reads a phone number as people write it, or says why it is none. */
+export type NumberRead = { number: string } | { reason: string };
+
+const parseProblems: Record<string, string> = {
+  NOT_A_NUMBER: "is no phone number",
+  TOO_SHORT: "is too short for a phone number",
+  TOO_LONG: "is too long for a phone number",
+  INVALID_COUNTRY: "has no country code that exists, and no country is chosen",
+};
+
+/**
+ * Reads a phone number and returns it in E.164. Numbers without a country code are of `country`.
+ *
+ * Spreadsheets spoil numbers in ways that leave digits of another phone: such a cell is refused.
+ */
+export function readNumber(cell: string, country: string | undefined): NumberRead {
+  const text = cell
+    .replace(/[\u200b-\u200f\u202a-\u202e\u2060\ufeff]/g, "")
+    .trim()
+    .replace(/^'/, "")
+    .replace(/^tel:/i, "");
+  if (text === "") return { reason: "has no phone number" };
+  if (/^\d+([.,]\d+)?e\+?\d+$/i.test(text)) {
+    return { reason: "was rounded by a spreadsheet: make the column text there" };
+  }
+  if (/^\+?\d+[.,]0+$/.test(text)) {
+    return { reason: "has decimals: make the column text in the spreadsheet" };
+  }
+  const defaultCountry = country !== undefined && isSupportedCountry(country) ? country : undefined;
+  try {
+    const found = parsePhoneNumberWithError(text, {
+      extract: false,
+      ...(defaultCountry && { defaultCountry }),
+    });
+    if (found.ext !== undefined) return { reason: "has an extension, which cannot be dialed" };
+    // A number that is newer than the tables may be insisted on: in E.164 it passes, as it does at the endpoints.
+    const isKnown = found.isValid() || (found.isPossible() && text === found.number);
+    if (isKnown && isE164(found.number)) return { number: found.number };
+    const of = found.country ?? `+${found.countryCallingCode}`;
+    return { reason: `is no known number of ${of}: if it is right, write it as ${found.number}` };
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error;
+    return { reason: parseProblems[error.message] ?? "is no phone number" };
+  }
+}
+
+/** True if the endpoints take the number: it has seven digits or more, and parses to itself. */
+function isE164(number: string): boolean {
+  return /^\+[1-9]\d{6,14}$/.test(number) && parsePhoneNumberWithError(number).number === number;
+}
+
+/** Returns the countries that may be chosen, with their calling codes. */
+export function listCountries(): { country: CountryCode; code: string }[] {
+  return getCountries()
+    .toSorted()
+    .map((country) => ({ country, code: getCountryCallingCode(country) }));
+}

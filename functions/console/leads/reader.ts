@@ -1,0 +1,9 @@
+/**
+ * The reader of files of leads: a file of its own beside the page's script, loaded by the view that needs it. Papa Parse and
+ * libphonenumber's tables are larger than the page.
+ */
+export { guessColumns } from "./columns.ts";
+export { toMendCsv } from "./mend-csv.ts";
+export { readLeads } from "./read-leads.ts";
+export { listCountries } from "./read-number.ts";
+export { readTable } from "./read-table.ts";

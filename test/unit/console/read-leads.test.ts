@@ -1,0 +1,219 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { guessColumns } from "../../../functions/console/leads/columns.ts";
+import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
+import { type ReadingChoices, readLeads } from "../../../functions/console/leads/read-leads.ts";
+import { listCountries, readNumber } from "../../../functions/console/leads/read-number.ts";
+import { readTable } from "../../../functions/console/leads/read-table.ts";
+import { callRequestSchema } from "../../../shared/calls/call-request.ts";
+import { isE164 } from "../../../shared/telephony/phone-number.ts";
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const utf16 = (text: string) => new Uint8Array(Buffer.from(text, "utf16le"));
+const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
+
+async function read(file: string | Uint8Array, choices: Partial<ReadingChoices> = {}) {
+  const table = readTable(typeof file === "string" ? bytesOf(file) : file);
+  const roles = guessColumns(table);
+  const read = await readLeads(table, { roles, country: "US", agent: "agent_sales", ...choices });
+  return { table, roles, ...read };
+}
+
+describe("a file of leads", () => {
+  it.each([
+    ["UTF-8", bytesOf("\ufeffphone;vorname\n202 555 0123;Zoë\n"), "CSV, UTF-8, separated by ;"],
+    [
+      "UTF-16 with a mark",
+      utf16("\ufeffphone\tvorname\r\n202 555 0123\tZoë\r\n"),
+      "CSV, UTF-16, separated by tabs",
+    ],
+    [
+      "UTF-16 without one",
+      utf16("phone,vorname\r\n202 555 0123,Zoë\r\n"),
+      "CSV, UTF-16, separated by ,",
+    ],
+    ["Latin-1", latin1("phone|vorname\r202 555 0123|Zoë\r"), "CSV, Windows-1252, separated by |"],
+    ["JSON", bytesOf('[{"phone":"202 555 0123","vorname":"Zoë"}]'), "JSON"],
+    [
+      "the API's JSON",
+      bytesOf('[{"phone_number":"+12025550123","context":{"vorname":"Zoë"},"timezone":null}]'),
+      "JSON",
+    ],
+  ])("is read in %s", async (_, bytes, form) => {
+    const { table, leads, refused } = await read(bytes);
+    expect([table.form, refused]).toEqual([form, []]);
+    expect(leads.map(({ call }) => call)).toEqual([
+      { phone_number: "+12025550123", agent_id: "agent_sales", context: { vorname: "Zoë" } },
+    ]);
+  });
+
+  it("names the line of each row that cannot be dialed, past quoted line ends and empty lines", async () => {
+    const { refused, leads } = await read(
+      'name,phone,note\r\n"Ada, ""A""",202-555-0100,"two\r\nlines"\n\nBob,12,\r\nCy,+44 20 7946 0000,\nDi,202 555 0100,\nEd,202 555 0104\nFy,"202 555 0105,x\n',
+    );
+    expect(leads.map(({ line, call }) => [line, call.phone_number, call.context])).toEqual([
+      [2, "+12025550100", { name: 'Ada, "A"', note: "two\nlines" }],
+      [6, "+442079460000", { name: "Cy" }],
+    ]);
+    expect(refused.map(({ line, reason, isDuplicate }) => [line, reason, isDuplicate])).toEqual([
+      [5, expect.stringContaining("is no known number of US"), false],
+      [7, "has the number of line 2", true],
+      [8, "has 2 fields, and the first line has 3", false],
+      [9, "has a quotation mark at a wrong place", false],
+    ]);
+  });
+
+  it("is offered to be mended, and read again when it was", async () => {
+    const first = await read("name,phone\n=Ada,+1\n@Bob,+12025550199\n");
+    const csv = toMendCsv(first.table.columns, first.refused);
+    expect(csv).toBe(
+      `line,refused because,name,phone\n2,phone number: is too short for a phone number,"'=Ada","'+1"`,
+    );
+    const mended = await read(csv.replace("+1", "+1 202 555 0142"));
+    expect(mended.roles).toEqual(["ignored", "ignored", "context", "number"]);
+    expect(mended.leads.map(({ call }) => call.phone_number)).toEqual(["+12025550142"]);
+  });
+
+  it.each([
+    ["PK\u0003\u0004 a workbook", "workbook or an archive"],
+    ["phone\n2025550123\0", "is no text"],
+    ["+12025550123,Ada\n+12025550124,Bob\n", "must have the names of the columns"],
+    ["phone,phone\n1,2\n", "two columns named phone"],
+    ["phone\n", "has no rows"],
+    ["", "has no rows"],
+    ["[1", "is not JSON"],
+    ['{"phone": "1"}', "must be a JSON array"],
+    [`phone\n${"2025550123\n".repeat(100_001)}`, "more than 100,000 rows"],
+  ])("that is none is refused as a whole", (text, why) => {
+    expect(() => readTable(bytesOf(text))).toThrow(why);
+  });
+
+  it("has its columns guessed by name, or by what stands in them", () => {
+    const guess = (header: string, row: string) =>
+      guessColumns(readTable(bytesOf(`${header}\n${row}\n`)));
+    expect(guess("First name;Mobile Phone;Agent ID;Time-Zone", "a;b;c;d")).toEqual([
+      "context",
+      "number",
+      "agent",
+      "timezone",
+    ]);
+    expect(guess("id,Teléfono,", "1,2,")).toEqual(["context", "number", "ignored"]);
+    expect(guess("a,b", "12,202 555 0123")).toEqual(["context", "number"]);
+    expect(guess("a,b", "12,x")).toEqual(["context", "context"]);
+  });
+
+  it("needs one column of numbers", async () => {
+    const one = { roles: ["number", "number"] as const };
+    await expect(read("a,b\n1,2\n", one)).rejects.toThrow(
+      "Choose one column for the phone number.",
+    );
+    await expect(read("a,b\n1,2\n")).rejects.toThrow("Choose one column for the phone number.");
+  });
+});
+
+describe("a phone number", () => {
+  it.each([
+    ["(202) 555-0123", "US", "+12025550123"],
+    ["1-202-555-0123", "US", "+12025550123"],
+    ["12025550123", "US", "+12025550123"],
+    ["011 44 20 7946 0123", "US", "+442079460123"],
+    ["+1 (202) 555.0123", undefined, "+12025550123"],
+    ["tel:+1-202-555-0123", undefined, "+12025550123"],
+    ["'+12025550123", "DE", "+12025550123"],
+    ["\u202a+49\u00a030 901820\u202c", "US", "+4930901820"],
+    ["030/901820", "DE", "+4930901820"],
+    ["0044 20 7946 0123", "DE", "+442079460123"],
+    ["06 12 34 56 78", "FR", "+33612345678"],
+    ["020 7946 0123", "GB", "+442079460123"],
+    ["+12215550123", "US", "+12215550123"],
+  ])("%s in %s is %s", (text, country, number) => {
+    expect(readNumber(text, country)).toEqual({ number });
+  });
+
+  it.each([
+    ["", "has no phone number"],
+    ["2.02555E+09", "was rounded by a spreadsheet"],
+    ["30901820.0", "has decimals"],
+    ["202 555 0123 x7", "has an extension"],
+    ["call Ada", "is no phone number"],
+    ["202 555 01", "is no known number of US"],
+    ["(221) 555 0123", "is no known number of US: if it is right, write it as [+]12215550123$"],
+    ["+999 555 0123", "has no country code"],
+    ["202 555 0123 / 202 555 0124", "is too long"],
+  ])("%s is refused: %s", (text, why) => {
+    expect(readNumber(text, "US")).toEqual({ reason: expect.stringMatching(why) });
+  });
+
+  it("needs a country where it has no country code", () => {
+    expect(readNumber("202 555 0123", undefined)).toEqual({
+      reason: expect.stringContaining("no country is chosen"),
+    });
+    expect(listCountries()).toContainEqual({ country: "DE", code: "49" });
+  });
+
+  it("that is read is one that the endpoints take", () => {
+    const digits = fc.stringMatching(/^\+?[0-9 ()-]{5,18}$/);
+    const countries = fc.constantFrom("US", "DE", "GB", "FR", "IT", "MX", "BR", "IN", "AU", "RU");
+    fc.assert(
+      fc.property(digits, countries, (text, country) => {
+        const found = readNumber(text, country);
+        if ("number" in found) expect(isE164(found.number)).toBe(true);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+describe("the limits of a row", () => {
+  const zones = ["Europe/Paris", "us/eastern", "UTC", "Z", "+05:30", "+15:00", "Mars/Base", "EST5"];
+  const cell = fc.oneof(
+    fc.string({ maxLength: 8 }),
+    fc.constantFrom("x".repeat(128), "x".repeat(129), "a\u2028b", "\ud800", "é".repeat(16_400)),
+  );
+  it("are those of the endpoints", async () => {
+    const rows = fc.record({
+      agent: cell,
+      timezone: fc.constantFrom("", ...zones),
+      context: fc.dictionary(fc.constantFrom("a", "b", "__proto__", "\udfff"), cell, {
+        maxKeys: 3,
+      }),
+    });
+    await fc.assert(
+      fc.asyncProperty(rows, async ({ agent, timezone, context }) => {
+        const given = Object.entries(context).filter(([, value]) => value.trim() !== "");
+        const columns = ["phone", "agent", "tz", ...given.map(([name]) => name)];
+        const cells = ["2025550123", agent, timezone, ...given.map(([, value]) => value)];
+        const { leads } = await readLeads(
+          { columns, rows: [{ line: 2, cells }], form: "", unit: "line" },
+          {
+            roles: ["number", "agent", "timezone", ...given.map(() => "context" as const)],
+            country: "US",
+          },
+        );
+        const judged = callRequestSchema.safeParse({
+          phone_number: "+12025550123",
+          agent_id: agent.trim(),
+          ...(given.length > 0 && { context: JSON.parse(toJson(given)) }),
+          ...(timezone !== "" && { timezone }),
+        });
+        expect(leads.length === 1).toBe(judged.success);
+        if (judged.success) expect(leads[0]?.call).toEqual(judged.data);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("allow a hundred entries of context, and no more", async () => {
+    const row = async (count: number) => {
+      const names = Array.from({ length: count }, (_, index) => `f${index}`);
+      return read(`phone,${names.join()}\n2025550123,${names.join()}\n`);
+    };
+    expect((await row(100)).leads).toHaveLength(1);
+    expect((await row(101)).refused[0]?.reason).toContain("at most 100 entries");
+  });
+});
+
+/** Returns the JSON of an object with these entries, also one named `__proto__`. */
+function toJson(entries: readonly [string, string][]): string {
+  return `{${entries.map((pair) => pair.map((text) => JSON.stringify(text)).join(":")).join(",")}}`;
+}
