@@ -1,5 +1,7 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { isLaterTry } from "../../../shared/calls/chain.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
+import { attentionStates } from "../../../shared/calls/states.ts";
 import type { ListOf, Page } from "../../../shared/ports/ledger.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -16,9 +18,12 @@ import {
   phoneNumber,
   requestId,
   state,
+  time,
+  toIsoTime,
 } from "../http/fields.ts";
 import { findCall } from "../actions/find-call.ts";
 import { listByNumber } from "../actions/list-by-number.ts";
+import { findRequestList, hasNames, listByRequest } from "../actions/list-by-request.ts";
 import { declareRoute } from "../http/route.ts";
 
 /** Maximum rows that one answer reads to apply its filters. */
@@ -29,10 +34,26 @@ const shortPageRows = 250;
 /** Maximum other calls to a number that are shown beside a call. */
 const sameNumberMax = 20;
 
+/** Names that requests are listed by. */
+export const requestNames = {
+  client: z.optional(anyName),
+  campaign: z.optional(anyName).check(z.describe("`Call-Campaign` of the request")),
+  agent_id: z.optional(anyName),
+};
+
+/** Field of a list's answer: how far back it has looked. */
+export const lookedUntil = z
+  .nullable(time)
+  .check(
+    z.describe(
+      "Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were",
+    ),
+  );
+
 const filters = z.strictObject({
   state: z.optional(state),
   request_id: z.optional(requestId),
-  agent_id: z.optional(anyName),
+  ...requestNames,
   provider: z.optional(anyName),
   reason: z.optional(anyName),
   from: z.optional(instant).check(z.describe("Accepted then or later")),
@@ -45,6 +66,7 @@ type Filters = z.output<typeof filters>;
 const callsSchema = z.strictObject({
   calls: z.array(callViewSchema),
   cursor: nextCursor,
+  looked_until: lookedUntil,
   unreadable: z
     .optional(z.int())
     .check(
@@ -57,16 +79,30 @@ export type CallsPage = z.infer<typeof callsSchema>;
 
 const listCalls = declareRoute({
   operationId: "listCalls",
-  summary: "List calls of a state, of a request, or all, newest first",
+  summary:
+    "List calls, newest first. Those of a state, a request, a client, a campaign or an agent are found by an index; by anything else a page looks through 1,000 calls, and may be empty and have a cursor",
   method: "get",
   path: "/calls",
   query: filters,
   answer: callsSchema,
   async handle({ deps, query }) {
-    let of: ListOf = { all: true };
-    if (query.request_id !== undefined) of = { requestId: query.request_id };
-    else if (query.state !== undefined) of = { state: query.state };
-    return pageOf((page) => deps.ledger.list({ ...of, ...page }), query);
+    const { ledger } = deps;
+    const { request_id, state: chosen } = query;
+    const names = findRequestList(query);
+    if (request_id !== undefined) {
+      return pageOf((page) => ledger.list({ requestId: request_id, ...page }), query);
+    }
+    // Few calls are in these states.
+    if (chosen !== undefined && attentionStates.includes(chosen)) {
+      return pageOf((page) => ledger.list({ state: chosen, ...page }), query);
+    }
+    if (names !== undefined) {
+      // A call's tries stand before it, and are on one page with it.
+      const isCursor = (row: CallRow) => !isLaterTry(row);
+      return pageOf((page) => listByRequest(ledger, names, page), query, isCursor);
+    }
+    const of: ListOf = chosen === undefined ? { all: true } : { state: chosen };
+    return pageOf((page) => ledger.list({ ...of, ...page }), query);
   },
 });
 
@@ -152,22 +188,27 @@ const revealCall = declareRoute({
 export const callRoutes = [listCalls, searchCalls, showCall, listSameNumber, revealCall];
 
 /** Returns a page of the rows that fit all filters, newest first. */
-async function pageOf(list: ListPage, query: Filters): Promise<CallsPage> {
-  const { request_id, agent_id, provider, reason, cursor, from = 0, until = Infinity } = query;
+async function pageOf(
+  list: ListPage,
+  query: Filters,
+  isCursor?: Scan["isCursor"],
+): Promise<CallsPage> {
+  const { request_id, provider, reason, cursor, from = 0, until = Infinity } = query;
   const fits = (row: CallRow) =>
     row.acceptedAt >= from &&
     row.acceptedAt < until &&
     (query.state === undefined || row.state === query.state) &&
     (request_id === undefined || requestIdOf(row.id) === request_id) &&
-    (agent_id === undefined || row.agentId === agent_id) &&
+    hasNames(row, query) &&
     (provider === undefined || row.route?.provider === provider) &&
     (reason === undefined || row.reason === reason);
   const before = cursor ?? (until === Infinity ? undefined : firstCallIdAt(until));
-  const scanned = await scan(list, { before, from, fits, limit: query.limit });
+  const scanned = await scan(list, { before, from, fits, isCursor, limit: query.limit });
   const { rows, next, unreadable } = scanned;
   return {
     calls: rows.map(toCallView),
     ...(next === undefined ? {} : { cursor: next }),
+    looked_until: next === undefined ? null : toIsoTime(timeOfId(next)),
     ...(unreadable === 0 ? {} : { unreadable }),
   };
 }
@@ -181,6 +222,8 @@ interface Scan {
   /** Milliseconds since the epoch. Calls accepted earlier do not match. */
   from: number;
   fits(row: CallRow): boolean;
+  /** True if the list can go on below this row. Default: below each. */
+  isCursor?: ((row: CallRow) => boolean) | undefined;
   limit: number;
 }
 
@@ -190,7 +233,7 @@ interface Scan {
  */
 export async function scan(
   list: ListPage,
-  { before, from, fits, limit: rowsMax }: Scan,
+  { before, from, fits, isCursor = () => true, limit: rowsMax }: Scan,
 ): Promise<{ rows: CallRow[]; unreadable: number; next?: string | undefined }> {
   const rows: CallRow[] = [];
   let unreadable = 0;
@@ -201,7 +244,7 @@ export async function scan(
     for (const row of page.rows) {
       if (isEarlier(row.id, from)) return { rows, unreadable };
       if (fits(row)) rows.push(row);
-      if (rows.length === rowsMax) return { rows, unreadable, next: row.id };
+      if (rows.length >= rowsMax && isCursor(row)) return { rows, unreadable, next: row.id };
     }
     if (page.next === undefined) return { rows, unreadable };
     next = page.next;

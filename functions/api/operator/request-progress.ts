@@ -19,6 +19,7 @@ export const requestViewSchema = z
   .strictObject({
     id: z.string(),
     client: z.string(),
+    campaign: z.nullable(z.string()).check(z.describe("Call-Campaign of the request")),
     accepted_at: time,
     total: z.int().check(z.describe("Calls of the request")),
     agents: z.array(z.string()).check(z.describe("Of the counted calls, at most 20")),
@@ -101,6 +102,7 @@ export function toRequestView(
   return {
     id: requestIdOf(one.id),
     client: one.client,
+    campaign: one.campaign ?? null,
     accepted_at: toIsoTime(one.acceptedAt),
     total,
     agents: [...new Set(rows.map(({ agentId }) => agentId))].toSorted().slice(0, namesMax),

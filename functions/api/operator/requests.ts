@@ -1,11 +1,13 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { isLaterTry } from "../../../shared/calls/chain.ts";
-import { toCallId, readRequestId, requestIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId, readRequestId, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { answerProblem } from "../http/problem.ts";
 import { callIdsOf, lastTriesOf, rowsOf } from "../actions/request-rows.ts";
+import { type RequestNames, findRequestList, hasNames } from "../actions/list-by-request.ts";
 import { declareRoute } from "../http/route.ts";
+import { lookedUntil, requestNames } from "./calls.ts";
 import { callCursor } from "../http/cursors.ts";
 import { nextCursor, time, toIsoTime } from "../http/fields.ts";
 import {
@@ -28,6 +30,7 @@ const answerPages = 20;
 const requestsSchema = z.strictObject({
   requests: z.array(requestViewSchema),
   cursor: nextCursor,
+  looked_until: lookedUntil,
 });
 export type Requests = z.infer<typeof requestsSchema>;
 
@@ -44,6 +47,7 @@ const listRequests = declareRoute({
     calls_min: z
       ._default(z.coerce.number().check(z.int(), z.minimum(1)), 2)
       .check(z.describe("Requests of at least so many calls; 2 leaves single calls out")),
+    ...requestNames,
     cursor: z.optional(callCursor),
     limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(listedMax)), 20),
   }),
@@ -67,7 +71,11 @@ const listRequests = declareRoute({
       const counted = looked[index]?.length ?? 0;
       return toRequestView(row, { rows, counted, now: clock.now(), end: ends.get(id) });
     });
-    return { requests, ...(next === undefined ? {} : { cursor: next }) };
+    return {
+      requests,
+      ...(next === undefined ? {} : { cursor: next }),
+      looked_until: next === undefined ? null : toIsoTime(timeOfId(next)),
+    };
   },
 });
 
@@ -121,19 +129,21 @@ function sampleOf(row: CallRow, most: number): string[] {
 /** Finds requests below an id, newest first, with one row of each. More may follow below `next`. */
 async function requestsBelow(
   cursor: string | undefined,
-  { calls_min: callsMin, limit }: { calls_min: number; limit: number },
+  { calls_min: callsMin, limit, ...names }: RequestNames & { calls_min: number; limit: number },
   ledger: CallLedger,
 ): Promise<{ found: CallRow[]; next?: string | undefined }> {
+  const of = findRequestList(names) ?? { all: true };
   const found: CallRow[] = [];
   let before = cursor;
   for (let page = 0; page < answerPages; page++) {
-    const { rows, next } = await ledger.list({ all: true, before, limit: pageRows });
+    const { rows, next } = await ledger.list({ ...of, before, limit: pageRows });
     for (const row of rows) {
       const id = requestIdOf(row.id);
       const first = toCallId(id, 0);
       if (before !== undefined && first >= before) continue; // a call of a request already found
       before = first;
-      if (row.batchCalls >= callsMin && !isLaterTry(row)) found.push(row);
+      const isWanted = row.batchCalls >= callsMin && !isLaterTry(row);
+      if (isWanted && hasNames(row, names)) found.push(row);
       if (found.length === limit) return { found, next: before };
     }
     if (next === undefined) return { found };

@@ -8,6 +8,7 @@ import { itActsOnCalls } from "./decisions.ts";
 import { itKeepsTheDoNotCallList } from "./do-not-call.ts";
 import { itErasesNumbers } from "./erase.ts";
 import { itReplaysEvents, itShowsReceivers } from "./events.ts";
+import { itListsByName } from "./lists.ts";
 import { itPausesCalls } from "./pauses.ts";
 import { itShowsHowFarItIs } from "./requests.ts";
 import { itConfirmsRestores } from "./restores.ts";
@@ -19,6 +20,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     const api = useOperatorApi(create);
     itLetsOperatorsIn(api);
     itShowsCalls(api);
+    itListsByName(api);
     itActsOnCalls(api);
     itPausesCalls(api);
     itCountsCalls(api);

@@ -85,7 +85,7 @@ describe("the API, when something fails", () => {
     const { app, events } = createTestApi({ ledger });
     const headers = { authorization: `Bearer ${tokens.operator}` };
     const listed = await app.request("/operator/calls", { headers });
-    expect(await listed.json()).toEqual({ calls: [], unreadable: 1 });
+    expect(await listed.json()).toEqual({ calls: [], looked_until: null, unreadable: 1 });
     expect((await app.request(`/operator/calls/${id}`, { headers })).status).toBe(503);
     expect(events).toContainEqual(
       expect.objectContaining({ level: "alarm", event: "row.unreadable", call_id: id }),
