@@ -11,6 +11,7 @@ const refreshMs = 10_000;
 /** Texts for what blocks a backlog. Circuit breakers are named by their keys. */
 const blockers: Record<string, string> = {
   agent_paused: "agent paused",
+  client_paused: "client paused",
   account_paused: "account paused",
   route_gone: "no route in the plan",
 };

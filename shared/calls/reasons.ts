@@ -41,7 +41,7 @@ export const reasons = {
   operator: "An operator decided this.",
   outcome_unknown: "It could not be found out whether the call was placed: a person decides.",
   pace: "The account's callsPerSecond leave no permit yet.",
-  paused: "The agent or the account is paused: by an operator, or for its results.",
+  paused: "The agent, account or client is paused: by an operator; an agent also for its results.",
   permit_void: "The request could not leave at the time of its permit.",
   placed: "The provider took the call.",
   placed_before: "The call in whose stead this one was to be made has been placed after all.",

@@ -1,4 +1,5 @@
 import type { Call, Route } from "../calls/call-request.ts";
+import type { BacklogOf } from "./breakers.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { hasIndex } from "../calls/index-set.ts";
 import { hashesOf, type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
@@ -9,15 +10,14 @@ import type {
   ValueOf,
 } from "../ports/document-kinds.ts";
 
-/** The target of a pause: an agent's calls, or those of an account of the dial plan's `providers`. */
+/** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */
 export type Pausable = ValueOf<"pause">["of"];
 /** The target of a cancellation: the waiting calls of an agent or of a request. */
 export type Cancellable = ValueOf<"cancellation">["of"];
 
 /** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
 export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
-  const name = "agent" in what ? ["agent", what.agent] : ["account", what.account];
-  return { kind: "pause", key: JSON.stringify(name) };
+  return { kind: "pause", key: JSON.stringify(Object.entries(what)[0]) };
 }
 
 /** Names the document of a cancellation. */
@@ -91,19 +91,22 @@ export function findCancellation(
   return orders.some((order) => order.client === null) ? "operator" : "client";
 }
 
-/** Names the documents of all pauses that may keep calls of an agent along a route waiting. */
-export function pauseKeysOf(agent: string, route: Route | undefined) {
-  const ofAgent = pauseKeyOf({ agent });
-  return route === undefined ? [ofAgent] : [ofAgent, pauseKeyOf({ account: route.provider })];
+/** Names the documents of all pauses that may keep calls of a client and an agent along a route waiting. */
+export function pauseKeysOf({ client, agentId }: BacklogOf, route: Route | undefined) {
+  const own = [pauseKeyOf({ agent: agentId }), pauseKeyOf({ client })];
+  return route === undefined ? own : [...own, pauseKeyOf({ account: route.provider })];
 }
 
-/** True if a pause keeps calls of an agent along a route waiting. */
+/**
+ * True if a pause keeps calls of a client and an agent along a route waiting. A pause with an end needs no look at the
+ * clock: its document expires then, and is not read any more.
+ */
 export function isPaused(
-  agent: string,
+  of: BacklogOf,
   route: Route | undefined,
   documents: DocumentsRead,
 ): boolean {
-  return pauseKeysOf(agent, route).some(({ kind, key }) => documents.get(kind, key) !== undefined);
+  return pauseKeysOf(of, route).some(({ kind, key }) => documents.get(kind, key) !== undefined);
 }
 
 /**

@@ -139,7 +139,7 @@ export function findWaitReason(
 ): string | undefined {
   const { plan, documents, now, ahead } = known;
   const of = { client: call.client, agentId: call.request.agent_id };
-  if (isPaused(of.agentId, route, documents)) return "paused";
+  if (isPaused(of, route, documents)) return "paused";
   const account = accountNameOf(route);
   const { pace, callsPerDay = Infinity } = accountOf(route, plan);
   if (callsPerDay < Infinity && countedIn(documents, { account }, now) >= callsPerDay) {

@@ -130,11 +130,18 @@ const kinds = {
   cap: z.looseObject({
     entries: z.array(z.looseObject({ call: z.string(), claim: z.string(), at: time })),
   }),
-  /** Key: see controls.ts. An operator's pause of an agent's or an account's calls. */
+  /** Key: see controls.ts. An operator's pause of an agent's, an account's or a client's calls. */
   pause: z.looseObject({
-    of: z.union([z.object({ agent: z.string() }), z.object({ account: z.string() })]),
+    of: z.union([
+      z.object({ agent: z.string() }),
+      z.object({ account: z.string() }),
+      z.object({ client: z.string() }),
+    ]),
     at: time,
     by: z.string(),
+    reason: z.optional(z.string()),
+    /** Time at which the pause ends by itself: that at which its document expires. */
+    until: z.optional(time),
   }),
   /** Key: the number's hash; with the client behind it, of an entry for that client's calls alone. */
   "do-not-call": z.looseObject({ at: time }),

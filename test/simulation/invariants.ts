@@ -270,6 +270,8 @@ function callsAgainstControls({ acts, calls, requests, chainOf, scenario }: Happ
         return call.request.agent_id === target;
       case "pause account":
         return route.provider === target;
+      case "pause client":
+        return call.client === target;
       case "do not call":
         return call.request.phone_number === target;
       case "erase":

@@ -64,8 +64,8 @@ export const orderMutants = [
     ],
     [
       "a pause that is given again has a fresh version",
-      "const change = (paused = order) => ({ value: paused, expiresAt: null });",
-      "const change = (paused?: typeof order) => paused === undefined ? { value: order, expiresAt: null } : undefined;",
+      "const value = paused === undefined ? order : prolong(paused, order);",
+      "if (paused !== undefined) return undefined;\n      const value = order;",
     ],
     [
       "a number that is listed again has a fresh version",

@@ -7,6 +7,7 @@ import { hashKeyMutants } from "./mutant-list-hash-keys.ts";
 import { eventMutants } from "./mutant-list-events.ts";
 import { headerMutants } from "./mutant-list-headers.ts";
 import { orderMutants } from "./mutant-list-orders.ts";
+import { pauseMutants } from "./mutant-list-pauses.ts";
 import { resultMutants } from "./mutant-list-results.ts";
 import { erasureMutants } from "./mutant-list-erasures.ts";
 import { restoreMutants } from "./mutant-list-restore.ts";
@@ -190,10 +191,10 @@ const ofDialing = [
       ],
       [
         "what is paused waits",
-        'if (isPaused(of.agentId, route, documents)) return "paused";',
+        'if (isPaused(of, route, documents)) return "paused";',
         "",
         [
-          'return isPaused(call.request.agent_id, route, read) ? toWaiting("paused", claim) : undefined;',
+          'return isPaused(of, route, read) ? toWaiting("paused", claim) : undefined;',
           "return undefined;",
         ],
       ],
@@ -370,6 +371,7 @@ export const mutants: readonly Mutant[] = [
   ...ofDialing,
   ...ofClients,
   ...orderMutants,
+  ...pauseMutants,
   ...waitingMutants,
   ...dispatchMutants,
   ...turnMutants,

@@ -83,7 +83,29 @@ export function createOperatorActs(
     return entry;
   };
 
-  async function doAct({ act, which, seconds, errs }: Act): Promise<void> {
+  /** Pauses calls until a time, or resumes them then. */
+  async function pause(
+    { act, seconds, endsItself = false }: Act,
+    what: { agent_id: string } | { account: string } | { client: string },
+  ): Promise<void> {
+    const [target = ""] = Object.values(what);
+    const endsAt = world.now() + seconds * 1000;
+    if (endsItself) {
+      const until = new Date(endsAt).toISOString();
+      const entry = await order(act, target, "/pause", { ...what, until, reason: "for a while" });
+      entry.until = endsAt;
+      return;
+    }
+    await order(act, target, "/pause", what);
+    await world.wait(seconds * 1000, "an operator's pause");
+    const resume = { act, target, askedAt: world.now(), endedAt: Infinity };
+    resumes.push(resume);
+    await ask("/resume", what);
+    resume.endedAt = world.now();
+  }
+
+  async function doAct(given: Act): Promise<void> {
+    const { act, which, errs } = given;
     const one = <Item>(items: readonly Item[]) => items[which % Math.max(1, items.length)];
     const agent = one(agents) ?? "plain";
     switch (act) {
@@ -102,17 +124,14 @@ export function createOperatorActs(
         await order(act, agent, "/cancel", { agent_id: agent });
         return;
       case "pause agent":
-      case "pause account": {
-        const account = one(["webhook", "telnyx", "twilio", "vapi"]) ?? "webhook";
-        const what = act === "pause agent" ? { agent_id: agent } : { account };
-        const entry = await order(act, act === "pause agent" ? agent : account, "/pause", what);
-        await world.wait(seconds * 1000, "an operator's pause");
-        const resume = { act, target: entry.target, askedAt: world.now(), endedAt: Infinity };
-        resumes.push(resume);
-        await ask("/resume", what);
-        resume.endedAt = world.now();
+        await pause(given, { agent_id: agent });
         return;
-      }
+      case "pause account":
+        await pause(given, { account: one(["webhook", "telnyx", "twilio", "vapi"]) ?? "webhook" });
+        return;
+      case "pause client":
+        await pause(given, { client: one(["valid", "second"]) ?? "valid" });
+        return;
       case "redial": {
         const row = one([
           ...(await list("NEEDS_REVIEW")),

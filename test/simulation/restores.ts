@@ -35,6 +35,7 @@ export const restoredScenarios: fc.Arbitrary<Scenario> = fc
 const actsKept: Partial<Record<Act["act"], Act["act"]>> = {
   "pause agent": "erase",
   "pause account": "do not call",
+  "pause client": "do not call",
   redial: "erase",
   resolve: "do not call",
 };

@@ -134,12 +134,15 @@ export interface Act {
     | "cancel agent"
     | "pause agent"
     | "pause account"
+    | "pause client"
     | "redial"
     | "resolve"
     | "do not call"
     | "erase";
   which: number;
   seconds: number;
+  /** True if a pause is ordered with its end, and nobody resumes it. */
+  endsItself?: boolean;
   /** True if the operator errs about whether the call was placed. */
   errs: boolean;
 }
@@ -245,6 +248,7 @@ const act: fc.Arbitrary<Act> = fc.record({
     "cancel agent",
     "pause agent",
     "pause account",
+    "pause client",
     "redial",
     "redial",
     "resolve",
@@ -252,6 +256,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   ),
   which: fc.nat({ max: 1000 }),
   seconds: fc.nat({ max: 1200 }),
+  endsItself: fc.boolean(),
   errs: rarely,
 });
 

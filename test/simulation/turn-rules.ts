@@ -56,7 +56,7 @@ export function turnViolations(turned: Turned): string[] {
     const { client, agentId, route, account, id } = one;
     const names = [
       ...breakerNamesOf({ client, agentId }, route).map((key) => `breaker ${key}`),
-      ...pauseKeysOf(agentId, route).map(({ kind, key }) => `${kind} ${key}`),
+      ...pauseKeysOf({ client, agentId }, route).map(({ kind, key }) => `${kind} ${key}`),
     ];
     const obstacles = [
       ...hidden.filter((other) => other.id === id),

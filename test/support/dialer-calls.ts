@@ -187,8 +187,14 @@ export async function putDocument<K extends Kind>(
   await bench.documents.write([{ next, seen }]);
 }
 
-export const pause = (bench: Bench, what: Pausable) =>
-  putDocument(bench, pauseKeyOf(what), { of: what, at: bench.now(), by: "ops" });
+/** Pauses calls, until a time if one is given. */
+export const pause = (bench: Bench, what: Pausable, until?: number) =>
+  putDocument(
+    bench,
+    pauseKeyOf(what),
+    { of: what, at: bench.now(), by: "ops", until },
+    until ?? null,
+  );
 export const resume = (bench: Bench, what: Pausable) =>
   removeCurrent(bench.documents, pauseKeyOf(what));
 export const cancel = (bench: Bench, what: Cancellable, more: Partial<CancellationOrder> = {}) =>

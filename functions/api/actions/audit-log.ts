@@ -60,7 +60,7 @@ interface RecordedAction {
   target: string;
   /** Number of calls or numbers concerned. */
   count?: number | undefined;
-  /** First digits of the hashes of the numbers concerned, and a code for why. */
+  /** First digits of the hashes of the numbers concerned; a code, or an operator's words, for why. */
   numbers?: readonly string[] | undefined;
   reason?: string | undefined;
 }
@@ -105,7 +105,10 @@ export async function recordAction(
   const by = c.get("caller").tokenId;
   const id = deps.randomId();
   const counted = count === undefined ? {} : { count };
-  const changed = numbers === undefined || reason === undefined ? {} : { numbers, reason };
+  const changed = {
+    ...(numbers === undefined ? {} : { numbers }),
+    ...(reason === undefined ? {} : { reason }),
+  };
   const { documents } = deps;
   const next = {
     kind: "audit" as const,

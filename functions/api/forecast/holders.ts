@@ -36,12 +36,12 @@ function listHolders(
   route: Route,
   { documents, now }: { documents: DocumentsRead; now: number },
 ): Holder[] {
-  const pauses = pauseKeysOf(of.agentId, route).flatMap(({ kind, key }): Holder[] => {
+  const pauses = pauseKeysOf(of, route).flatMap(({ kind, key }): Holder[] => {
     const pause = documents.get(kind, key)?.value;
     if (pause === undefined) return [];
     const [name = ""] = Object.entries(pause.of).map((words) => words.join(" "));
-    const { until } = pause;
-    return [{ reason: "paused", name, until: typeof until === "number" ? until : null }];
+    const { until = null } = pause;
+    return [{ reason: "paused", name, until }];
   });
   const breakers = listOpenBreakers(of, route, documents).map(({ key, value }): Holder => {
     const until = throttles.has(value.cause) ? value.probeAt : null;

@@ -149,11 +149,11 @@ function keysOfBacklogs(
 ): DocumentKey[] {
   return [...backlogs].flatMap((of): DocumentKey[] => {
     const route = findRoute(of.agentId, plan);
-    if (route === undefined) return pauseKeysOf(of.agentId, route);
+    if (route === undefined) return pauseKeysOf(of, route);
     const account = accountNameOf(route);
     const { liveCalls = 0, callsPerDay } = accountOf(route, plan);
     return [
-      ...pauseKeysOf(of.agentId, route),
+      ...pauseKeysOf(of, route),
       ...breakerNamesOf(of, route).map((key) => ({ kind: "breaker", key }) as const),
       paceKeyOf(account),
       { kind: "account", key: account },

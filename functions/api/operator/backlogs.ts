@@ -64,7 +64,7 @@ const backlogViewSchema = z
       .array(z.string())
       .check(
         z.describe(
-          "`agent_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers",
+          "`agent_paused`, `client_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers",
         ),
       ),
   })
@@ -187,7 +187,7 @@ async function countsOf(page: readonly Waiting[], ledger: CallLedger): Promise<n
 /** Returns the keys of all documents that may block these backlogs, and of the sweep's, without duplicates. */
 function keysFor(page: readonly Waiting[]): DocumentKey[] {
   const keys = page.flatMap(({ document: { value }, route }): DocumentKey[] => [
-    ...pauseKeysOf(value.agentId, route),
+    ...pauseKeysOf(value, route),
     ...(route === undefined
       ? []
       : breakerNamesOf(value, route).map((key) => ({ kind: "breaker", key }) as const)),
@@ -233,6 +233,7 @@ function viewOf(
 function blockedBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead): string[] {
   const stands = ({ kind, key }: DocumentKey) => read.get(kind, key) !== undefined;
   const pauses = stands(pauseKeyOf({ agent: of.agentId })) ? ["agent_paused"] : [];
+  if (stands(pauseKeyOf({ client: of.client }))) pauses.push("client_paused");
   if (route === undefined) return [...pauses, "route_gone"];
   if (stands(pauseKeyOf({ account: route.provider }))) pauses.push("account_paused");
   return [...pauses, ...listOpenBreakers(of, route, read).map(({ key }) => key)];

@@ -1,9 +1,8 @@
 import type { Context } from "hono";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
-import { type Pausable, pauseKeyOf } from "../../../shared/policy/controls.ts";
+import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
@@ -12,8 +11,17 @@ import { recordAction } from "../actions/audit-log.ts";
 import { breakerViewSchema, listBreakerViews } from "./breaker-views.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
-import { agentId, anyName, hasExactlyOne, time, toIsoTime } from "../http/fields.ts";
+import { agentId, anyName, hasExactlyOne, instant, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
+import {
+  fieldsOf,
+  findPauseProblem,
+  type Pause,
+  pauseReason,
+  prolong,
+  targetOf,
+  toPausable,
+} from "./pause-orders.ts";
 
 /** Documents of one page, and maximum pages of one answer. */
 const pageDocuments = 500;
@@ -24,9 +32,16 @@ const tries = 3;
 const pauseFields = {
   agent_id: z.optional(z.string()),
   account: z.optional(z.string()),
+  client: z.optional(z.string()),
 };
-/** A pause: exactly one of `agent_id` and `account` is present. */
-const pauseViewSchema = z.strictObject({ ...pauseFields, at: time, by: z.string() });
+/** A pause: exactly one of `agent_id`, `account` and `client` is present. */
+const pauseViewSchema = z.strictObject({
+  ...pauseFields,
+  at: time,
+  by: z.string(),
+  reason: z.nullable(z.string()),
+  until: z.nullable(time).check(z.describe("Null: until somebody resumes it")),
+});
 export type PauseView = z.infer<typeof pauseViewSchema>;
 
 const pausesSchema = z.strictObject({
@@ -56,11 +71,7 @@ const listPauses = declareRoute({
       allOf("breaker", documents),
     ]);
     return {
-      pauses: pauses.map(({ value: { of, at, by } }) => ({
-        ...fieldsOf(of),
-        at: toIsoTime(at),
-        by,
-      })),
+      pauses: pauses.map(({ value }) => viewOf(value)),
       breakers: await listBreakerViews(breakers, documents),
       agents: Object.keys(agents).filter((name) => name !== "*"),
       other_agents: Object.hasOwn(agents, "*"),
@@ -71,40 +82,45 @@ const listPauses = declareRoute({
 
 const pause = declareRoute({
   operationId: "pause",
-  summary: "Keep the calls of an agent or an account waiting",
+  summary: "Keep the calls of an agent, an account or a client waiting",
+  description:
+    "What is paused stays paused: another pause of it may bring a reason and a later end, never an earlier one.",
   method: "post",
   path: "/pause",
   body: z
     .strictObject({
       agent_id: z.optional(agentId),
       account: z.optional(anyName).check(z.describe("A provider of the dial plan")),
+      client: z.optional(anyName).check(z.describe("Owner of API tokens, or of calls that wait")),
+      reason: z.optional(pauseReason),
+      until: z
+        .optional(instant)
+        .check(z.describe("When it ends by itself. Absent: when somebody resumes it")),
     })
     .check(
-      z.refine(({ agent_id, account }) => hasExactlyOne({ agent_id, account }), {
-        error: "must have either agent_id or account",
+      z.refine(({ agent_id, account, client }) => hasExactlyOne({ agent_id, account, client }), {
+        error: "must have one of agent_id, account and client",
       }),
     ),
   answer: pauseViewSchema,
-  async handle({ c, deps, body: { agent_id, account } }) {
-    if (agent_id !== undefined && findRoute(agent_id, deps.plan) === undefined) {
-      return answerUnprocessable(c, [
-        { pointer: "/agent_id", detail: "is no agent of the dial plan" },
-      ]);
-    }
-    const accounts = Object.values(deps.plan.agents).map(({ provider }) => provider);
-    if (account !== undefined && !accounts.includes(account)) {
-      const detail = "is no account that an agent of the dial plan goes through";
-      return answerUnprocessable(c, [{ pointer: "/account", detail }]);
-    }
-    const what = pausable(agent_id, account);
-    await recordAction(c, { action: "pause", target: targetOf(what) }, deps);
-    const order = { of: what, at: deps.clock.now(), by: c.get("caller").tokenId };
-    // An existing pause keeps its time and operator but gets a fresh version, so that an earlier resume whose answer
-    // was lost cannot remove it.
-    const change = (paused = order) => ({ value: paused, expiresAt: null });
-    const { after } = await changeDocument({ name: pauseKeyOf(what), change }, deps);
-    const { at, by } = after ?? order;
-    return { ...fieldsOf(what), at: toIsoTime(at), by };
+  async handle({ c, deps, body: { reason, until, ...named } }) {
+    const { clock } = deps;
+    const problem = await findPauseProblem({ ...named, until }, deps);
+    if (problem !== undefined) return answerUnprocessable(c, [problem]);
+    const of = toPausable(named);
+    const ends = until === undefined ? undefined : `until ${toIsoTime(until)}`;
+    const why = [reason, ends].filter((text) => text !== undefined).join(", ");
+    const action = { action: "pause", target: targetOf(of), reason: why === "" ? undefined : why };
+    await recordAction(c, action, deps);
+    const order = { of, at: clock.now(), by: c.get("caller").tokenId, reason, until };
+    // It is written even if nothing changes: under a fresh version, an earlier resume whose answer was lost cannot
+    // remove it.
+    const change = (paused: Pause | undefined) => {
+      const value = paused === undefined ? order : prolong(paused, order);
+      return { value, expiresAt: value.until ?? null };
+    };
+    const { after } = await changeDocument({ name: pauseKeyOf(of), change }, deps);
+    return viewOf(after ?? order);
   },
 });
 
@@ -120,18 +136,17 @@ const resume = declareRoute({
     .strictObject({
       agent_id: z.optional(anyName),
       account: z.optional(anyName),
+      client: z.optional(anyName),
       breaker: z.optional(anyName).check(z.describe("The key of an open circuit breaker")),
     })
     .check(
-      z.refine(({ agent_id, account, breaker }) => hasExactlyOne({ agent_id, account, breaker }), {
-        error: "must have one of agent_id, account and breaker",
-      }),
+      z.refine(hasExactlyOne, { error: "must have one of agent_id, account, client and breaker" }),
     ),
   answer: resumedSchema,
   problems: [404, 409],
-  async handle({ c, deps, body: { agent_id, account, breaker } }) {
+  async handle({ c, deps, body: { breaker, ...named } }) {
     if (breaker !== undefined) return closeBreaker(c, deps, breaker);
-    const what = pausable(agent_id, account);
+    const what = toPausable(named);
     await recordAction(c, { action: "resume", target: targetOf(what) }, deps);
     const { documents } = deps;
     if (await removeDocuments([pauseKeyOf(what)], documents)) return fieldsOf(what);
@@ -179,14 +194,7 @@ async function closeBreaker(
   throw new UnreachableError("a breaker was changed by others each time");
 }
 
-function pausable(agent: string | undefined, account: string | undefined): Pausable {
-  return agent === undefined ? { account: account ?? "" } : { agent };
-}
-
-function fieldsOf(what: Pausable): { agent_id: string } | { account: string } {
-  return "agent" in what ? { agent_id: what.agent } : { account: what.account };
-}
-
-function targetOf(what: Pausable): string {
-  return "agent" in what ? `agent ${what.agent}` : `account ${what.account}`;
+function viewOf({ of, at, by, reason, until }: Pause): PauseView {
+  const ends = until === undefined ? null : toIsoTime(until);
+  return { ...fieldsOf(of), at: toIsoTime(at), by, reason: reason ?? null, until: ends };
 }

@@ -193,7 +193,7 @@ export async function readControlDocuments(
   }
   for (const [key, of] of backlogs) {
     const route = findRoute(of.agentId, plan);
-    want(pauseKeysOf(of.agentId, route));
+    want(pauseKeysOf(of, route));
     if (route === undefined) continue;
     want([...breakerKeysOf(of, route), { kind: "backlog", key }]);
     const account = accountNameOf(route);

@@ -163,7 +163,8 @@ export function checkControls(
   if (isOnDoNotCallList({ hashes, client: call.client }, read, hashKeys)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
-  return isPaused(call.request.agent_id, route, read) ? toWaiting("paused", claim) : undefined;
+  const of = { client: call.client, agentId: call.request.agent_id };
+  return isPaused(of, route, read) ? toWaiting("paused", claim) : undefined;
 }
 
 function checkCap(

@@ -254,7 +254,7 @@ function toWaiting(
       breaker,
       accountBreaker,
       isPaused:
-        (pauses.size > 0 && pauseKeysOf(value.agentId, route).some((one) => pauses.has(one.key))) ||
+        (pauses.size > 0 && pauseKeysOf(value, route).some((one) => pauses.has(one.key))) ||
         isPoolResting(route, { documents: state, now }),
       isSlow: isSlow({ answers: value.answers, breaker }, isAccountQuick),
     });

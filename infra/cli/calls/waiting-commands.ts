@@ -106,8 +106,9 @@ export const waitingCommands: Record<string, Command> = {
 };
 
 /** Names the target of a pause or resume: `agent agent_sales`. */
-function nameOf({ agent_id, account, breaker }: Resumed): string {
+function nameOf({ agent_id, account, client, breaker }: Resumed): string {
   if (agent_id !== undefined) return `agent ${agent_id}`;
+  if (client !== undefined) return `client ${client}`;
   return account === undefined ? `breaker ${breaker}` : `account ${account}`;
 }
 

@@ -42,6 +42,24 @@ export function itPausesCalls(api: OperatorApiBench): void {
     expect(pointers).toEqual(["/agent_id", "/account", "/agent_id"]);
   });
 
+  it("pauses a client until a time, and says why", async () => {
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const order = { client: "shop", reason: "wrong script", until };
+    const paused = await ask("/pause", order);
+    expect([paused.status, paused.body]).toMatchObject([200, { ...order, by: "operator" }]);
+    const { kind, key } = pauseKeyOf({ client: "shop" });
+    expect(await documentOf(kind, key)).toMatchObject({ expiresAt: Date.parse(until) });
+    expect((await ask("/pauses")).body.pauses).toContainEqual(expect.objectContaining(order));
+    expect((await ask("/resume", { client: "shop" })).body).toEqual({ client: "shop" });
+    // A pause that has ended is read by nobody, and is written anew.
+    const ended = { of: { client: "shop" }, at: 1, by: "operator", until: Date.now() - 1 };
+    await putDocument(kind, key, ended, ended.until);
+    expect(await documentOf(kind, key)).toBeUndefined();
+    const again = await ask("/pause", { client: "shop" });
+    expect(again.body).toMatchObject({ reason: null, until: null });
+    await ask("/resume", { client: "shop" });
+  });
+
   it("tells which breakers are open, and closes one", async () => {
     const { agent } = api;
     const key = `backlog:["crm","${agent}"]`;

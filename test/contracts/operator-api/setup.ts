@@ -104,9 +104,13 @@ export function useOperatorApi(create: () => OperatorApiUnderTest) {
   const rowOf = async ({ id }: { id: string }) => (await ledger.read([id])).rows.get(id);
   const documentOf = async <K extends Kind>(kind: K, key: string) =>
     (await documents.read([{ kind, key }])).get(kind, key);
-  async function putDocument<K extends Kind>(kind: K, key: string, value: ValueOf<K>) {
+  async function putDocument<K extends Kind>(
+    kind: K,
+    key: string,
+    value: ValueOf<K>,
+    expiresAt = Date.now() + 3_600_000,
+  ) {
     const seen = (await documentOf(kind, key))?.version ?? null;
-    const expiresAt = Date.now() + 3_600_000;
     const next = { kind, key, version: randomVersion(), value, expiresAt };
     expect(await documents.write([{ next, seen }])).toEqual([true]);
   }

@@ -51,6 +51,18 @@ describe("GET /operator/backlogs", () => {
     expect(await ask()).toMatchObject({ backlogs: [], oldest_due_at: null });
   });
 
+  it("tells which backlogs a client's pause holds", async () => {
+    const { ask, wait, pause } = createBench();
+    await wait("agent_sales", -2, { client: "shop" });
+    await wait("agent_sales", -1);
+    await pause({ client: "shop" });
+    const { backlogs } = await ask();
+    expect(backlogs.map(({ client, blocked_by }) => [client, blocked_by])).toEqual([
+      ["shop", ["client_paused"]],
+      ["crm", []],
+    ]);
+  });
+
   it("keeps two clients of one agent apart, and holds both by the agent's pause", async () => {
     const { ask, wait, pause } = createBench();
     await wait("agent_sales", -2, { client: "shop" });

@@ -114,8 +114,8 @@ describe("a dispatcher", () => {
     expect(lost).toEqual([call?.id, call?.id]);
   });
 
-  it("dispatches nothing of a paused agent or account until it is resumed", async () => {
-    for (const what of [{ agent: "agent_sales" }, { account: "webhook" }]) {
+  it("dispatches nothing of a paused agent, account or client until it is resumed", async () => {
+    for (const what of [{ agent: "agent_sales" }, { account: "webhook" }, { client: "crm" }]) {
       const bench = createDialerBench({ startAt });
       await pause(bench, what);
       const calls = await putWaiting(bench, 3, 0);

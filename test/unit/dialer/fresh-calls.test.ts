@@ -107,7 +107,7 @@ describe("a fresh call", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it.each([{ agent: "agent_sales" }, { account: "webhook" }])(
+  it.each([{ agent: "agent_sales" }, { account: "webhook" }, { client: "crm" }])(
     "waits while an operator pauses %o",
     async (what) => {
       const bench = createBench();

@@ -39,6 +39,7 @@ describe("the last look before the phone rings", () => {
   it.each<[string, (bench: Bench, requestId: string) => Promise<unknown>, string]>([
     ["a cancellation", (bench, request) => cancel(bench, { request }), "CANCELLED"],
     ["a pause", (bench) => pause(bench, { agent: "agent_sales" }), "WAITING"],
+    ["a client's pause", (bench) => pause(bench, { client: "crm" }), "WAITING"],
     ["the do-not-call list", (bench) => neverCall(bench, "+12025550123"), "REJECTED"],
   ])("sees %s that came while the adapter prepared the call", async (_name, order, state) => {
     const bench = benchOf();
