@@ -51,19 +51,26 @@ export async function appendEntry(
   await journal.append(nameOfEntry(at, random.version()), JSON.stringify(entry));
 }
 
+/** An order that ended calls, and the time for which it is kept. */
+interface GivenCancellation {
+  at: number;
+  by: string;
+  client: string | null;
+  retentionMs: number;
+}
+
 /** Returns the entry of one cancelled call: the order that ends it if its row is back. */
-export function cancelledCallEntry(
-  id: string,
-  {
-    at,
-    by,
-    client,
-    retentionMs,
-  }: { at: number; by: string; client: string | null; retentionMs: number },
+export function cancelledCallEntry(id: string, given: GivenCancellation): JournalEntry {
+  return cancelledCallsEntry({ request: requestIdOf(id), indexes: [indexOf(id)] }, given);
+}
+
+/** Returns the entry of cancelled calls of one request. */
+export function cancelledCallsEntry(
+  { request, indexes }: { request: string; indexes: readonly number[] },
+  { at, by, client, retentionMs }: GivenCancellation,
 ): JournalEntry {
-  const order = { client, at, by, indexes: toIndexSet([indexOf(id)], "") };
-  const of = { request: requestIdOf(id) };
-  return { kind: "cancel", of, order, expiresAt: at + retentionMs };
+  const order = { client, at, by, indexes: toIndexSet(indexes, "") };
+  return { kind: "cancel", of: { request }, order, expiresAt: at + retentionMs };
 }
 
 /** Applies an entry of the journal to a restored ledger. Applying it once more changes nothing. */

@@ -51,7 +51,7 @@ const redialCall = declareRoute({
             { row, action: { to: "REDIALED", redialedAs }, name: "redial" },
             deps,
           );
-    const message = messageOf(redialed);
+    const message = redialMessageOf(redialed);
     if (message === undefined) return answerConflict(c, redialed, "redial");
     try {
       await enqueue(deps.queue, message);
@@ -75,7 +75,7 @@ export const redialRoutes = [redialCall];
  * Returns the message of the call that replaces a row's call, always the same. Weeks later the message is too old to
  * be dialed, even if the ledger has purged the call.
  */
-function messageOf(row: CallRow): CallsMessage | undefined {
+export function redialMessageOf(row: CallRow): CallsMessage | undefined {
   const { id, state, redialedAs, request, ancestors, client, updatedAt } = row;
   if (state !== "REDIALED" || redialedAs === null || request === null) return undefined;
   return {

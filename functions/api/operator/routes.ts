@@ -1,5 +1,6 @@
 import { auditRoutes } from "../actions/audit-log.ts";
 import { backlogRoutes } from "./backlogs.ts";
+import { bulkRoutes } from "./bulk.ts";
 import { callRoutes } from "./calls.ts";
 import { cancelRoutes } from "./cancel.ts";
 import { countRoutes } from "./counts.ts";
@@ -27,6 +28,7 @@ export const operatorRoutes: readonly Route[] = [
   ...callRoutes,
   ...reviewRoutes,
   ...redialRoutes,
+  ...bulkRoutes,
   ...decisionRoutes,
   ...requestRoutes,
   ...cancelRoutes,
