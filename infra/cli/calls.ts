@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { callStates } from "../../shared/calls/states.ts";
+import { bulkCommands } from "./calls/bulk-command.ts";
 import { callCommands } from "./calls/call-commands.ts";
 import { createClient } from "./calls/client.ts";
 import type { Command } from "./calls/command.ts";
@@ -29,6 +30,9 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW
   resolve  ID… | --state NEEDS_REVIEW [as list]   --placed | --not-placed
   cancel   ID… | --request ID | --agent A     calls that are WAITING
+  bulk     cancel | placed | close | redial | pause | resume  [--state STATE] [--client C] [--campaign C]
+           [--agent A] [--account P] [--reason R] [--request ID] [--from TIME] [--until TIME] [--not-placed]
+           [--dry-run] [--yes]                counts the calls that fit; with --yes, acts on all of them
   pause    --agent A | --account P            keeps calls WAITING until they are resumed
   resume   --agent A | --account P | --breaker KEY
   pauses                                      the pauses and the open circuit breakers
@@ -53,6 +57,7 @@ Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 the ser
 
 const commands: Record<string, Command> = {
   ...callCommands,
+  ...bulkCommands,
   ...waitingCommands,
   ...listCommands,
   ...forecastCommands,

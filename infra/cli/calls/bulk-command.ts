@@ -1,0 +1,127 @@
+import type { Bulk } from "../../../functions/api/operator/bulk.ts";
+import type { Command, CommandDeps } from "./command.ts";
+import { Failure } from "./failures.ts";
+import { chosen, type Values } from "./options.ts";
+import { barOf, say } from "./terminal.ts";
+
+const actions = ["cancel", "placed", "close", "redial"];
+const pauses = ["pause", "resume"];
+/** Maximum tries of one request, and the time between them. A repeated request acts on the same calls. */
+const triesMax = 5;
+const retryMs = 5000;
+
+/** The command that acts on all calls that fit a filter: it counts them first, and acts with --yes alone. */
+export const bulkCommands: Record<string, Command> = {
+  async bulk([name = "", ...rest], values, { ask, terminal }) {
+    if (rest.length > 0 || ![...actions, ...pauses].includes(name)) {
+      throw new Failure(`bulk is followed by ${[...actions, ...pauses].join(", ")}, and options.`);
+    }
+    if (values.yes === true && values["dry-run"] === true) {
+      throw new Failure("Give either --dry-run or --yes.");
+    }
+    const isPause = pauses.includes(name);
+    const what = isPause ? pausedIn(values) : undefined;
+    // A pause concerns what waits.
+    const action = isPause ? "cancel" : name;
+    const filter = filterIn(values);
+    const body = {
+      action,
+      filter,
+      ...(values["not-placed"] === true ? { not_placed: true } : {}),
+    };
+    const counted = await goOn({ ...body, dry_run: true }, { ask, terminal });
+    const isMeant = values.yes === true;
+    if (!isMeant || (counted.found === 0 && !isPause)) {
+      const hint = isMeant || values["dry-run"] === true ? "" : " Nothing was changed: add --yes.";
+      const meant = isPause ? `${counted.found} calls wait.` : `${counted.found} calls fit.`;
+      say(`${meant}${hint}`, { found: counted.found, until: counted.until }, { values, terminal });
+      return 0;
+    }
+    if (what !== undefined) {
+      await ask(`/${name}`, what);
+      const done = name === "pause" ? "Paused" : "Resumed";
+      say(`${done}; ${counted.found} calls wait.`, { [name]: what }, { values, terminal });
+      return 0;
+    }
+    const bar = barOf(counted.found, values, terminal);
+    // The calls that were counted, and none that came later.
+    const total = await goOn(
+      { ...body, filter: { ...filter, until: counted.until } },
+      { ask, terminal, onAnswer: ({ done, left }) => bar.update(done + left) },
+    );
+    bar.stop();
+    const { done, left, refused, bulk_id } = total;
+    const why = Object.entries(refused).map(([reason, count]) => `${count} ${reason}`);
+    const words = why.length === 0 ? "" : `: ${why.join(", ")}`;
+    say(`${done} done, ${left} refused${words}.`, { bulk_id, done, refused }, { values, terminal });
+    return left > 0 ? 2 : 0;
+  },
+};
+
+/** Returns what is to be paused. A pause holds all of its calls, so that no other option may narrow it. */
+function pausedIn(values: Values): Record<string, string> {
+  const { client, agent, account } = values;
+  const given = Object.values(filterIn(values)).filter((value) => value !== undefined);
+  const names = "--client, --agent or --account";
+  if (given.length !== 1) throw new Failure(`pause and resume take one of ${names} alone.`);
+  return chosen({ client, agent_id: agent, account }, names);
+}
+
+function filterIn(values: Values): Record<string, string | undefined> {
+  const { state, client, campaign, agent, account, reason, request, from, until } = values;
+  return {
+    state,
+    client,
+    campaign,
+    agent_id: agent,
+    provider: account,
+    reason,
+    request_id: request,
+    from,
+    until,
+  };
+}
+
+interface Total {
+  bulk_id: string;
+  until: string;
+  found: number;
+  done: number;
+  left: number;
+  refused: Record<string, number>;
+}
+
+/** Repeats a request with the cursor of each answer until there is none, and adds the answers up. */
+async function goOn(
+  body: object,
+  { ask, terminal, onAnswer }: CommandDeps & { onAnswer?(total: Total): void },
+): Promise<Total> {
+  const total: Total = { bulk_id: "", until: "", found: 0, done: 0, left: 0, refused: {} };
+  let cursor: string | undefined;
+  do {
+    const answer = await askAgain({ ...body, cursor }, { ask, terminal });
+    total.bulk_id = answer.bulk_id;
+    total.until = answer.until;
+    total.found += answer.found;
+    total.done += answer.done;
+    for (const [why, count] of Object.entries(answer.refused)) {
+      total.refused[why] = (total.refused[why] ?? 0) + count;
+      total.left += count;
+    }
+    onAnswer?.(total);
+    cursor = answer.cursor;
+  } while (cursor !== undefined);
+  return total;
+}
+
+async function askAgain(body: object, { ask, terminal }: CommandDeps): Promise<Bulk> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask<Bulk>("/bulk", body);
+    } catch (error) {
+      if (!(error instanceof Failure) || tries === triesMax) throw error;
+      terminal.complain(`${error.message} Tried again in ${retryMs / 1000} s.`);
+      await terminal.sleep(retryMs);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import type { CallState } from "../../../shared/calls/states.ts";
+import { createTestApi } from "../../support/api.ts";
+import { aCall, aRequestId } from "../../support/calls.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
+import { runCalls } from "../../support/run-calls.ts";
+
+async function createFilledApi(state: CallState, count: number) {
+  const api = createTestApi();
+  const acceptedAt = Date.now() - 60_000;
+  const rows = Array.from({ length: count }, () =>
+    rowIn(state, aCall({ acceptedAt, requestId: aRequestId(acceptedAt) })),
+  );
+  await writeRows(rows, api.ledger, api.documents);
+  const bulk = (words: string) => runCalls(["bulk", ...words.split(" ")], api);
+  const inState = async (one: CallState) =>
+    (await api.ledger.list({ state: one, limit: 1000 })).rows.length;
+  return { api, bulk, inState };
+}
+
+describe("npm run calls -- bulk", () => {
+  it("counts first, and acts with --yes alone", async () => {
+    const { bulk, inState } = await createFilledApi("WAITING", 130);
+    const counted = await bulk("cancel --agent agent_sales");
+    expect(counted).toEqual({
+      code: 0,
+      out: "130 calls fit. Nothing was changed: add --yes.",
+      err: "",
+    });
+    expect((await bulk("cancel --client crm --dry-run --json")).out).toMatch(/^\{"found":130,/);
+    expect(await inState("WAITING")).toBe(130);
+    const done = await bulk("cancel --agent agent_sales --yes");
+    expect([done.code, done.out]).toEqual([0, "130 done, 0 refused."]);
+    expect(await inState("CANCELLED")).toBe(130);
+    expect((await bulk("cancel --agent agent_sales --yes")).out).toBe("0 calls fit.");
+  });
+
+  it("redials what needs review only with the word for it, and again where the queue failed", async () => {
+    const { api, bulk } = await createFilledApi("NEEDS_REVIEW", 60);
+    const unsure = await bulk("redial --state NEEDS_REVIEW --yes");
+    expect([unsure.code, unsure.err]).toEqual([2, expect.stringContaining("would be made twice")]);
+    const send = api.queue.send.bind(api.queue);
+    let failures = 15;
+    api.queue.send = async (message) => {
+      if (failures-- > 0) throw new Error("down");
+      await send(message);
+    };
+    const sure = await bulk("redial --state NEEDS_REVIEW --not-placed --yes");
+    expect([sure.code, sure.out]).toEqual([0, "60 done, 0 refused."]);
+    expect(sure.err).toMatch(/Tried again in 5 s/);
+    const sent = await Promise.all(api.queue.take().map(async ({ open }) => String(await open())));
+    expect(new Set(sent).size).toBe(60);
+  });
+
+  it("pauses one agent, client or account, once told how much waits", async () => {
+    const { api, bulk } = await createFilledApi("WAITING", 3);
+    expect((await bulk("pause --agent agent_sales")).out).toMatch(/^3 calls wait\. Nothing/);
+    expect((await bulk("pause --agent agent_sales --yes")).out).toBe("Paused; 3 calls wait.");
+    expect(await api.documents.list("pause", { limit: 9 })).toHaveLength(1);
+    expect((await bulk("resume --agent agent_sales --yes")).out).toBe("Resumed; 3 calls wait.");
+    expect((await bulk("pause --reason hours --yes")).err).toMatch(/^Give one of --client/);
+    const narrow = await bulk("pause --agent agent_sales --reason hours --yes");
+    expect(narrow.err).toMatch(/^pause and resume take one/);
+  });
+
+  it("refuses an empty filter and an unknown action", async () => {
+    const { bulk } = await createFilledApi("WAITING", 1);
+    expect((await bulk("cancel")).err).toContain("would mean every call");
+    expect((await bulk("delete --agent a")).err).toMatch(/^bulk is followed by cancel/);
+  });
+});
