@@ -5,6 +5,7 @@ import { callStates } from "../../shared/calls/states.ts";
 import type { CallView } from "../api/operator/call-view.ts";
 import type { CallsPage } from "../api/operator/calls.ts";
 import { addressOf, go, type Place } from "./address.ts";
+import { BulkCalls } from "./bulk-calls.tsx";
 import { Confirm } from "./confirm.tsx";
 import { messageOf, Needs, useDesk } from "./desk.tsx";
 import { OneCall } from "./one-call.tsx";
@@ -29,6 +30,7 @@ export function Calls({ place }: { place: Place }) {
       <div class="card list">
         <States filter={filter} />
         <Search filter={filter} number={number} setNumber={setNumber} />
+        <BulkCalls filter={filter} number={number} />
         <Found
           key={JSON.stringify([filter, number])}
           filter={filter}

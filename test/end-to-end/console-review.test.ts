@@ -133,6 +133,32 @@ describe("an operator who reviews calls", () => {
     await until(async () => (await inState("NEEDS_REVIEW")).length === 5, 10_000);
   });
 
+  it("cancels what a filter shows once its count is typed, and stops when told to", async () => {
+    await page.goto(`${server.address}/operator#/calls?state=WAITING&agent_id=agent_paris`);
+    await page.getByText("Do something with all of these …").click();
+    await button("Cancel …").click();
+    await page.getByLabel("Type 310 to confirm").fill("310");
+    expect(await flawsOf(page)).toEqual([]);
+    let parts = 0;
+    let answer = () => {};
+    const stopped = new Promise<void>((done) => (answer = done));
+    await page.route(/\/operator\/bulk$/, async (route) => {
+      if (++parts === 3) await stopped;
+      await route.continue();
+    });
+    await button("Decide 310 calls").click();
+    await page.getByText("50 of 310 done").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await button("Stop").click();
+    answer();
+    await said(/^100 calls decided: Cancel\. It was stopped: the others were left/);
+    const waiting = (await server.api.ledger.list({ state: "WAITING", limit: 5000 })).rows;
+    expect(waiting.filter(({ request }) => request?.agent_id === "agent_paris")).toHaveLength(210);
+    await page.goto(`${server.address}/operator#/audit`);
+    const entries = page.getByRole("row").filter({ hasText: "bulk cancel" });
+    await until(async () => (await entries.count()) === 2, 10_000);
+  });
+
   it("is told in words that somebody else was first", async () => {
     const row = (await inState("NEEDS_REVIEW")).at(-1);
     if (row === undefined) throw new Error("no call needs review");

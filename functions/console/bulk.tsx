@@ -1,0 +1,237 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { callStates } from "../../shared/calls/states.ts";
+import type { Bulk, BulkAction } from "../api/operator/bulk.ts";
+import { Confirm } from "./confirm.tsx";
+import { type Ask, messageOf, useDesk } from "./desk.tsx";
+import { usePending } from "./pending.tsx";
+import { countText, stateText } from "./shared.tsx";
+
+/** The actions on many calls: their buttons, and what they mean for people. */
+export const bulkActions = {
+  cancel: {
+    label: "Cancel",
+    means:
+      "They are not dialed any more. Calls still on the queue are not among them: cancel their request or agent for these.",
+  },
+  placed: { label: "Mark as placed", means: "Their numbers and contexts are erased." },
+  close: { label: "Not placed: close", means: "They are not dialed any more." },
+  redial: { label: "Call again", means: "A new call is made in the stead of each." },
+} as const satisfies Record<BulkAction, { label: string; means: string }>;
+
+/** An action on all calls that fit a filter. */
+export interface BulkWork {
+  action: BulkAction;
+  filter: Readonly<Record<string, string>>;
+  /** Label of the action, and the calls in words: `calls of agent_1`. */
+  label: string;
+  what: string;
+}
+
+interface Total {
+  found: number;
+  done: number;
+  refused: Readonly<Record<string, number>>;
+  until: string;
+}
+const nothing: Total = { found: 0, done: 0, refused: {}, until: "" };
+
+/** The work that is under way. `cursor` is that of its next request. */
+interface Stage {
+  is: "counting" | "asking" | "acting" | "failed";
+  work: BulkWork;
+  total: Total;
+  /** Number of calls that were counted. */
+  count: number;
+  cursor?: string | undefined;
+  problem?: string;
+}
+
+/** Maximum tries of one request, and the time between them. A repeated request acts on the same calls. */
+const triesMax = 4;
+const retryMs = 2000;
+
+/** Counts the calls of a work, asks, and acts on them part by part. Leaving the view stops it after a part. */
+export function useBulk() {
+  const { ask, attempt, say } = useDesk();
+  const { send } = usePending();
+  const [stage, setStage] = useState<Stage>();
+  const isStopped = useRef(false);
+  const stop = () => {
+    isStopped.current = true;
+  };
+  useEffect(() => stop, []);
+  const isLeft = () => isStopped.current;
+
+  async function count(work: BulkWork): Promise<string | undefined> {
+    isStopped.current = false;
+    let total = nothing;
+    let cursor: string | undefined;
+    do {
+      setStage({ is: "counting", work, total, count: total.found });
+      const answer = await askAgain(ask, { ...bodyOf(work), dry_run: true, cursor });
+      total = sum(total, answer);
+      cursor = answer.cursor;
+    } while (cursor !== undefined && !isLeft());
+    if (isLeft()) {
+      setStage(undefined);
+      return "Nothing was changed.";
+    }
+    if (total.found === 0) {
+      setStage(undefined);
+      return "No call fits any more.";
+    }
+    setStage({ is: "asking", work, total, count: total.found });
+    return undefined;
+  }
+
+  async function act(from: Stage): Promise<string> {
+    isStopped.current = false;
+    const { work, count: counted } = from;
+    const { until } = from.total;
+    let { cursor } = from;
+    let total = from.is === "failed" ? from.total : { ...nothing, until };
+    try {
+      do {
+        setStage({ is: "acting", work, total, count: counted, cursor });
+        const body = bodyOf({ ...work, filter: { ...work.filter, until } });
+        const answer = await askAgain(ask, { ...body, cursor });
+        total = { ...sum(total, answer), until };
+        cursor = answer.cursor;
+      } while (cursor !== undefined && !isLeft());
+    } catch (error) {
+      const problem = `${messageOf(error)} ${resultOf(work, total)}`;
+      setStage({ is: "failed", work, total, count: counted, cursor, problem });
+      throw error;
+    }
+    setStage(undefined);
+    return `${resultOf(work, total)}${cursor === undefined ? "" : " It was stopped: the others were left."}`;
+  }
+
+  /** Shows an error of the count, and ends it. */
+  const counting = (work: BulkWork) =>
+    attempt(async () => {
+      try {
+        return await count(work);
+      } catch (error) {
+        setStage(undefined);
+        throw error;
+      }
+    });
+  const begin = (work: BulkWork) => {
+    // A decision about one of these calls goes first.
+    send();
+    say(`Counting: ${work.what}.`);
+    counting(work);
+  };
+  const goOn = (from: Stage) => attempt(() => act(from));
+  const close = () => setStage(undefined);
+  const view = stage && <StageView stage={stage} stop={stop} goOn={goOn} close={close} />;
+  return { begin, isBusy: stage !== undefined, view };
+}
+
+function bodyOf({ action, filter }: BulkWork): object {
+  return { action, filter, ...(action === "redial" ? { not_placed: true } : {}) };
+}
+
+async function askAgain(ask: Ask, body: object): Promise<Bulk> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask<Bulk>("/bulk", body);
+    } catch (error) {
+      const isPassing =
+        error instanceof Error && "status" in error && [0, 503].includes(Number(error.status));
+      if (!isPassing || tries === triesMax) throw error;
+      await new Promise((next) => setTimeout(next, retryMs));
+    }
+  }
+}
+
+function sum(total: Total, { found, done, refused, until }: Bulk): Total {
+  const all = { ...total.refused };
+  for (const [why, count] of Object.entries(refused)) all[why] = (all[why] ?? 0) + count;
+  return { found: total.found + found, done: total.done + done, refused: all, until };
+}
+
+function resultOf({ label }: BulkWork, { done, refused }: Total): string {
+  const left = Object.values(refused).reduce((all, one) => all + one, 0);
+  const why = Object.entries(refused).map(([name, count]) => `${count} ${whyText(name)}`);
+  const words = left === 0 ? "" : ` ${left} were left: ${why.join(", ")}.`;
+  return `${countText(done)} calls decided: ${label}.${words}`;
+}
+
+/** The reasons for which a call was left, besides its state. */
+const whys: Readonly<Record<string, string>> = {
+  changed: "changed meanwhile",
+  erased: "whose number is erased",
+  gone: "deleted",
+  unreadable: "that a later version of the service wrote",
+};
+
+function whyText(name: string): string {
+  const state = callStates.find((one) => one === name);
+  return state === undefined ? (whys[name] ?? name) : stateText(state).toLowerCase();
+}
+
+function StageView({
+  stage,
+  stop,
+  goOn,
+  close,
+}: {
+  stage: Stage;
+  stop(): void;
+  goOn(from: Stage): void;
+  close(): void;
+}) {
+  const { is, work, total, count } = stage;
+  const left = Object.values(total.refused).reduce((all, one) => all + one, 0);
+  switch (is) {
+    case "counting":
+      return (
+        <p class="line">
+          Counting: at least {countText(count)} {work.what} …
+          <button type="button" onClick={stop}>
+            Stop counting
+          </button>
+        </p>
+      );
+    case "asking":
+      return (
+        <Confirm
+          title={`${work.label}: all ${countText(count)} ${work.what}?`}
+          yes={`Decide ${count} calls`}
+          count={count}
+          act={() => goOn(stage)}
+          close={close}
+        >
+          <p>{bulkActions[work.action].means}</p>
+          {work.filter["state"] === "NEEDS_REVIEW" && work.action === "redial" ? (
+            <p>Each number is called again, even if the first call was placed after all.</p>
+          ) : null}
+        </Confirm>
+      );
+    case "acting":
+      return (
+        <p class="line">
+          <progress max={count} value={total.done + left} aria-label="Calls decided" />
+          {countText(total.done)} of {countText(count)} done
+          {left === 0 ? "" : `, ${countText(left)} left as they are`}
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        </p>
+      );
+    case "failed":
+      return (
+        <p class="problem">
+          {stage.problem}{" "}
+          <button type="button" onClick={() => goOn(stage)}>
+            Go on
+          </button>{" "}
+          <button type="button" onClick={close}>
+            Leave the others
+          </button>
+        </p>
+      );
+  }
+}
