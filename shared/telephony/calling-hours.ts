@@ -124,8 +124,8 @@ export interface CallHours {
 }
 
 /**
- * Time from which a call may be made (undefined: never). `closedBy` is the rule that was closed first, absent if the
- * call may be made at once.
+ * Time from which a call may be made (undefined: never). `closedBy` is, of the rules that were closed first, the one that
+ * stays closed longest; absent if the call may be made at once.
  */
 export type Opening = { at: number; closedBy?: string } | { at: undefined; closedBy: string };
 
@@ -150,21 +150,26 @@ export function nextOpening(
   while ((openSince ?? at) < until) {
     let closedUntil = at;
     let openUntil = Number.POSITIVE_INFINITY;
+    const closed = new Set<HoursRule>();
     for (const rule of rules) {
       for (const zone of zones) {
         for (const clock of zone.clocks) {
           const span = spanOf(rule, clock, at);
           // After the table's end no rule counts as open. `npm run tables` extends the table.
-          if (span === undefined) return { at: undefined, closedBy: closedBy ?? "no_clock" };
+          if (span === undefined) {
+            const [first] = closed;
+            return { at: undefined, closedBy: closedBy ?? first?.name ?? "no_clock" };
+          }
           if (span.open) openUntil = Math.min(openUntil, span.until);
           else {
-            closedBy ??= rule.name;
+            closed.add(rule);
             closedUntil = Math.max(closedUntil, span.until);
           }
         }
       }
     }
     if (closedUntil > at) {
+      closedBy ??= longestClosed([...closed], zones, { from: at, until })?.name;
       openSince = undefined;
       at = closedUntil;
     } else {
@@ -176,6 +181,19 @@ export function nextOpening(
     }
   }
   return { at: undefined, closedBy: closedBy ?? "expired" };
+}
+
+/** Returns the rule that opens last, the first one of equals. */
+function longestClosed(
+  closed: readonly HoursRule[],
+  zones: readonly Zone[],
+  { from, until }: { from: number; until: number },
+): HoursRule | undefined {
+  if (closed.length < 2) return closed[0];
+  const opensAt = (rule: HoursRule) =>
+    nextOpening({ rules: [rule], zones }, { from, until, marginMs: 0 }).at ?? Infinity;
+  const all = closed.map((rule) => ({ rule, at: opensAt(rule) }));
+  return all.reduce((longest, one) => (one.at > longest.at ? one : longest)).rule;
 }
 
 /**

@@ -216,12 +216,12 @@ describe("calling hours", () => {
       const { at, closedBy } = opening([morning, noon], ["UTC"], from, { marginMs: margin });
       return [at && new Date(at).toISOString().slice(5, 16), closedBy];
     };
-    expect(found("08:00")).toEqual(["06-01T11:00", "rule 0"]);
+    expect(found("08:00")).toEqual(["06-01T11:00", "rule 1"]);
     expect(found("10:00")).toEqual(["06-01T11:00", "rule 1"]);
     expect(found("11:30")).toEqual(["06-01T11:30", undefined]);
     expect(found("11:30", 30 * minuteMs)).toEqual(["06-01T11:30", undefined]);
     expect(found("11:31", 30 * minuteMs)).toEqual(["06-02T11:00", "rule 0"]);
-    expect(found("08:00", 61 * minuteMs)).toEqual([undefined, "rule 0"]);
+    expect(found("08:00", 61 * minuteMs)).toEqual([undefined, "rule 1"]);
   });
 });
 

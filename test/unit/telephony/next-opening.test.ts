@@ -53,6 +53,21 @@ function bruteForce(written: Written[], names: string[], from: number, marginMs:
   }
 }
 
+/** Finds, minute by minute, the rule that is closed first, and of several the one that stays closed longest. */
+function bruteBlame(written: Written[], names: string[], from: number): string | undefined {
+  const sources = names.flatMap(sourcesOf);
+  const isClosed = (one: Written, at: number) => sources.some((local) => !isOpenAt(one, local(at)));
+  let left: [number, Written][] = [];
+  for (let at = from; at < from + searchedMs; at += minuteMs) {
+    const among = left.length === 0 ? [...written.entries()] : left;
+    const closed = among.filter(([, one]) => isClosed(one, at));
+    if (closed.length === 0 && left.length > 0) break;
+    left = closed;
+    if (left.length === 1) break;
+  }
+  return left[0] && `rule ${left[0][0]}`;
+}
+
 const clock = fc.nat({ max: 24 * 12 - 1 }).map((five) => {
   const minutes = five * 5;
   const two = (n: number) => String(n).padStart(2, "0");
@@ -101,6 +116,14 @@ function agrees(rules: Written[], zoneNames: string[], from: number, margin: num
     at: expected,
   });
   expect(found.closedBy === undefined).toBe(expected === from);
+  if (found.closedBy === undefined) return;
+  const blamed = bruteBlame(rules, zoneNames, from);
+  expect({ rules, zoneNames, from, blamed: found.closedBy }).toEqual({
+    rules,
+    zoneNames,
+    from,
+    blamed,
+  });
 }
 
 describe("the next opening", () => {
