@@ -218,28 +218,37 @@ function Day({ counts }: { counts: Counts }) {
   );
 }
 
-function Reasons({ waiting: { found, read, reasons } }: { waiting: WaitingByReason }) {
-  if (reasons.length === 0) return <p>No call waits.</p>;
+function Reasons({
+  waiting: { calls: all, is_whole, rows_read, holders },
+}: {
+  waiting: WaitingByReason;
+}) {
+  if (holders.length === 0) return <p>No call waits.</p>;
+  const about = holders.some(({ is_exact }) => !is_exact);
   return (
     <>
       <ul class="bars">
-        {reasons.map(({ reason, count }) => (
-          <li key={reason}>
-            <a href={addressOf("calls", { state: "WAITING", reason })} title={findMeaning(reason)}>
-              {reason}
-            </a>
+        {holders.map(({ reason, name, calls, is_exact }) => (
+          <li key={`${reason} ${name}`}>
+            <span title={findMeaning(reason)}>
+              {reason} {name}
+            </span>
             <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-              <rect class="fill WAITING" width={(count / read) * 100} height={4} />
+              <rect class="fill WAITING" width={(calls / all) * 100} height={4} />
             </svg>
-            <span>{read < found ? `${Math.round((count / read) * 100)} %` : count}</span>
+            <span>
+              {is_exact ? "" : "about "}
+              {countText(calls)}
+            </span>
           </li>
         ))}
       </ul>
-      {read < found ? (
-        <p class="hint">
-          Of {read} calls that lie evenly among {countText(found)} that wait.
-        </p>
-      ) : null}
+      <p class="hint">
+        What holds {is_whole ? "the" : "the first"} {countText(all)} calls now.
+        {about
+          ? ` Those with "about" count like ${countText(rows_read)} calls that lie evenly among all.`
+          : null}
+      </p>
     </>
   );
 }

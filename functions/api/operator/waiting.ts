@@ -1,40 +1,69 @@
 import * as z from "../../../shared/lib/zod.ts";
+import { countHolders } from "../forecast/expected-ends.ts";
+import { readWaitingNow } from "../forecast/waiting-now.ts";
+import { time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
-import { listFinishedIndexes, countReasons } from "./request-progress.ts";
-import { readWaitingPositions } from "./waiting-positions.ts";
 
-/** Maximum waiting calls that are found, and maximum calls whose reasons are read. */
-const foundMax = 500;
-const readMax = 100;
+/** Maximum holders of one answer. */
+const holdersMax = 50;
 
 const waitingSchema = z.strictObject({
-  found: z.int().check(z.describe(`Calls that wait, up to ${foundMax} of a backlog`)),
-  read: z
+  at: time.check(z.describe("When the calls were read, at most five seconds ago")),
+  calls: z.int().check(z.describe("Calls that wait")),
+  is_whole: z.boolean().check(z.describe("False where more wait than are read: 50,000")),
+  rows_read: z
     .int()
     .check(
-      z.describe(`Calls whose reasons are counted: up to ${readMax}, evenly among those found`),
+      z.describe(
+        "Calls whose rows were read: all, or up to 1,000 that lie evenly over all backlogs",
+      ),
     ),
-  reasons: z
-    .array(z.strictObject({ reason: z.string(), count: z.int() }))
-    .check(z.describe("Of the calls that were read, the most frequent first, at most 20")),
+  holders: z
+    .array(
+      z.strictObject({
+        reason: z
+          .string()
+          .check(
+            z.describe(
+              "What holds the calls now: as in a row, such as `paused`, `breaker_open`, `hours`, `not_before`, `max_calls`, `live_calls`, `pace`, `turn`",
+            ),
+          ),
+        name: z
+          .string()
+          .check(
+            z.describe("The pause, breaker, rule of the plan, account or check; may be empty"),
+          ),
+        calls: z.int(),
+        is_exact: z
+          .boolean()
+          .check(
+            z.describe(
+              "False where some of the calls count like the nearest one before them whose row was read",
+            ),
+          ),
+      }),
+    )
+    .check(z.describe(`The most calls first, at most ${holdersMax}`)),
 });
 export type WaitingByReason = z.infer<typeof waitingSchema>;
 
 const countWaiting = declareRoute({
   operationId: "countWaiting",
-  summary: "Why calls wait",
+  summary: "Why calls wait: what holds them now, in calls",
   method: "get",
   path: "/waiting",
   answer: waitingSchema,
-  async handle({ deps: { ledger, documents } }) {
-    const positions = await readWaitingPositions(ledger, documents, foundMax);
-    const ids = listFinishedIndexes(positions.length, readMax).flatMap(
-      (index) => positions[index]?.id ?? [],
-    );
-    const { rows } = await ledger.read(ids);
-    // A call may have left WAITING since it was found.
-    const waiting = [...rows.values()].filter(({ state }) => state === "WAITING");
-    return { found: positions.length, read: waiting.length, reasons: countReasons(waiting) };
+  async handle({ deps }) {
+    const { at, calls, rowsRead, agentsCut, isCut } = await readWaitingNow(deps);
+    return {
+      at: toIsoTime(at),
+      calls: calls.length,
+      is_whole: agentsCut.size === 0 && !isCut,
+      rows_read: rowsRead,
+      holders: countHolders(calls)
+        .slice(0, holdersMax)
+        .map(({ isExact: is_exact, ...holder }) => ({ ...holder, is_exact })),
+    };
   },
 });
 
