@@ -54,9 +54,10 @@ function nameOf({ agent_id, account = "" }: Paused): string {
   return agent_id === undefined ? `account ${account}` : `agent ${agent_id}`;
 }
 
-/** A button that pauses an agent or an account, or resumes it. */
-function PauseButton({ what, isPaused }: { what: Paused; isPaused: boolean }) {
+/** A button that pauses an agent or an account, or resumes it. `isPaused` is undefined where that could not be read. */
+function PauseButton({ what, isPaused }: { what: Paused; isPaused: boolean | undefined }) {
   const { ask, attempt } = useDesk();
+  if (isPaused === undefined) return <>not known</>;
   const verb = isPaused ? "Resume" : "Pause";
   return (
     <Needs role="decide">
@@ -138,8 +139,7 @@ function PauseOther() {
 }
 
 function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | undefined }) {
-  const isOpen = (name: string) =>
-    pauses?.breakers.some(({ key }) => key === `account:${name}`) === true;
+  const isOpen = (name: string) => pauses?.breakers.some(({ key }) => key === `account:${name}`);
   return (
     <section class="card" aria-labelledby="accounts">
       <h3 id="accounts">Accounts</h3>
@@ -158,7 +158,7 @@ function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | un
       >
         {plan.accounts.map(
           ({ account, name, type, pace, dialing, taken_until, live_calls, why }) => {
-            const isPaused = pauses?.pauses.some((one) => one.account === account) === true;
+            const isPaused = pauses?.pauses.some((one) => one.account === account);
             return (
               <tr key={name}>
                 <th scope="row">
@@ -174,7 +174,9 @@ function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | un
                 <td>
                   <LiveCalls live={live_calls} />
                 </td>
-                <td>{isOpen(name) ? <b class="problem">open</b> : "closed"}</td>
+                <td>
+                  <BreakerState isOpen={isOpen(name)} />
+                </td>
                 <td>
                   <PauseButton what={{ account }} isPaused={isPaused} />
                 </td>
@@ -185,6 +187,12 @@ function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | un
       </Table>
     </section>
   );
+}
+
+/** The state of an account's breaker; `isOpen` is undefined where it could not be read. */
+function BreakerState({ isOpen }: { isOpen: boolean | undefined }) {
+  if (isOpen === undefined) return <>not known</>;
+  return isOpen ? <b class="problem">open</b> : <>closed</>;
 }
 
 function InUse({
@@ -225,7 +233,7 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
         columns={["Agent", "Account", "Hours", "Calls to a number", "Pause or resume"]}
       >
         {plan.agents.map(({ agent_id, account, hours, calls, checks }) => {
-          const isPaused = pauses?.pauses.some((one) => one.agent_id === agent_id) === true;
+          const isPaused = pauses?.pauses.some((one) => one.agent_id === agent_id);
           return (
             <tr key={agent_id}>
               <th scope="row">

@@ -79,7 +79,7 @@ function Actions({ request }: { request: RequestDetail }) {
             Cancel waiting calls
           </button>
         ) : null}
-        {waits
+        {waits && pauses.data !== undefined
           ? request.agents.map((agent_id) => (
               <button
                 key={agent_id}
@@ -96,6 +96,14 @@ function Actions({ request }: { request: RequestDetail }) {
             ))
           : null}
       </p>
+      {waits && pauses.data === undefined && pauses.problem !== undefined ? (
+        <p class="problem">
+          It could not be read whether its agents are paused: {pauses.problem}{" "}
+          <button type="button" onClick={pauses.reload}>
+            Try again
+          </button>
+        </p>
+      ) : null}
       {waits ? (
         <p class="hint">
           A pause keeps all calls of an agent waiting, those of other requests too.

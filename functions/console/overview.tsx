@@ -160,6 +160,13 @@ function Stopped({ pauses }: { pauses: Live<Pauses> }) {
   const open = pauses.data?.breakers.length ?? 0;
   const paused = pauses.data?.pauses.length ?? 0;
   const href = addressOf("accounts");
+  if (pauses.data === undefined && pauses.problem !== undefined) {
+    return (
+      <Card name="Breakers and pauses" value="not known" href={href} isGrave>
+        they could not be read
+      </Card>
+    );
+  }
   return (
     <>
       <Card
@@ -168,7 +175,11 @@ function Stopped({ pauses }: { pauses: Live<Pauses> }) {
         href={href}
         isGrave={open > 0}
       >
-        {open === 0 ? "no provider is failing" : "a provider is failing"}
+        {pauses.data === undefined
+          ? null
+          : open > 0
+            ? "a provider is failing"
+            : "no provider is failing"}
       </Card>
       <Card name="Paused" value={pauses.data === undefined ? "…" : countText(paused)} href={href}>
         agents and accounts
@@ -179,6 +190,9 @@ function Stopped({ pauses }: { pauses: Live<Pauses> }) {
 
 /** Due time of the oldest waiting call. */
 function OldestDue({ backlogs }: { backlogs: Live<Backlogs> }) {
+  if (backlogs.data === undefined && backlogs.problem !== undefined) {
+    return <>the oldest could not be read</>;
+  }
   const oldest = backlogs.data?.oldest_due_at ?? null;
   if (oldest === null) return null;
   const isDue = Date.parse(oldest) <= Date.now();

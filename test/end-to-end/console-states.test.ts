@@ -82,6 +82,36 @@ describe("the operator's page", () => {
     }
   });
 
+  it("takes nothing for closed, running or working that it could not read", async () => {
+    const { ledger, documents } = server.api;
+    await fillWithADay(ledger, documents, Date.now());
+    await page.route(/\/operator\/(pauses|backlogs)(\?|$)/, (route) =>
+      route.fulfill({ status: 503, json: { detail: "The ledger cannot be reached." } }),
+    );
+    await signIn();
+    await page.getByText("they could not be read").waitFor();
+    await page.getByText("the oldest could not be read").waitFor();
+    expect(await page.getByText("no provider is failing").count()).toBe(0);
+    expect(await flawsOf(page)).toEqual([]);
+    await open("accounts");
+    const account = page.getByRole("region", { name: "Accounts and their pace" });
+    await account.getByText("not known").first().waitFor();
+    expect(await account.getByText("closed", { exact: true }).count()).toBe(0);
+    expect(
+      await page.getByRole("button", { name: /^(Pause|Resume) (agent|account)/ }).count(),
+    ).toBe(0);
+    await open("requests");
+    await page.getByRole("link", { name: /^360 calls of research/ }).click();
+    await page.getByText("It could not be read whether its agents are paused").waitFor();
+    expect(await page.getByRole("button", { name: /^Pause/ }).count()).toBe(0);
+    await page.unroute(/\/operator\/(pauses|backlogs)(\?|$)/);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page
+      .getByRole("button", { name: /^Pause/ })
+      .first()
+      .waitFor();
+  });
+
   it("says that it is loading until the first answer comes", async () => {
     await signIn();
     let answer = () => {};
