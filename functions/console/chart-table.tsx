@@ -32,13 +32,28 @@ export function Legend({ series, hours }: { series: readonly Series[]; hours: re
   );
 }
 
+const hourMs = 3_600_000;
+
+/** The units of a chart's axes. */
+export function Units({ stepMs }: { stepMs: number }) {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const step = stepMs === hourMs ? "the hour" : `${stepMs / 60_000} minutes`;
+  return (
+    <p class="hint">
+      Number of calls by {step}. Times are of {timeZone}.
+    </p>
+  );
+}
+
 /** The values of a chart as a table, for those who cannot see it. */
 export function HoursTable({
   series,
   hours,
+  stepMs,
 }: {
   series: readonly Series[];
   hours: readonly number[];
+  stepMs: number;
 }) {
   return (
     <details>
@@ -46,11 +61,13 @@ export function HoursTable({
       <table>
         <thead>
           <tr>
-            {["Hour", ...series.map(({ name }) => name)].map((name) => (
-              <th scope="col" key={name}>
-                {name}
-              </th>
-            ))}
+            {[stepMs === hourMs ? "Hour" : "From", ...series.map(({ name }) => name)].map(
+              (name) => (
+                <th scope="col" key={name}>
+                  {name}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { clock, day, HoursTable, Legend, type Series } from "./chart-table.tsx";
+import { clock, day, HoursTable, Legend, type Series, Units } from "./chart-table.tsx";
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 const height = 220;
 const edges = { left: 44, right: 8, top: 12, bottom: 40 };
 
@@ -27,10 +28,10 @@ function useWidth() {
   return { frame, width };
 }
 
-/** Coordinates of a chart's hours and values. */
+/** Coordinates of a chart's bars and values. */
 interface Scale {
   width: number;
-  /** Width of an hour. */
+  /** Width of a bar. */
   each: number;
   xOf(index: number): number;
   yOf(value: number): number;
@@ -46,22 +47,24 @@ function createScale({ width, count, top }: { width: number; count: number; top:
   };
 }
 
-/** Stacked bars by hour with axes, in the browser's time zone, and the same as a table. */
+/** Stacked bars by hour, or by `stepMs`, with axes, in the browser's time zone, and the same as a table. */
 export function Chart({
   series,
   from,
   hours: count,
+  stepMs = hourMs,
   label,
 }: {
   series: readonly Series[];
-  /** Start of the first hour, in milliseconds since the epoch. */
+  /** Start of the first bar, in milliseconds since the epoch. */
   from: number;
-  /** Number of hours. */
+  /** Number of bars. */
   hours: number;
+  stepMs?: number;
   label: string;
 }) {
   const { frame, width } = useWidth();
-  const hours = Array.from({ length: count }, (_, n) => from + n * hourMs);
+  const hours = Array.from({ length: count }, (_, n) => from + n * stepMs);
   const used = series.filter(({ values }) => hours.some((hour) => (values.get(hour) ?? 0) > 0));
   const sumOf = (hour: number) => used.reduce((sum, one) => sum + (one.values.get(hour) ?? 0), 0);
   const steps = stepsTo(Math.max(...hours.map(sumOf)));
@@ -77,10 +80,14 @@ export function Chart({
         {hours.map((hour, index) => (
           <Bar key={hour} hour={hour} series={used} x={scale.xOf(index)} scale={scale} />
         ))}
-        <Hours hours={hours} scale={scale} />
+        <Hours hours={hours} stepMs={stepMs} scale={scale} />
+        <text x={0} y={height - edges.bottom + 16}>
+          calls
+        </text>
       </svg>
+      <Units stepMs={stepMs} />
       <Legend series={used} hours={hours} />
-      <HoursTable series={used} hours={hours.filter((hour) => sumOf(hour) > 0)} />
+      <HoursTable series={used} hours={hours.filter((hour) => sumOf(hour) > 0)} stepMs={stepMs} />
     </div>
   );
 }
@@ -97,7 +104,7 @@ function Steps({ steps, scale: { width, yOf } }: { steps: readonly number[]; sca
   ));
 }
 
-/** The stacked values of one hour. */
+/** The stacked values of one bar. */
 function Bar({
   hour,
   series,
@@ -131,16 +138,25 @@ function Bar({
 }
 
 /** The time axis, with as many hours and days as fit. */
-function Hours({ hours, scale: { each, xOf } }: { hours: readonly number[]; scale: Scale }) {
-  const labelEvery = [1, 2, 3, 6, 12].find((n) => n * each >= 52) ?? 24;
-  const midnights = hours.flatMap((hour, index) => (new Date(hour).getHours() === 0 ? index : []));
+function Hours({
+  hours,
+  stepMs,
+  scale: { each, xOf },
+}: {
+  hours: readonly number[];
+  stepMs: number;
+  scale: Scale;
+}) {
+  const labelEvery = ([1, 2, 3, 6, 12].find((n) => n * each >= 52) ?? 24) * (stepMs / minuteMs);
+  const minutesOf = (at: number) => new Date(at).getHours() * 60 + new Date(at).getMinutes();
+  const midnights = hours.flatMap((hour, index) => (minutesOf(hour) === 0 ? index : []));
   const daysApart = Math.ceil(96 / (24 * each));
   const named = midnights.filter((_, n) => n % daysApart === 0);
   const days = (named[0] ?? hours.length) * each < 96 ? named : [0, ...named];
   return (
     <>
       {hours.map((hour, index) =>
-        new Date(hour).getHours() % labelEvery !== 0 ? null : (
+        minutesOf(hour) % labelEvery !== 0 ? null : (
           <text key={hour} x={xOf(index)} y={height - edges.bottom + 16} text-anchor="middle">
             {clock(hour)}
           </text>

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { findMeaning } from "../../shared/calls/reasons.ts";
-import { type CallState, statesWhere } from "../../shared/calls/states.ts";
+import type { CallState } from "../../shared/calls/states.ts";
 import type { Backlogs } from "../api/operator/backlogs.ts";
 import type { Counts } from "../api/operator/counts.ts";
 import type { Pauses } from "../api/operator/pauses.ts";
 import type { WaitingByReason } from "../api/operator/waiting.ts";
 import { addressOf } from "./address.ts";
-import { Chart } from "./chart.tsx";
 import { type Live, Shown, useLive } from "./desk.tsx";
-import { Age, ageText, countText, stateText, Time } from "./shared.tsx";
+import { ResultsOfCalls } from "./results.tsx";
+import { Age, ageText, countText, Time } from "./shared.tsx";
 
 const hourMs = 3_600_000;
 const refreshMs = 10_000;
@@ -16,10 +16,8 @@ const refreshMs = 10_000;
 const sweepMsMax = 5 * 60_000;
 /** Share of the ledger's maximum size from which on a warning is shown. */
 const warnedShare = 0.7;
-/** States of the chart. WAITING is left out, as a call may enter it many times. */
-const charted = statesWhere(({ counted, index }) => counted && index !== "backlog");
 
-/** Cards for problems, progress and open tasks, with links, and a chart of the day. */
+/** Cards for problems, progress and open tasks, with links, and what became of calls. */
 export function Overview() {
   const counts = useLive<Counts>("/counts?hours=24", refreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);
@@ -32,10 +30,10 @@ export function Overview() {
           <>
             <Warnings counts={data} />
             <Cards counts={data} pauses={pauses} backlogs={backlogs} />
-            <Day counts={data} />
           </>
         )}
       </Shown>
+      <ResultsOfCalls />
       <section class="card" aria-labelledby="why">
         <h3 id="why">Why calls wait</h3>
         <Shown live={waiting} what="The reasons">
@@ -200,35 +198,6 @@ function OldestDue({ backlogs }: { backlogs: Live<Backlogs> }) {
     <>
       {isDue ? "the oldest was due" : "the next is due"} <Age at={oldest} />
     </>
-  );
-}
-
-function Day({ counts }: { counts: Counts }) {
-  const end = Math.floor(Date.now() / hourMs) * hourMs;
-  const series = charted.map((state) => ({
-    name: stateText(state),
-    class: state,
-    values: new Map(
-      counts.counts
-        .filter((one) => one.state === state)
-        .map(({ hour, count }) => [Date.parse(hour), count] as const),
-    ),
-  }));
-  const isEmpty = series.every(({ values }) => values.size === 0);
-  return (
-    <section class="card" aria-labelledby="day">
-      <h3 id="day">Last 24 hours</h3>
-      {isEmpty ? (
-        <p>No call has ended in the last 24 hours.</p>
-      ) : (
-        <Chart
-          series={series}
-          from={end - 23 * hourMs}
-          hours={24}
-          label="Calls by the hour in which they came into a state"
-        />
-      )}
-    </section>
   );
 }
 

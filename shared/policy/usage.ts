@@ -5,7 +5,7 @@ import { hourMs, minuteMs } from "../lib/units.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import type { Documents } from "../ports/documents.ts";
 
-/** Whose calls a document of kind `usage` counts: those of one hour. */
+/** The names by which calls are counted. A document of kind `usage` has those of one hour. */
 export interface UsageOf {
   client: string;
   agentId: string;
@@ -13,7 +13,7 @@ export interface UsageOf {
   campaign?: string | undefined;
 }
 
-/** What one step of a call adds to the usage of its hour. */
+/** One step of a call, and its additions to the usage of the hour. */
 export interface UsageStep {
   of: UsageOf;
   counters: Record<string, number>;
@@ -33,7 +33,7 @@ export const slotMinutes = 5;
 export const usageCounters = {
   /** Calls that clients posted, at their first row. */
   accepted: "accepted",
-  /** Of the completed calls: those that a person answered, as the provider says. */
+  /** Completed calls that a person answered, as the provider says. */
   human: "human",
   optedOut: "opted_out",
   /** Length of all conversations, of the completed ones, and number of completed ones whose length is known. */

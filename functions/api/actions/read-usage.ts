@@ -6,7 +6,7 @@ import type { Documents } from "../../../shared/ports/documents.ts";
 const pageDocuments = 500;
 const pagesMax = 40;
 
-/** What became of the calls of a client, an agent and a campaign in an hour. */
+/** One document of usage: an hour of a client, an agent and a campaign. */
 export interface Usage extends Required<UsageOf> {
   /** Start of the hour, in milliseconds since the epoch. `campaign`: empty where none was sent. */
   hour: number;

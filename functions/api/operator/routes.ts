@@ -20,6 +20,7 @@ import { replayRoutes } from "./replay-events.ts";
 import { requestRoutes } from "./requests.ts";
 import { restoreRoutes } from "./restores.ts";
 import { reviewRoutes } from "./review.ts";
+import { resultRoutes } from "./results.ts";
 import type { Route } from "../http/route.ts";
 import { waitingRoutes } from "./waiting.ts";
 
@@ -37,6 +38,7 @@ export const operatorRoutes: readonly Route[] = [
   ...waitingRoutes,
   ...planRoutes,
   ...countRoutes,
+  ...resultRoutes,
   ...auditRoutes,
   ...eventRoutes,
   ...replayRoutes,

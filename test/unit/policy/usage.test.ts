@@ -81,7 +81,7 @@ const changes: Record<string, Change> = {
   resolvePlaced: act("PLACED"),
   close: act("CANCELLED"),
   redial: act("REDIALED"),
-  // Of a call that was not polled at first, this comes only where a plan begins to ask for results.
+  // Calls that were not polled at first are live only where a plan begins to ask for results.
   live: (row, at) =>
     row?.dueAt == null ? undefined : report({ ...nothing, status: "live" })(row, at),
   completed: report({ ...nothing, status: "completed", human: true, seconds: 61.4 }),
@@ -226,7 +226,7 @@ describe("the documents of usage", () => {
     expect(keys).toContainEqual(expect.objectContaining({ client: "shop", ...of(149) }));
     const { usage } = await readUsage({ from: noon, to: noon }, documents);
     expect(usage.reduce((sum, { counters }) => sum + (counters["PLACED"] ?? 0), 0)).toBe(151);
-    // What is known already counts by its own name.
+    // A campaign that has a document counts by its own name.
     await addUsage([step(of(3))], hour(), documents);
     const { key } = usageKeyOf(noon, step(of(3)).of);
     const found = (await documents.read([{ kind: "usage", key }])).get("usage", key);

@@ -1,0 +1,107 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { callStates } from "../../shared/calls/states.ts";
+import { createTestApi } from "../support/api.ts";
+import { dayPlan, fillWithADay } from "../support/believable-day.ts";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
+import { apiEnvironment, tokens } from "../support/environment.ts";
+import { flawsOf } from "../support/axe.ts";
+
+const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
+
+describe("the first page", () => {
+  let browser: Browser;
+  let server: ConsoleServer;
+  let page: Page;
+  let rows: CallRow[];
+  beforeAll(async () => {
+    browser = await startBrowser();
+    const api = createTestApi({ environment });
+    await fillWithADay(api.ledger, api.documents, Date.now());
+    server = await startConsoleServer(api);
+    const pages = await Promise.all(
+      callStates.map((state) => api.ledger.list({ state, limit: 5000 })),
+    );
+    rows = pages.flatMap((one) => one.rows);
+  });
+  beforeEach(async () => {
+    page = await browser.newPage({ viewport: { width: 1024, height: 900 } });
+    await page.goto(`${server.address}/operator`);
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+  });
+  afterEach(() => page.close());
+  afterAll(async () => {
+    await browser.close();
+    await server.stop();
+  });
+  const signIn = async () => {
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 2, name: "Overview" }).waitFor();
+  };
+  const count = (holds: (row: CallRow) => boolean) => rows.filter(holds).length;
+
+  it("shows what became of the day's calls, in numbers, bars and rows that agree with the ledger", async () => {
+    await signIn();
+    const totals = page.getByRole("list", { name: "Results" });
+    await totals.waitFor();
+    const number = async (name: string) => {
+      const fact = totals
+        .getByRole("listitem")
+        .filter({ has: page.getByText(name, { exact: true }) });
+      return Number((await fact.locator("b").innerText()).replace(",", ""));
+    };
+    const withResult = (status: string) => count(({ result }) => result?.status === status);
+    expect({
+      answered: await number("Answered"),
+      voicemail: await number("Voicemail"),
+      noAnswer: await number("No answer"),
+      busy: await number("Busy"),
+      declined: await number("Declined"),
+    }).toEqual({
+      answered: withResult("completed"),
+      voicemail: withResult("voicemail"),
+      noAnswer: withResult("no_answer"),
+      busy: withResult("busy"),
+      declined: withResult("declined"),
+    });
+    // Each call stands in one bar: what was placed, and then answered, is not there twice.
+    const legend = page.locator(".legend li");
+    const sums = (await legend.allInnerTexts()).map((text) =>
+      Number((/([\d,]+)$/.exec(text)?.[1] ?? "").replace(",", "")),
+    );
+    const ended = count(({ state }) => ["PLACED", "REJECTED", "CANCELLED"].includes(state));
+    expect(sums.reduce((sum, one) => sum + one, 0)).toBe(ended);
+    const table = page.getByRole("region", { name: "Results by agent" });
+    const ofSales = ({ agentId, state }: CallRow) =>
+      agentId === "agent_sales" && state === "PLACED";
+    await table
+      .getByRole("row", { name: `agent_sales ${count(ofSales).toLocaleString("en")}` })
+      .waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+  });
+
+  it("has bars of five minutes for the last three hours, with units", async () => {
+    await signIn();
+    await page.getByText("Number of calls by the hour.").waitFor();
+    await page.getByLabel("Period").selectOption("3 hours");
+    await page.getByText("Number of calls by 5 minutes.").waitFor();
+    await page.getByText("As a table").first().click();
+    const starts = await page.getByRole("rowheader").allInnerTexts();
+    expect(starts.filter((text) => /:\d[05]( [AP]M)?$/.test(text)).length).toBeGreaterThan(5);
+    expect(await flawsOf(page)).toEqual([]);
+    await page.getByLabel("Group by").selectOption("client");
+    await page.getByRole("region", { name: "Results by client" }).waitFor();
+  });
+
+  it("says that the results could not be read, and shows the rest", async () => {
+    await page.route(/\/operator\/results/, (route) =>
+      route.fulfill({ status: 503, json: { detail: "The ledger cannot be reached." } }),
+    );
+    await signIn();
+    await page.getByText("The results could not be read: The ledger cannot be reached.").waitFor();
+    await page.getByRole("list", { name: "Now" }).getByText("Placed today").waitFor();
+    expect(await page.getByText(/No call has ended/).count()).toBe(0);
+  });
+});
