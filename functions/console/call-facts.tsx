@@ -8,9 +8,10 @@ import { ProviderFacts } from "./provider-record.tsx";
 import { Fact, StateName, Time } from "./shared.tsx";
 
 /** Describes the result of a placed call. */
-function resultText({ status, human, seconds }: NonNullable<CallDetail["result"]>): string {
+function resultText({ status, human, seconds, cost }: NonNullable<CallDetail["result"]>): string {
   const who = human === null ? "" : human ? ", a person" : ", a machine";
-  return `${status.replace("_", " ")}${who}${seconds === null ? "" : `, ${seconds} s`}`;
+  const price = cost === undefined ? "" : `, ${cost.amount} ${cost.currency}`;
+  return `${status.replace("_", " ")}${who}${seconds === null ? "" : `, ${seconds} s`}${price}`;
 }
 
 /** Describes what the look-ups at the provider have shown. */

@@ -94,11 +94,12 @@ export function Totals({ total }: { total: Results["total"] }) {
     [resultNames.busy, countText(results.busy), ""],
     [resultNames.declined, countText(results.declined), ""],
     ["Opted out", countText(opted_out), "asked not to be called"],
+    ...costFacts(total.cost),
   ];
   return (
     <ul class="cards" aria-label="Results">
       {facts.map(([name, value, hint]) => (
-        <li key={name}>
+        <li key={name + value}>
           <div class="fact">
             <span>{name}</span> <b>{value}</b> <span class="hint">{hint}</span>
           </div>
@@ -106,6 +107,15 @@ export function Totals({ total }: { total: Results["total"] }) {
       ))}
     </ul>
   );
+}
+
+/** The costs by currency, if any provider told one. */
+function costFacts(cost: Results["total"]["cost"]): [name: string, value: string, hint: string][] {
+  return cost.map(({ amount, currency }) => [
+    "Cost",
+    `${amount} ${currency}`,
+    "of calls whose provider tells it",
+  ]);
 }
 
 /** The ends of calls over time. */

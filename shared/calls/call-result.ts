@@ -20,6 +20,9 @@ export const resultStatuses = [
 ] as const;
 export type ResultStatus = (typeof resultStatuses)[number];
 
+/** A provider's price of a call. `amount`: decimal, in the currency's unit, at most six digits behind the point. */
+const costSchema = z.object({ amount: z.string(), currency: z.string() });
+
 /** The record of one placed call. Times are milliseconds since the epoch. */
 export const callResultSchema = z.looseObject({
   status: z.enum(resultStatuses),
@@ -33,6 +36,8 @@ export const callResultSchema = z.looseObject({
   answered: z.optional(z.boolean()),
   /** Length of the conversation in seconds. */
   seconds: z._default(z.nullable(z.number()), null),
+  /** Absent unless the record tells a price and its currency. */
+  cost: z.optional(costSchema),
   /** Time at which the record was read. */
   readAt: z.optional(z.number()),
   /** True if the record says that the callee asked not to be called again. */

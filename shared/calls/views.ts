@@ -18,12 +18,19 @@ export const resultViewSchema = z
     answered_at: z.nullable(time),
     ended_at: z.nullable(time),
     seconds: z.nullable(z.number()),
+    cost: z
+      .optional(z.strictObject({ amount: z.string(), currency: z.string() }))
+      .check(
+        z.describe(
+          "Price by the provider's record: a decimal, and a currency by ISO 4217; absent where it tells none",
+        ),
+      ),
   })
   .check(z.meta({ id: "Result" }));
 export type ResultView = z.infer<typeof resultViewSchema>;
 
 export function toResultView(result: CallResult): ResultView {
-  const { status, human, word, answeredAt, endedAt, seconds } = result;
+  const { status, human, word, answeredAt, endedAt, seconds, cost } = result;
   return {
     status,
     human,
@@ -31,6 +38,7 @@ export function toResultView(result: CallResult): ResultView {
     answered_at: textOf(answeredAt),
     ended_at: textOf(endedAt),
     seconds,
+    ...(cost === undefined ? {} : { cost }),
   };
 }
 

@@ -42,6 +42,9 @@ export const usageCounters = {
   completedTimed: "completed_timed",
 } as const;
 
+/** Prefix of the cost by currency, in millionths of its unit: `cost USD`. */
+const costPrefix = "cost ";
+
 /** Prefix of the ends of calls, followed by the slot within the hour and the outcome: `@5 completed`. */
 const endPrefix = "@";
 
@@ -130,7 +133,11 @@ function resultCounters(before: CallRow, next: CallRow, at: number): Record<stri
   const was = before.result?.status;
   const { result } = next;
   if (result === null || result.status === "live" || result.status === was) return {};
-  const counters: Record<string, number> = { [result.status]: 1, ...lengthCounters(result) };
+  const counters: Record<string, number> = {
+    [result.status]: 1,
+    ...lengthCounters(result),
+    ...costCounters(result),
+  };
   if (was === "unknown") return { ...counters, unknown: -1 };
   // A call that was not polled ended when it was placed; one that was placed late, before. A try that another one
   // follows is no end of the call.
@@ -149,6 +156,25 @@ function lengthCounters({ status, human, seconds }: CallResult): Record<string, 
   counters[all] = Math.round(seconds);
   if (!isCompleted) return counters;
   return { ...counters, [completedSeconds]: Math.round(seconds), [completedTimed]: 1 };
+}
+
+function costCounters({ cost }: CallResult): Record<string, number> {
+  const millionths = Math.round(Number(cost?.amount) * 1_000_000);
+  return cost === undefined || !Number.isSafeInteger(millionths)
+    ? {}
+    : { [costPrefix + cost.currency]: millionths };
+}
+
+/** Returns the costs that counters have, by currency, as decimals. */
+export function costsIn(
+  counters: Readonly<Record<string, number>>,
+): { amount: string; currency: string }[] {
+  return Object.entries(counters).flatMap(([name, millionths]) => {
+    if (!name.startsWith(costPrefix)) return [];
+    const digits = String(millionths).padStart(7, "0");
+    const amount = `${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, "");
+    return { amount, currency: name.slice(costPrefix.length) };
+  });
 }
 
 /** Names the counter of calls that ended so within five minutes. */

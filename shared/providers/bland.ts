@@ -211,6 +211,8 @@ const detailsSchema = () =>
     corrected_duration: z.catch(z.nullish(z.union([z.string(), z.number()])), null),
     /** Minutes. */
     call_length: optionalNumber(),
+    /** In dollars. */
+    price: optionalNumber(),
   });
 
 /** The details of a call whose result is read. */
@@ -233,6 +235,7 @@ function resultOfDetails(call: z.infer<ReturnType<typeof detailsSchema>>): ReadR
     answeredAt: isAnswered ? started_at : null,
     endedAt: started_at && Date.parse(started_at) + Number(seconds ?? 0) * 1000,
     seconds,
+    cost: { amount: call.price, currency: "USD" },
   });
 }
 

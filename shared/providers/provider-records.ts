@@ -40,6 +40,8 @@ interface Facts {
   isAnswered?: boolean;
   answeredAt?: Time;
   endedAt?: Time;
+  /** Price of the call, of either sign, and its currency. */
+  cost?: { amount: number | string | null | undefined; currency: string | null | undefined };
   /** Length of the conversation. Default: from the answer to the end. */
   seconds?: number | string | null | undefined;
 }
@@ -72,6 +74,7 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
     answeredAt: isAnswered ? answeredAt : null,
     endedAt,
     seconds: isAnswered ? seconds : null,
+    ...costOf(facts.cost),
     ...(listed === undefined && word ? { unmapped: true } : {}),
   };
 }
@@ -93,6 +96,19 @@ function secondsOf(value: Facts["seconds"]): number | null {
   if (value === null || value === undefined || value === "") return null;
   const seconds = Math.round(Number(value));
   return seconds >= 0 && seconds <= secondsMax ? seconds : null;
+}
+
+/** Maximum of a call's price, in units of its currency. A higher one is a mistake. */
+const costMax = 10_000_000;
+
+/** Returns a record's price without its sign; nothing if the record does not tell one. */
+function costOf(cost: Facts["cost"]): Pick<ReadResult, "cost"> {
+  const { amount, currency } = cost ?? {};
+  if (amount === null || amount === undefined || amount === "") return {};
+  const price = Math.abs(Number(amount));
+  if (!(price <= costMax) || !/^[A-Z]{3}$/.test(currency ?? "")) return {};
+  const decimal = price.toFixed(6).replace(/\.?0+$/, "");
+  return { cost: { amount: decimal, currency: currency ?? "" } };
 }
 
 /** Describes how to read a provider's record of a call. */

@@ -153,6 +153,8 @@ const callSchema = () =>
     start_timestamp: optionalNumber(),
     end_timestamp: optionalNumber(),
     duration_ms: optionalNumber(),
+    /** In cents. */
+    call_cost: z.catch(z.nullish(z.object({ combined_cost: z.nullish(z.number()) })), null),
     call_analysis: z.catch(
       z.nullish(
         z.object({
@@ -197,7 +199,8 @@ const words = /* @__PURE__ */ createWords(
 
 /** `call_status` is `not_connected` if nobody answered, and `ended` after a conversation. */
 function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult {
-  const { call_status, disconnection_reason, start_timestamp, duration_ms } = call;
+  const { call_status, disconnection_reason, start_timestamp, duration_ms, call_cost } = call;
+  const cents = call_cost?.combined_cost;
   const isLive = call_status === "registered" || call_status === "ongoing";
   const hasLength = (duration_ms ?? 0) > 0;
   const isUnpaid = disconnection_reason === "no_valid_payment" && !hasLength;
@@ -209,6 +212,7 @@ function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult 
     answeredAt: hasEnded || call_status === "ongoing" ? start_timestamp : null,
     endedAt: call.end_timestamp,
     seconds: duration_ms == null ? null : duration_ms / 1000,
+    cost: { amount: cents == null ? null : cents / 100, currency: "USD" },
   });
   if (call.call_analysis?.custom_analysis_data?.["do_not_call"] === true) result.optedOut = true;
   // A call without payment that has no length was never placed.

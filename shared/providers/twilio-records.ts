@@ -33,6 +33,9 @@ const callSchema = () =>
     status: optionalText(),
     answered_by: optionalText(),
     end_time: optionalText(),
+    /** Negative, and null until the call is billed. */
+    price: optionalText(),
+    price_unit: optionalText(),
     /** Seconds. Empty for a call that nobody answered. */
     duration: optionalText(),
   });
@@ -59,13 +62,14 @@ const answeredBy = /* @__PURE__ */ createAnswerers(
 
 /** `start_time` is the time of dialing, so the time of the answer follows from the end and the length. */
 function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult {
-  const { status, answered_by, end_time, duration } = call;
+  const { status, answered_by, end_time, duration, price, price_unit } = call;
   const seconds = Number(duration ?? "");
   const human = answeredBy.get(answered_by ?? "");
   const answeredAt =
     end_time && duration && seconds > 0 ? Date.parse(end_time) - seconds * 1000 : null;
   const isAnswered = status === "in-progress";
-  const facts = { word: status, human, isAnswered, answeredAt };
+  const cost = { amount: price, currency: price_unit?.toUpperCase() };
+  const facts = { word: status, human, isAnswered, answeredAt, cost };
   return resultOf(words, { ...facts, endedAt: end_time, seconds: duration });
 }
 

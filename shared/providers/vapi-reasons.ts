@@ -95,17 +95,26 @@ interface EndedCall {
   endedReason?: Text;
   startedAt?: Text;
   endedAt?: Text;
+  /** In dollars. */
+  cost?: number | null | undefined;
 }
 
 /**
  * Returns the result of a call's record. `startedAt` counts as the time of the answer if the listed reason leaves
  * open whether there was one. By itself it proves no answer, as a call that did not start may have it, too.
  */
-export function resultOfCall({ status, endedReason, startedAt, endedAt }: EndedCall): ReadResult {
+export function resultOfCall({
+  status,
+  endedReason,
+  startedAt,
+  endedAt,
+  cost,
+}: EndedCall): ReadResult {
   if (status !== "ended") return resultOf(words, { word: status });
   const reason = endedReason ?? "";
   const family = families.find((beginning) => reason.startsWith(beginning));
   const word = words.has(reason) ? reason : (family ?? reason);
   const mayBeAnswered = words.has(word) && word !== ringing;
-  return resultOf(words, { word, answeredAt: mayBeAnswered ? startedAt : null, endedAt });
+  const answeredAt = mayBeAnswered ? startedAt : null;
+  return resultOf(words, { word, answeredAt, endedAt, cost: { amount: cost, currency: "USD" } });
 }

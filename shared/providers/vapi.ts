@@ -25,6 +25,7 @@ import { defineProvider, defineRoute, idText } from "./define-provider.ts";
 import { AnswerTooLong, ask, toOutcome, postJson } from "./provider-http.ts";
 import {
   createListReader,
+  optionalNumber,
   type ListType,
   optionalText,
   createRecordReader,
@@ -170,6 +171,8 @@ const callSchema = () =>
     endedReason: z.nullish(z.string()),
     startedAt: optionalText(),
     endedAt: optionalText(),
+    /** In dollars. */
+    cost: optionalNumber(),
     subscriptionLimits: z.optional(z.unknown()),
   });
 type VapiCall = z.infer<ReturnType<typeof callSchema>>;

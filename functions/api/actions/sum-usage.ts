@@ -1,6 +1,6 @@
 import type { ResultStatus } from "../../../shared/calls/call-result.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { usageCounters } from "../../../shared/policy/usage.ts";
+import { costsIn, usageCounters } from "../../../shared/policy/usage.ts";
 import type { Usage } from "./read-usage.ts";
 
 type EndStatus = Exclude<ResultStatus, "live">;
@@ -37,6 +37,9 @@ export const measures = {
     .int()
     .check(z.describe("Callees who asked not to be called again, by callbacks or records")),
   seconds: z.int().check(z.describe("Length of all conversations")),
+  cost: z
+    .array(z.strictObject({ amount: z.string(), currency: z.string() }))
+    .check(z.describe("Cost by currency, of the calls whose provider's record tells one")),
   mean_seconds: z
     .nullable(z.number())
     .check(z.describe("Mean length of completed calls whose length is known; null where none is")),
@@ -75,6 +78,7 @@ export function sumUsage(usage: readonly Pick<Usage, "counters">[]): Measures {
     answer_rate: all === 0 ? null : results.completed / all,
     opted_out: of(optedOut),
     seconds: of(seconds),
+    cost: costsIn(sums),
     mean_seconds: timed === 0 ? null : of(completedSeconds) / timed,
   };
 }

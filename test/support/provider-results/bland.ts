@@ -52,8 +52,13 @@ const fixtures: ResultFixture[] = [
   {
     page,
     says: "`status: completed`",
-    record: { ...spoken, status: "completed", answered_by: null },
-    result: { status: "completed", word: "completed", ...talk },
+    record: { ...spoken, status: "completed", answered_by: null, price: 0.135 },
+    result: {
+      status: "completed",
+      word: "completed",
+      ...talk,
+      cost: { amount: "0.135", currency: "USD" },
+    },
   },
   {
     page,

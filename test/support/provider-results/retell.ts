@@ -53,7 +53,16 @@ const fixtures: ResultFixture[] = [
     record: { call_status: "ongoing", start_timestamp: talk.answeredAt },
     result: { status: "live", answeredAt: talk.answeredAt },
   },
-  after("user_hangup"),
+  {
+    ...after("user_hangup"),
+    record: { ...spoken, disconnection_reason: "user_hangup", call_cost: { combined_cost: 70.5 } },
+    result: {
+      status: "completed",
+      word: "user_hangup",
+      ...talk,
+      cost: { amount: "0.705", currency: "USD" },
+    },
+  },
   after("agent_hangup"),
   after("call_transfer"),
   after("inactivity"),

@@ -31,7 +31,11 @@ const fixtures: ResultFixture[] = [
   of("initiated", { status: "live" }),
   of("ringing", { status: "live" }),
   of("in-progress", { status: "live", answered: true }),
-  of("completed", { status: "completed", ...talk }, { duration: "42", end_time }),
+  of(
+    "completed",
+    { status: "completed", ...talk, cost: { amount: "0.03", currency: "USD" } },
+    { duration: "42", end_time, price: "-0.03000", price_unit: "USD" },
+  ),
   of("busy", { status: "busy", endedAt: talk.endedAt }, { duration: "0", end_time }),
   of("no-answer", { status: "no_answer" }, { duration: null, end_time: null }),
   of("failed", { status: "failed" }),

@@ -53,7 +53,16 @@ const fixtures: ResultFixture[] = [
   live("ringing"),
   live("in-progress"),
   live("forwarding"),
-  after("customer-ended-call"),
+  {
+    ...after("customer-ended-call"),
+    record: { ...spoken, endedReason: "customer-ended-call", cost: 0.0421 },
+    result: {
+      status: "completed",
+      word: "customer-ended-call",
+      ...talk,
+      cost: { amount: "0.0421", currency: "USD" },
+    },
+  },
   after("assistant-ended-call"),
   after("assistant-ended-call-after-message-spoken"),
   after("assistant-ended-call-with-hangup-task"),

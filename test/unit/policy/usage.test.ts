@@ -17,6 +17,7 @@ import { randomVersion } from "../../../shared/lib/random.ts";
 import {
   addUsage,
   changedStep,
+  costsIn,
   endsIn,
   enteredStep,
   type KnownUsage,
@@ -84,7 +85,13 @@ const changes: Record<string, Change> = {
   // Calls that were not polled at first are live only where a plan begins to ask for results.
   live: (row, at) =>
     row?.dueAt == null ? undefined : report({ ...nothing, status: "live" })(row, at),
-  completed: report({ ...nothing, status: "completed", human: true, seconds: 61.4 }),
+  completed: report({
+    ...nothing,
+    status: "completed",
+    human: true,
+    seconds: 61.4,
+    cost: { amount: "0.0421", currency: "USD" },
+  }),
   busy: report({ ...nothing, status: "busy" }),
   lost: report({ ...nothing, status: "unknown" }),
 };
@@ -124,6 +131,8 @@ describe("the usage of a call", () => {
           for (const one of ["completed", "busy", "unknown"])
             expect([one, sums[one] ?? 0]).toEqual([one, status === one ? 1 : 0]);
           expect(sums["seconds"] ?? 0).toBe(status === "completed" ? 61 : 0);
+          const cost = { amount: "0.0421", currency: "USD" };
+          expect(costsIn(sums)).toEqual(status === "completed" ? [cost] : []);
           const ends = endsIn(noon, sums);
           const isOver =
             !states[row.state].open && row.state !== "NEEDS_REVIEW" && row.dueAt === null;
@@ -148,6 +157,17 @@ describe("the usage of a call", () => {
     [["claim", "unknown", "placeAndPoll", "busy"], "busy"],
   ])("of %j ends as %s", (names, outcome) => {
     expect(endsIn(noon, live(names).sums).map((one) => one.outcome)).toEqual([outcome]);
+  });
+
+  it("sums costs in millionths, and tells them as decimals", () => {
+    expect(costsIn({ "cost USD": 42_100, "cost EUR": 12_000_000, PLACED: 1 })).toEqual([
+      { amount: "0.0421", currency: "USD" },
+      { amount: "12", currency: "EUR" },
+    ]);
+    expect(costsIn({ "cost USD": 1 })).toEqual([{ amount: "0.000001", currency: "USD" }]);
+    expect(costsIn({ "cost USD": 100_000_000_000 })).toEqual([
+      { amount: "100000", currency: "USD" },
+    ]);
   });
 
   it("places an end into its five minutes", () => {
