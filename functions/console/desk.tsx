@@ -19,9 +19,9 @@ type OperatorRole = Me["roles"][number];
 export { type Ask, messageOf };
 
 /** Shows a message of this view to people, and announces it to screen readers. */
-export type Say = (words: string) => void;
+type Say = (words: string) => void;
 /** Performs an action, shows its answer or its error, and reloads all data shown. */
-export type Attempt = (work: () => Promise<string | undefined>) => void;
+type Attempt = (work: () => Promise<string | undefined>) => void;
 
 /** Tools of every view. */
 export interface DeskTools {

@@ -1,23 +1,27 @@
+#!/usr/bin/env node
 /**
  * `npm run calls -- COMMAND …`: lists calls and decides about them, through the operator's API of the service
  * at OUTBOUND_CALLS_URL, with the token in OUTBOUND_CALLS_OPERATOR_TOKEN.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { realpathSync } from "node:fs";
 import { callStates } from "../../shared/calls/states.ts";
 import { bulkCommands } from "./calls/bulk-command.ts";
 import { callCommands } from "./calls/call-commands.ts";
 import { createClient } from "./calls/client.ts";
 import type { Command } from "./calls/command.ts";
-import { Failure, Refusal } from "./calls/failures.ts";
+import { Failure, Misuse, Refusal } from "./calls/failures.ts";
 import { deadLetterCommands } from "./calls/dead-letter-commands.ts";
 import { forecastCommands } from "./calls/forecast-command.ts";
+import { helpOf } from "./calls/help-texts.ts";
 import { listCommands } from "./calls/list-commands.ts";
-import { optionsOf, parse } from "./calls/options.ts";
+import { nearestTo } from "./calls/nearest.ts";
+import { parse } from "./calls/options.ts";
 import { requestCommands } from "./calls/request-command.ts";
 import { restoreCommands } from "./calls/restore-commands.ts";
 import type { Terminal } from "./calls/terminal.ts";
+import { processTerminal } from "./calls/process-terminal.ts";
 import { waitingCommands } from "./calls/waiting-commands.ts";
+import { watchCommands } from "./calls/watch-commands.ts";
 
 const usage = `npm run calls -- COMMAND [OPTIONS]
 
@@ -25,6 +29,9 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
            [--agent A] [--provider P] [--reason R] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call with its history; --reveal adds its number and context
   request  ID                                 the progress of a request, until it is finished
+  requests [--client C] [--campaign NAME] [--calls-min N] [--limit N]     how far requests are, newest first
+  campaigns [NAME --client C]                 the campaigns, or how far one is
+  watch    [requests|campaigns|needs]         shows the table anew until Ctrl-C; in a pipe: JSON a line per change
   forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all]
                                               when calls would be dialed; F is a JSON array, as posted
   redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW
@@ -33,8 +40,8 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   bulk     cancel | placed | close | redial | pause | resume  [--state STATE] [--client C] [--campaign C]
            [--agent A] [--account P] [--reason R] [--request ID] [--from TIME] [--until TIME] [--not-placed]
            [--dry-run] [--yes]                counts the calls that fit; with --yes, acts on all of them
-  pause    --agent A | --account P            keeps calls WAITING until they are resumed
-  resume   --agent A | --account P | --breaker KEY
+  pause    --agent A | --account P | --client C   [--reason WHY] [--until TIME]   keeps calls WAITING
+  resume   --agent A | --account P | --client C | --breaker KEY
   pauses                                      the pauses and the open circuit breakers
   backlogs [--limit N]                        waiting calls by client and agent, and what blocks them
   stats    [--hours N]                        calls by state and hour
@@ -49,13 +56,16 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
 
   States: ${callStates.join(", ")}.
 
-  --json   for scripts: a JSON value a line instead of tables
-  --csv    list, pauses, backlogs, dnc check, erase, dead list, audit and forecast as comma-separated values
+  --json   for scripts: a JSON value a line instead of tables; npm run -s keeps npm's own lines away
+  --csv    lists, dnc check, erase and forecast as comma-separated values
+  --yes, --dry-run   redial, cancel, dnc remove, erase, and pause of an account or client count first and ask; --yes
+           answers, and is needed where nobody can be asked; --dry-run only counts
+  --file - is stdin. COMMAND --help shows a command's options, and an example.
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
-Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 the service refused something.`;
+Exit code: 0 done; 1 the service failed, or was not reached, or the token is none; 2 wrong usage, or it refused something.`;
 
-const commands: Record<string, Command> = {
+export const commands: Record<string, Command> = {
   ...callCommands,
   ...bulkCommands,
   ...waitingCommands,
@@ -64,6 +74,7 @@ const commands: Record<string, Command> = {
   ...requestCommands,
   ...restoreCommands,
   ...deadLetterCommands,
+  ...watchCommands,
 };
 
 /** Runs one command and resolves to its exit code. */
@@ -71,15 +82,20 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
   try {
     const { values, positionals } = parse(words);
     const [command = "", ...rest] = positionals;
-    if (values.help === true || command === "") {
+    if (command === "") {
       terminal.print(usage);
-      return command === "" && values.help !== true ? 1 : 0;
+      return values.help === true ? 0 : 2;
     }
     const perform = Object.hasOwn(commands, command) ? commands[command] : undefined;
-    if (perform === undefined) throw new Failure(`There is no command ${command}.\n\n${usage}`);
-    const known = new Set(["json", ...(optionsOf[command] ?? [])]);
-    const strange = Object.keys(values).find((name) => !known.has(name));
-    if (strange !== undefined) throw new Failure(`${command} has no option --${strange}.`);
+    if (perform === undefined) {
+      const near = nearestTo(command, Object.keys(commands));
+      const hint = near === undefined ? "See npm run calls -- --help." : `Did you mean ${near}?`;
+      throw new Misuse(`There is no command ${command}. ${hint}`);
+    }
+    if (values.help === true) {
+      terminal.print(helpOf(command));
+      return 0;
+    }
     return await perform(rest, values, { ask: createClient(terminal), terminal });
   } catch (error) {
     if (!(error instanceof Failure || error instanceof Refusal)) throw error;
@@ -88,13 +104,6 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  process.exitCode = await run(process.argv.slice(2), {
-    environment: process.env,
-    fetch,
-    print: (line) => console.log(line),
-    complain: (line) => console.error(line),
-    isInteractive: process.stderr.isTTY,
-    sleep: (ms) => sleep(ms),
-  });
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename) {
+  process.exitCode = await run(process.argv.slice(2), processTerminal());
 }

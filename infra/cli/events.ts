@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createClient } from "./calls/client.ts";
-import { Failure, Refusal } from "./calls/failures.ts";
+import { Failure, Misuse, Refusal } from "./calls/failures.ts";
 import { listEvents, replayEvents } from "./events/operator-commands.ts";
 import type { Surroundings } from "./events/surroundings.ts";
 import { testReceiver } from "./events/test-receiver.ts";
@@ -26,7 +26,7 @@ const usage = `npm run events -- COMMAND [OPTIONS]
 Environment of list and replay: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
 Of test: the receiver's secret, EVENTS_SECRET or EVENTS_<CLIENT>_SECRET. The plan is the service's, unless --plan names
 another one: DIAL_PLAN, or infra/dial-plan.json; infra/local/dial-plan.json where OUTBOUND_CALLS_URL is this machine.
-Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 it refused, or a receiver did not answer 2xx.`;
+Exit code: 0 done; 1 the service failed; 2 wrong usage, or it refused, or a receiver did not answer 2xx.`;
 
 const options = {
   receiver: { type: "string" },
@@ -55,15 +55,15 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
     const [command = "", client, ...others] = positionals;
     if (values.help === true || command === "") {
       surroundings.print(usage);
-      return values.help === true ? 0 : 1;
+      return values.help === true ? 0 : 2;
     }
     const known = Object.hasOwn(optionsOf, command) ? optionsOf[command] : undefined;
-    if (known === undefined) throw new Failure(`There is no command ${command}.\n\n${usage}`);
+    if (known === undefined) throw new Misuse(`There is no command ${command}.\n\n${usage}`);
     const strange = Object.keys(values).find((name) => !known.includes(name));
-    if (strange !== undefined) throw new Failure(`${command} has no option --${strange}.`);
+    if (strange !== undefined) throw new Misuse(`${command} has no option --${strange}.`);
     const isTest = command === "test";
     if (others.length > 0 || (client !== undefined && !isTest)) {
-      throw new Failure(`Wrong usage.\n\n${usage}`);
+      throw new Misuse(`Wrong usage.\n\n${usage}`);
     }
     if (isTest) {
       const plan = await readPlan(values.plan, surroundings.environment);
@@ -82,7 +82,7 @@ function parse(words: string[]) {
   try {
     return parseArgs({ args: words, options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new Failure(error instanceof Error ? error.message : "wrong usage", { cause: error });
+    throw new Misuse(error instanceof Error ? error.message : "wrong usage", { cause: error });
   }
 }
 

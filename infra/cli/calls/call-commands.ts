@@ -1,15 +1,19 @@
-import Table from "cli-table3";
 import { findAnswerMeaning } from "../../../shared/calls/answer-codes.ts";
 import { findMeaning } from "../../../shared/calls/reasons.ts";
 import type { CallDetail, CallView } from "../../../functions/api/operator/call-view.ts";
 import type { Revealed } from "../../../functions/api/operator/calls.ts";
 import type { Cancelled } from "../../../functions/api/actions/cancel-calls.ts";
 import type { Redialed } from "../../../functions/api/operator/redial.ts";
+import type { RequestView } from "../../../functions/api/operator/request-progress.ts";
+import { counted, exitUnlessAgreed } from "./agree.ts";
 import { forEach, listCalls, pageCallsMax } from "./chosen-calls.ts";
+import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
-import { Failure } from "./failures.ts";
-import { type Json, textOf } from "./json.ts";
+import { Misuse, Refusal } from "./failures.ts";
+import type { Json } from "./json.ts";
 import { chosen, numberOf } from "./options.ts";
+import { countWaiting } from "./waiting-commands.ts";
+import { factsOf } from "./table.ts";
 import { say, show } from "./terminal.ts";
 
 const callColumns = [
@@ -18,11 +22,11 @@ const callColumns = [
   "reason",
   "result",
   "agent_id",
+  "due_at",
+  "updated_at",
   "provider",
   "number_tail",
   "attempt",
-  "due_at",
-  "updated_at",
 ];
 const detailColumns = ["at", "state", "reason", "due_at", "by"];
 
@@ -42,7 +46,7 @@ export const callCommands: Record<string, Command> = {
   },
 
   async show([id], values, { ask, terminal }) {
-    if (id === undefined) throw new Failure("show needs a call's id.");
+    if (id === undefined) throw new Misuse("show needs a call's id.");
     const { history, ...call } = await ask<CallDetail>(`/calls/${encodeURIComponent(id)}`);
     const revealed =
       values.reveal === true
@@ -54,11 +58,7 @@ export const callCommands: Record<string, Command> = {
       terminal.print(JSON.stringify({ ...whole, history }));
       return 0;
     }
-    const table = new Table();
-    for (const [name, value] of Object.entries(whole)) {
-      if (value !== null) table.push({ [name]: textOf(value) });
-    }
-    terminal.print(table.toString());
+    terminal.print(factsOf(whole, terminal.columns));
     const hasChecks = history.some(({ checks }) => checks !== undefined);
     const columns = hasChecks ? [...detailColumns, "checks"] : detailColumns;
     show(history, columns, { values, terminal });
@@ -69,14 +69,18 @@ export const callCommands: Record<string, Command> = {
     const body = { not_placed: values["not-placed"] === true };
     return forEach(
       ids,
-      { values, perform: (id) => ask<Redialed>(`/calls/${id}/redial`, body) },
+      {
+        values,
+        perform: (id) => ask<Redialed>(`/calls/${id}/redial`, body),
+        does: (count) => `calls the numbers of ${counted(count, "call")} again`,
+      },
       { ask, terminal },
     );
   },
 
   resolve(ids, values, { ask, terminal }) {
     const { placed = false, "not-placed": not = false } = values;
-    if (placed === not) throw new Failure("resolve needs either --placed or --not-placed.");
+    if (placed === not) throw new Misuse("resolve needs either --placed or --not-placed.");
     const body = { outcome: placed ? "placed" : "not_placed" };
     return forEach(
       ids,
@@ -86,20 +90,27 @@ export const callCommands: Record<string, Command> = {
   },
 
   async cancel(ids, values, { ask, terminal }) {
+    const { request, agent } = values;
     if (ids.length > 0) {
-      if (Object.keys(values).some((name) => name !== "json")) {
-        throw new Failure("cancel takes either ids, or --request or --agent.");
+      if (request !== undefined || agent !== undefined) {
+        throw new Misuse("cancel takes either ids, or --request or --agent.");
       }
       return forEach(
         ids,
-        { values, perform: (id) => ask<CallView>(`/calls/${id}/cancel`, {}) },
+        {
+          values,
+          perform: (id) => ask<CallView>(`/calls/${id}/cancel`, {}),
+          does: (count) => `cancels ${counted(count, "call")}, for good`,
+        },
         { ask, terminal },
       );
     }
-    const what = chosen(
-      { request_id: values.request, agent_id: values.agent },
-      "--request or --agent",
-    );
+    const what = chosen({ request_id: request, agent_id: agent }, "--request or --agent");
+    const exit = await exitUnlessAgreed(await cancelAct({ request, agent }, ask), {
+      values,
+      terminal,
+    });
+    if (exit !== undefined) return exit;
     let cancelled = 0;
     let ordered: number | null = null;
     let cursor: string | undefined;
@@ -118,6 +129,37 @@ export const callCommands: Record<string, Command> = {
     return 0;
   },
 };
+
+/** Counts what `cancel` would end of a request or an agent. */
+async function cancelAct(
+  { request, agent }: { request: string | undefined; agent: string | undefined },
+  ask: Client,
+) {
+  if (request === undefined) {
+    const { waiting, text } = await countWaiting(({ agent_id }) => agent_id === agent, ask);
+    return {
+      does: `cancels, for good, the ${text} of agent ${agent} that wait, and those on the queue`,
+      answer: { agent_id: agent, waiting },
+    };
+  }
+  const view = await ask<RequestView>(`/requests/${encodeURIComponent(request)}`).catch(
+    (error: unknown) => {
+      if (error instanceof Refusal) return undefined;
+      throw error;
+    },
+  );
+  if (view === undefined) {
+    const does = `cancels, for good, request ${request}, of which no call has been read yet`;
+    return { does, answer: { request_id: request, waiting: 0 } };
+  }
+  const { queued, total } = view;
+  const waiting = view.by_state.WAITING ?? 0;
+  const onQueue = queued === 0 ? "" : `, and ${queued} on the queue`;
+  return {
+    does: `cancels, for good, ${waiting} of ${counted(total, "call")} that wait${onQueue}, of request ${request}`,
+    answer: { request_id: request, waiting, queued, total },
+  };
+}
 
 /** Tells what an order ends later: what is still on the queue, or was being written. */
 function laterIn(cancelled: number, ordered: number | null): string {

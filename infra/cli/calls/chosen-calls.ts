@@ -1,7 +1,8 @@
 import type { CallView } from "../../../functions/api/operator/call-view.ts";
 import type { CallsPage } from "../../../functions/api/operator/calls.ts";
+import { exitUnlessAgreed } from "./agree.ts";
 import type { CommandDeps } from "./command.ts";
-import { Failure, Refusal } from "./failures.ts";
+import { Failure, Misuse, Refusal } from "./failures.ts";
 import type { Values } from "./options.ts";
 import { barOf } from "./terminal.ts";
 
@@ -37,23 +38,35 @@ export async function* listCalls(
   } while (cursor !== undefined);
 }
 
+interface Acts {
+  values: Values;
+  perform(id: string): Promise<object>;
+  /** Describes a grave action on so many calls, before which a person is asked. */
+  does?(count: number): string;
+}
+
 /**
  * Performs an action on each of many calls, either the named ones or those that the options choose, and
  * reports refusals.
  */
 export async function forEach(
   ids: string[],
-  { values, perform }: { values: Values; perform: (id: string) => Promise<object> },
+  { values, perform, does }: Acts,
   { ask, terminal }: CommandDeps,
 ): Promise<number> {
   const chosenIds = [...ids];
   if (ids.length === 0) {
     if (values.state === undefined && values.request === undefined) {
       // The list of all calls is long, and only few of them are meant.
-      throw new Failure("Name calls by their ids, or choose them by --state or --request.");
+      throw new Misuse("Name calls by their ids, or choose them by --state or --request.");
     }
     // All ids are read first: an action on a call removes it from the list that is being read.
     for await (const call of listCalls(values, { ask, terminal })) chosenIds.push(call.id);
+  }
+  if (does !== undefined && chosenIds.length > 0) {
+    const act = { does: does(chosenIds.length), answer: { calls: chosenIds.length } };
+    const exit = await exitUnlessAgreed(act, { values, terminal });
+    if (exit !== undefined) return exit;
   }
   const bar = barOf(chosenIds.length, values, terminal);
   const refused: string[] = [];

@@ -1,13 +1,13 @@
 import { problemSchema } from "../../../functions/api/http/problem-schema.ts";
-import { Failure, Refusal } from "./failures.ts";
+import { Failure, Misuse, Refusal } from "./failures.ts";
 import { jsonIn } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Creates a client of the operator's API. Its callers name the type of the answer, which the route declares. */
 export function createClient({ environment, fetch }: Terminal) {
   const { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: token } = environment;
-  if (!url || !URL.canParse(url)) throw new Failure("OUTBOUND_CALLS_URL is not set to a URL.");
-  if (!token) throw new Failure("OUTBOUND_CALLS_OPERATOR_TOKEN is not set.");
+  if (!url || !URL.canParse(url)) throw new Misuse("OUTBOUND_CALLS_URL is not set to a URL.");
+  if (!token) throw new Misuse("OUTBOUND_CALLS_OPERATOR_TOKEN is not set.");
   return async <Answer extends object>(path: string, body?: object): Promise<Answer> => {
     const request = {
       headers: {

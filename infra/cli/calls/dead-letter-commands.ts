@@ -1,4 +1,3 @@
-import Table from "cli-table3";
 import type {
   DeadLetterDetail,
   DeadLetterList,
@@ -7,9 +6,9 @@ import type {
 import { forEach, pageCallsMax } from "./chosen-calls.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
-import { Failure } from "./failures.ts";
-import { textOf } from "./json.ts";
+import { Misuse } from "./failures.ts";
 import { numberOf } from "./options.ts";
+import { factsOf } from "./table.ts";
 import { show } from "./terminal.ts";
 
 type DeadLetter = DeadLetterList["dead_letters"][number];
@@ -23,7 +22,7 @@ const verbs: Record<string, Command> = {
   },
 
   async show([name], values, { ask, terminal }) {
-    if (name === undefined) throw new Failure("dead show needs a dead letter's name.");
+    if (name === undefined) throw new Misuse("dead show needs a dead letter's name.");
     const path = `/dead-letters/${encodeURIComponent(name)}`;
     const letter = await ask<DeadLetterDetail>(path);
     const revealed = values.reveal === true ? { body: await reveal(path, ask) } : {};
@@ -32,11 +31,7 @@ const verbs: Record<string, Command> = {
       terminal.print(JSON.stringify(whole));
       return 0;
     }
-    const table = new Table();
-    for (const [field, value] of Object.entries(whole)) {
-      if (value !== null) table.push({ [field]: textOf(value) });
-    }
-    terminal.print(table.toString());
+    terminal.print(factsOf(whole, terminal.columns));
     if (letter.message_kind === null) {
       terminal.print("This version cannot read it: a later version of the service has sent it.");
     }
@@ -45,7 +40,7 @@ const verbs: Record<string, Command> = {
 
   async "put-back"(names, values, { ask, terminal }) {
     if (names.length > 0 === (values.all === true)) {
-      throw new Failure("dead put-back needs either names or --all.");
+      throw new Misuse("dead put-back needs either names or --all.");
     }
     const chosen =
       names.length > 0 ? names : (await listLetters(Infinity, ask)).map(({ name }) => name);
@@ -58,9 +53,9 @@ const verbs: Record<string, Command> = {
   },
 
   async discard(names, values, { ask, terminal }) {
-    if (names.length === 0) throw new Failure("dead discard needs dead letters' names.");
+    if (names.length === 0) throw new Misuse("dead discard needs dead letters' names.");
     if (values.yes !== true) {
-      throw new Failure(
+      throw new Misuse(
         "Nothing was discarded: --yes is required. Calls of a discarded letter that have no row are lost; see dead show.",
       );
     }
@@ -74,7 +69,7 @@ export const deadLetterCommands: Record<string, Command> = {
   dead([verb = "", ...names], values, deps) {
     const perform = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
     if (perform === undefined)
-      throw new Failure("dead is followed by list, show, put-back or discard.");
+      throw new Misuse("dead is followed by list, show, put-back or discard.");
     return perform(names, values, deps);
   },
 };

@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
 import type {
   Forecast,
   ForecastItem,
   ForecastSummary,
 } from "../../../functions/api/forecast/forecast-schema.ts";
 import type { Command } from "./command.ts";
-import { Failure } from "./failures.ts";
+import { Misuse } from "./failures.ts";
+import { readJson } from "./files.ts";
 import type { Json } from "./json.ts";
 import { show, type Terminal } from "./terminal.ts";
 
@@ -18,10 +18,10 @@ const ruleColumns = ["limit", "rule", "calls", "longest"];
 export const forecastCommands: Record<string, Command> = {
   async forecast(_rest, values, { ask, terminal }) {
     if (values.file === undefined)
-      throw new Failure("forecast needs --file with a JSON array of calls.");
-    const calls = await jsonOf(values.file);
+      throw new Misuse("forecast needs --file with a JSON array of calls.");
+    const calls = await readJson(values.file, terminal);
     const { at, client = defaultClient, items } = values;
-    const plan = values.plan === undefined ? {} : { plan: await jsonOf(values.plan) };
+    const plan = values.plan === undefined ? {} : { plan: await readJson(values.plan, terminal) };
     const which = items ?? (values.csv === true ? "all" : "problems");
     const asked = { client, calls, ...(at === undefined ? {} : { at }), ...plan, items: which };
     const answer = await ask<Forecast>("/forecast", asked);
@@ -35,17 +35,6 @@ export const forecastCommands: Record<string, Command> = {
     return answer.counts.refused > 0 ? 2 : 0;
   },
 };
-
-async function jsonOf(file: string): Promise<unknown> {
-  const text = await readFile(file, "utf8").catch(() => {
-    throw new Failure(`${file} cannot be read.`);
-  });
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Failure(`${file} is not JSON.`);
-  }
-}
 
 /** Prints a forecast for people. */
 function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Terminal): void {

@@ -1,9 +1,11 @@
-import { readFile } from "node:fs/promises";
 import type { Audit } from "../../../functions/api/actions/audit-log.ts";
 import type { ErasedAnswer } from "../../../functions/api/operator/erase.ts";
 import type { NumberChecked } from "../../../functions/api/operator/do-not-call.ts";
-import type { Command } from "./command.ts";
-import { Failure } from "./failures.ts";
+import type { Command, CommandDeps } from "./command.ts";
+import { counted, exitUnlessAgreed } from "./agree.ts";
+import { listCalls } from "./chosen-calls.ts";
+import { Misuse } from "./failures.ts";
+import { readNumbers } from "./files.ts";
 import type { Json } from "./json.ts";
 import { numberOf } from "./options.ts";
 import { barOf, say, show } from "./terminal.ts";
@@ -18,14 +20,14 @@ const numbersMax = 10_000;
 export const listCommands: Record<string, Command> = {
   async dnc([verb, ...numbers], values, { ask, terminal }) {
     if (verb === "end-former-key") {
-      if (numbers.length > 0) throw new Failure("dnc end-former-key takes no numbers.");
+      if (numbers.length > 0) throw new Misuse("dnc end-former-key takes no numbers.");
       await ask("/hash-key/end-former", {});
       say(formerEnded, { ended: true }, { values, terminal });
       return 0;
     }
-    const listed = values.file === undefined ? [] : await numbersIn(values.file);
+    const listed = values.file === undefined ? [] : await readNumbers(values.file, terminal);
     const all = [...numbers, ...listed];
-    if (all.length === 0) throw new Failure("dnc needs numbers, or --file.");
+    if (all.length === 0) throw new Misuse("dnc needs numbers, or --file.");
     if (verb === "check") {
       const answers: Json[] = [];
       for (const phone_number of all) {
@@ -36,7 +38,14 @@ export const listCommands: Record<string, Command> = {
       return 0;
     }
     if (verb !== "add" && verb !== "remove")
-      throw new Failure("dnc is followed by add, remove, check or end-former-key.");
+      throw new Misuse("dnc is followed by add, remove, check or end-former-key.");
+    if (verb === "remove") {
+      const numbersText = counted(all.length, "number");
+      const does = `takes ${numbersText} off the do-not-call list, so that they may be called again`;
+      const act = { does, answer: { numbers: all.length } };
+      const exit = await exitUnlessAgreed(act, { values, terminal });
+      if (exit !== undefined) return exit;
+    }
     const bar = barOf(all.length, values, terminal);
     for (let start = 0; start < all.length; start += numbersMax) {
       const some = all.slice(start, start + numbersMax);
@@ -51,7 +60,10 @@ export const listCommands: Record<string, Command> = {
   },
 
   async erase(numbers, values, { ask, terminal }) {
-    if (numbers.length === 0) throw new Failure("erase needs numbers.");
+    if (numbers.length === 0) throw new Misuse("erase needs numbers.");
+    const act = await eraseAct(numbers, { ask, terminal });
+    const exit = await exitUnlessAgreed(act, { values, terminal });
+    if (exit !== undefined) return exit;
     const answers: Json[] = [];
     for (const phone_number of numbers) {
       const { erased, pending } = await ask<ErasedAnswer>("/erase", { phone_number });
@@ -69,10 +81,18 @@ export const listCommands: Record<string, Command> = {
   },
 };
 
-/** Reads the phone numbers of a file, separated by white space. */
-async function numbersIn(file: string): Promise<string[]> {
-  const text = await readFile(file, "utf8").catch(() => {
-    throw new Failure(`${file} cannot be read.`);
-  });
-  return text.split(/\s+/).filter((word) => word !== "");
+/** Counts what `erase` would erase, without the numbers. */
+async function eraseAct(numbers: readonly string[], deps: CommandDeps) {
+  let calls = 0;
+  let waiting = 0;
+  for (const number of numbers) {
+    for await (const { state } of listCalls({ number }, deps)) {
+      calls += 1;
+      if (state === "WAITING") waiting += 1;
+    }
+  }
+  const does =
+    `erases, for good, what is known of ${counted(numbers.length, "number")} in ` +
+    `${counted(calls, "call")}, and cancels the ${waiting} of these that wait`;
+  return { does, answer: { numbers: numbers.length, calls, waiting } };
 }

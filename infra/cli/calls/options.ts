@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { Failure } from "./failures.ts";
+import { Misuse } from "./failures.ts";
+import { nearestTo } from "./nearest.ts";
 
 const options = {
   state: { type: "string" },
@@ -31,40 +32,81 @@ const options = {
   json: { type: "boolean" },
   csv: { type: "boolean" },
   help: { type: "boolean" },
+  "calls-min": { type: "string" },
 } as const;
 
 const choosing = ["state", "request", "number", "agent", "provider", "reason", "from", "until"];
-/** Options of each command, beside --json. */
+/** Options of commands that ask before they act. */
+const asking = ["yes", "dry-run"];
+/** Options of each command, beside --json and --help. */
 export const optionsOf: Record<string, string[]> = {
   list: [...choosing, "limit", "csv"],
   show: ["reveal"],
-  redial: [...choosing, "not-placed"],
+  redial: [...choosing, "not-placed", ...asking],
   resolve: [...choosing, "placed", "not-placed"],
-  cancel: ["request", "agent"],
+  cancel: ["request", "agent", ...asking],
   bulk: [
     ...["state", "client", "campaign", "agent", "account", "reason", "request", "from", "until"],
-    ...["not-placed", "dry-run", "yes"],
+    ...["not-placed", ...asking],
   ],
-  pause: ["agent", "account"],
-  resume: ["agent", "account", "breaker"],
+  pause: ["agent", "account", "client", "reason", "until", ...asking],
+  resume: ["agent", "account", "client", "breaker"],
   pauses: ["csv"],
   backlogs: ["limit", "csv"],
   stats: ["hours"],
-  dnc: ["file", "renew", "csv"],
-  erase: ["csv"],
+  dnc: ["file", "renew", "csv", ...asking],
+  erase: ["csv", ...asking],
   audit: ["limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],
+  request: [],
+  requests: ["client", "campaign", "calls-min", "limit", "csv"],
+  campaigns: ["client", "limit", "csv"],
+  watch: ["client", "campaign", "calls-min", "limit"],
   restored: ["at", "unnoticed"],
-  dead: ["limit", "reveal", "all", "yes", "csv"],
+  dead: ["limit", "reveal", "all", "csv", "yes"],
 };
 
-/** @throws a Failure if an option is unknown or lacks its value */
+/** @throws a Misuse if an option is unknown to the command, or lacks its value */
 export function parse(words: string[]) {
-  try {
-    return parseArgs({ args: words, options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new Failure(error instanceof Error ? error.message : "wrong usage", { cause: error });
+  const loose = parseArgs({
+    args: words,
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const [command = ""] = loose.positionals;
+  const own = Object.hasOwn(optionsOf, command) ? optionsOf[command] : undefined;
+  const known = ["json", "help", ...(own ?? Object.keys(options))];
+  for (const token of loose.tokens)
+    if (token.kind === "option") requireKnown(token, known, command);
+  return parseArgs({ args: words, options, allowPositionals: true, strict: true });
+}
+
+interface Option {
+  name: string;
+  value?: string | undefined;
+  inlineValue?: boolean | undefined;
+}
+
+function requireKnown(
+  { name, value, inlineValue }: Option,
+  known: string[],
+  command: string,
+): void {
+  const type = isOption(name) && known.includes(name) ? options[name].type : undefined;
+  if (type === undefined) {
+    const near = nearestTo(name, known);
+    const hint = near === undefined ? `See ${command} --help.` : `Did you mean --${near}?`;
+    throw new Misuse(`${command} has no option --${name}. ${hint}`.trimStart());
   }
+  const isMissing = value === undefined || (inlineValue !== true && value.startsWith("--"));
+  if (type === "string" && isMissing) throw new Misuse(`--${name} needs a value.`);
+  if (type === "boolean" && value !== undefined) throw new Misuse(`--${name} takes no value.`);
+}
+
+function isOption(name: string): name is keyof typeof options {
+  return Object.hasOwn(options, name);
 }
 export type Values = ReturnType<typeof parse>["values"];
 
@@ -76,12 +118,12 @@ export function chosen(
   const given = Object.entries(what).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
-  if (given.length !== 1) throw new Failure(`Give one of ${names}.`);
+  if (given.length !== 1) throw new Misuse(`Give one of ${names}.`);
   return Object.fromEntries(given);
 }
 
 /** Parses an option's number from 1 to 999,999. */
 export function numberOf(text: string, name: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Failure(`${name} must be a number from 1 on.`);
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Misuse(`${name} must be a number from 1 on.`);
   return Number(text);
 }

@@ -1,7 +1,7 @@
 import { callStates, statesWhere } from "../../../shared/calls/states.ts";
 import type { RequestView } from "../../../functions/api/operator/request-progress.ts";
 import type { Command } from "./command.ts";
-import { Failure } from "./failures.ts";
+import { Misuse } from "./failures.ts";
 import { barOf } from "./terminal.ts";
 
 /** Interval between looks, in milliseconds. */
@@ -12,7 +12,7 @@ export const requestCommands: Record<string, Command> = {
   /** Shows how far a request is until it is finished: as a bar on a terminal, otherwise a line for each change. */
   async request([id], values, { ask, terminal }) {
     if (id === undefined)
-      throw new Failure("request needs a request's id, the X-Request-Id of its 201.");
+      throw new Misuse("request needs a request's id, the X-Request-Id of its 201.");
     let bar: ReturnType<typeof barOf> | undefined;
     let last = "";
     try {

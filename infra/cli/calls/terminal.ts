@@ -1,7 +1,7 @@
 import { SingleBar } from "cli-progress";
-import Table from "cli-table3";
 import { type Json, textOf } from "./json.ts";
 import type { Values } from "./options.ts";
+import { tableOf } from "./table.ts";
 
 /** The surroundings of the command, replaced in tests. */
 export interface Terminal {
@@ -14,6 +14,14 @@ export interface Terminal {
   /** True if progress is shown. */
   isInteractive: boolean;
   sleep(ms: number): Promise<void>;
+  /** Asks a person and resolves to the answer. Absent where nobody can be asked. */
+  ask?(question: string): Promise<string>;
+  /** Reads stdin to its end. */
+  readInput?(): Promise<string>;
+  /** Maximum width of tables. Absent, they are as wide as they need. */
+  columns?: number | undefined;
+  /** Clears the screen. Absent where stdout is no screen. */
+  clear?(): void;
 }
 
 /** Shows a command's progress to people who wait for it. */
@@ -38,7 +46,7 @@ interface Output {
 export function show(
   rows: Json[],
   columns: string[],
-  { values: { json, csv }, terminal: { print } }: Output,
+  { values: { json, csv }, terminal: { print, complain, columns: width } }: Output,
 ): void {
   if (json === true) {
     for (const row of rows) print(JSON.stringify(row));
@@ -53,9 +61,9 @@ export function show(
     print("None.");
     return;
   }
-  const table = new Table({ head: columns, style: { head: [], border: [] } });
-  for (const row of rows) table.push(columns.map((column) => textOf(row[column])));
-  print(table.toString());
+  const { text, leftOut } = tableOf(rows, { columns, width });
+  print(text);
+  if (leftOut.length > 0) complain(`Without ${leftOut.join(", ")}: for these, widen the terminal.`);
 }
 
 /** Formats a value as a field of CSV. One that a spreadsheet would take for a formula gets an apostrophe before it. */

@@ -4,6 +4,7 @@ import type { Counts } from "../../../functions/api/operator/counts.ts";
 import type { Pauses, PauseView, Resumed } from "../../../functions/api/operator/pauses.ts";
 import { callStates } from "../../../shared/calls/states.ts";
 import { standsBy } from "../../../shared/calls/stands-by.ts";
+import { exitUnlessAgreed } from "./agree.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
 import type { Json } from "./json.ts";
@@ -12,6 +13,8 @@ import { say, show } from "./terminal.ts";
 
 /** Maximum backlogs of one answer. */
 const pageBacklogsMax = 200;
+/** Maximum backlogs whose calls are counted before a grave act. */
+const backlogsCountedMax = 2_000;
 const pauseColumns = ["what", "why", "cause", "state", "failures", "since", "probe_at"];
 const backlogColumns = [
   "agent_id",
@@ -28,16 +31,32 @@ const backlogColumns = [
 /** Commands for backlogs, pauses and circuit breakers. */
 export const waitingCommands: Record<string, Command> = {
   async pause(_rest, values, { ask, terminal }) {
-    const { agent: agent_id, account } = values;
-    const what = chosen({ agent_id, account }, "--agent or --account");
-    const answer = await ask<PauseView>("/pause", what);
-    say(`Paused: ${nameOf(answer)}.`, answer, { values, terminal });
+    const { agent: agent_id, account, client, reason, until } = values;
+    const what = chosen({ agent_id, account, client }, "--agent, --account or --client");
+    if (agent_id === undefined) {
+      const { waiting, text } = await countWaiting(
+        (backlog) => backlog.account === account || backlog.client === client,
+        ask,
+      );
+      const name = account === undefined ? `client ${client}` : `account ${account}`;
+      const does = `keeps all calls of ${name} from being dialed, ${text} that wait today`;
+      const exit = await exitUnlessAgreed(
+        { does, answer: { ...what, waiting } },
+        { values, terminal },
+      );
+      if (exit !== undefined) return exit;
+    }
+    const more = { ...(reason && { reason }), ...(until && { until }) };
+    const answer = await ask<PauseView>("/pause", { ...what, ...more });
+    const end = until === undefined ? "" : `, until ${until}`;
+    say(`Paused: ${nameOf(answer)}${end}.`, answer, { values, terminal });
     return 0;
   },
 
   async resume(_rest, values, { ask, terminal }) {
-    const { agent: agent_id, account, breaker } = values;
-    const what = chosen({ agent_id, account, breaker }, "--agent, --account or --breaker");
+    const { agent: agent_id, account, client, breaker } = values;
+    const names = "--agent, --account, --client or --breaker";
+    const what = chosen({ agent_id, account, client, breaker }, names);
     const answer = await ask<Resumed>("/resume", what);
     say(`Resumed: ${nameOf(answer)}.`, answer, { values, terminal });
     return 0;
@@ -110,6 +129,22 @@ function nameOf({ agent_id, account, client, breaker }: Resumed): string {
   if (agent_id !== undefined) return `agent ${agent_id}`;
   if (client !== undefined) return `client ${client}`;
   return account === undefined ? `breaker ${breaker}` : `account ${account}`;
+}
+
+/** Counts the calls that wait in some backlogs; `text` tells if there are more than the service counts. */
+export async function countWaiting(
+  isMeant: (backlog: BacklogView) => boolean,
+  ask: Client,
+): Promise<{ waiting: number; text: string }> {
+  const { backlogs, first } = await backlogsOf(backlogsCountedMax, ask);
+  const meant = backlogs.filter(isMeant);
+  const waiting = meant.reduce((sum, one) => sum + one.waiting, 0);
+  const isWhole =
+    backlogs.length < backlogsCountedMax && meant.every((one) => one.waiting < first.waiting_max);
+  return {
+    waiting,
+    text: `${waiting}${isWhole ? "" : " or more"} call${waiting === 1 ? "" : "s"}`,
+  };
 }
 
 /** Formats the fields of an open breaker for a row of the table. */

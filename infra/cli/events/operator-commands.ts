@@ -1,7 +1,7 @@
 import type { Events, Exhausted } from "../../../functions/api/operator/events.ts";
 import type { Replayed } from "../../../functions/api/operator/replay-events.ts";
 import type { Client } from "../calls/client.ts";
-import { Failure } from "../calls/failures.ts";
+import { Misuse } from "../calls/failures.ts";
 import { numberOf } from "../calls/options.ts";
 import { say, show, type Terminal } from "../calls/terminal.ts";
 
@@ -40,7 +40,7 @@ export const listEvents: EventsCommand = async (values, ask, terminal) => {
     show(json === true ? found : found.map(exhaustedRow), exhaustedColumns, { values, terminal });
     return 0;
   }
-  if (values.limit !== undefined) throw new Failure("--limit needs --receiver beside it.");
+  if (values.limit !== undefined) throw new Misuse("--limit needs --receiver beside it.");
   const { receivers, exhausted_max } = await ask<Events>("/events");
   const rows = receivers.map(({ breaker, types, exhausted_calls, ...rest }) => ({
     ...rest,
@@ -58,7 +58,7 @@ export const listEvents: EventsCommand = async (values, ask, terminal) => {
 export const replayEvents: EventsCommand = async (values, ask, terminal) => {
   const { client, from, until, types } = values;
   if (!client || !from || !until) {
-    throw new Failure("replay needs --client, --from and --until.");
+    throw new Misuse("replay needs --client, --from and --until.");
   }
   const filter = {
     client,

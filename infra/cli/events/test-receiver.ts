@@ -13,7 +13,7 @@ import {
   receiverSecrets,
 } from "../../../shared/dial-plan/receivers.ts";
 import { randomId } from "../../../shared/lib/random.ts";
-import { Failure } from "../calls/failures.ts";
+import { Misuse } from "../calls/failures.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /**
@@ -60,14 +60,14 @@ export async function testReceiver(
 function chosenReceiver(client: string | undefined, plan: DialPlan): Receiver {
   const names = Object.keys(plan.events ?? {});
   const [first] = names;
-  if (first === undefined) throw new Failure("The dial plan has no receiver of events.");
+  if (first === undefined) throw new Misuse("The dial plan has no receiver of events.");
   if (client === undefined && names.length > 1) {
-    throw new Failure(`Name a client: the dial plan has receivers for ${names.join(", ")}.`);
+    throw new Misuse(`Name a client: the dial plan has receivers for ${names.join(", ")}.`);
   }
   const receiver =
     client === undefined ? findReceiverNamed(first, plan) : findReceiver(client, plan);
   if (receiver !== undefined) return receiver;
-  throw new Failure(`No receiver takes the events of ${client}. Receivers: ${names.join(", ")}.`);
+  throw new Misuse(`No receiver takes the events of ${client}. Receivers: ${names.join(", ")}.`);
 }
 
 /** @throws a Failure if the environment lacks the receiver's secret, or has a malformed one */
@@ -77,11 +77,11 @@ function postTo(
 ): PostEvent {
   const events = { [name]: entry };
   const missing = receiverSecrets({ events }).find((secret) => !environment[secret]);
-  if (missing !== undefined) throw new Failure(`${missing} must be in the environment.`);
+  if (missing !== undefined) throw new Misuse(`${missing} must be in the environment.`);
   try {
     return createPostEvent({ events }, { environment, fetch, now });
   } catch (error) {
-    throw new Failure(error instanceof Error ? error.message : "the secret is malformed", {
+    throw new Misuse(error instanceof Error ? error.message : "the secret is malformed", {
       cause: error,
     });
   }

@@ -16,8 +16,8 @@ export function itObeysOperators(bench: ServiceBench): void {
     expect(answers).toHaveLength(1);
     const id = String(answers[0]?.["id"]);
     const redials = await Promise.all([
-      runCalls(bench, "redial", id, "--not-placed"),
-      runCalls(bench, "redial", id, "--not-placed"),
+      runCalls(bench, "redial", id, "--not-placed", "--yes"),
+      runCalls(bench, "redial", id, "--not-placed", "--yes"),
     ]);
     expect(redials.map(({ code }) => code)).toEqual([0, 0]);
     const made = new Set(redials.map((one) => one.answers[0]?.["id"]));
@@ -45,7 +45,13 @@ export function itObeysOperators(bench: ServiceBench): void {
     await until(() => told().length === 20, 20_000, 500);
     expect(await waiting()).toHaveLength(20);
     const [one, two] = await waiting();
-    const cancelled = await runCalls(bench, "cancel", String(one?.["id"]), String(two?.["id"]));
+    const cancelled = await runCalls(
+      bench,
+      "cancel",
+      String(one?.["id"]),
+      String(two?.["id"]),
+      "--yes",
+    );
     expect(cancelled.code).toBe(0);
     expect(
       bench.receiver.received.filter(({ text }) => text.includes('"agent_id":"paused"')),
@@ -68,7 +74,7 @@ export function itObeysOperators(bench: ServiceBench): void {
     await until(async () => (await rejected()).length === 1, 20_000, 500);
     expect((await rejected())[0]).toMatchObject({ reason: "do_not_call", number_tail: "00" });
     expect(bench.receiver.received.filter(({ text }) => text.includes('"never"'))).toEqual([]);
-    await runCalls(bench, "dnc", "remove", never?.phone_number ?? "");
+    await runCalls(bench, "dnc", "remove", never?.phone_number ?? "", "--yes");
     const { answers } = await runCalls(bench, "stats");
     expect(answers[0]).toMatchObject({ current: { NEEDS_REVIEW: 3 } });
   });

@@ -103,10 +103,12 @@ describe("npm run calls", () => {
   it("redials hundreds that a list chooses, each once, and only with the word that calls under review demand", async () => {
     const bench = createBench();
     const all = await bench.reviewed(450);
-    const unsure = await bench.calls("redial --state NEEDS_REVIEW --agent agent_sales");
+    const unsure = await bench.calls("redial --state NEEDS_REVIEW --agent agent_sales --yes");
     expect([unsure.code, unsure.out]).toEqual([2, "0 done, 450 refused."]);
     expect(unsure.err).toContain("must be true");
-    const sure = await bench.calls("redial --state NEEDS_REVIEW --agent agent_sales --not-placed");
+    const sure = await bench.calls(
+      "redial --state NEEDS_REVIEW --agent agent_sales --not-placed --yes",
+    );
     expect([sure.code, sure.out]).toEqual([0, "450 done, 0 refused."]);
     expect(bench.queue.take()).toHaveLength(450);
     for (const { id } of all) {
@@ -121,7 +123,7 @@ describe("npm run calls", () => {
     await bench.reviewed(1);
     await bench.callsIn("EXPIRED", 4);
     const { out } = await bench.calls(
-      "redial --state NEEDS_REVIEW --number +12025550123 --not-placed",
+      "redial --state NEEDS_REVIEW --number +12025550123 --not-placed --yes",
     );
     expect(out).toBe("1 done, 0 refused.");
     expect(bench.queue.take()).toHaveLength(1);
@@ -131,7 +133,7 @@ describe("npm run calls", () => {
     const bench = createBench();
     const [one] = await bench.reviewed(3);
     bench.queue.send = () => Promise.reject(new Error("down"));
-    const failed = await bench.calls(`redial ${one?.id} call_2 --not-placed`);
+    const failed = await bench.calls(`redial ${one?.id} call_2 --not-placed --yes`);
     expect(failed.code).toBe(1);
     expect(failed.err).toMatch(new RegExp(`^${one?.id}: 503 The queue did not confirm`));
     expect(failed.out).toBe("0 done, 0 refused.");
@@ -142,20 +144,20 @@ describe("npm run calls", () => {
     const [one, two] = await bench.reviewed(2);
     expect((await bench.calls(`resolve ${one?.id} --placed`)).code).toBe(0);
     expect((await bench.calls(`resolve ${two?.id} --not-placed`)).code).toBe(0);
-    const refused = await bench.calls(`cancel ${one?.id} call_nobody`);
+    const refused = await bench.calls(`cancel ${one?.id} call_nobody --yes`);
     expect(refused.code).toBe(2);
     expect(refused.out).toBe("0 done, 2 refused.");
     expect(refused.err).toContain("The call is PLACED; this is for calls that are WAITING");
     expect(refused.err).toContain("404 There is no call of this id.");
     const requestId = aRequestId();
     await bench.callsIn("WAITING", 1200, { requestId, batchCalls: 1200 });
-    expect((await bench.calls(`cancel --request ${requestId}`)).out).toMatch(
+    expect((await bench.calls(`cancel --request ${requestId} --yes`)).out).toMatch(
       /^1200 waiting calls cancelled; none is left/,
     );
     const onQueue = withCalls(aRequestId(), 40);
-    const cancelled = await bench.calls(`cancel --request ${onQueue}`);
+    const cancelled = await bench.calls(`cancel --request ${onQueue} --yes`);
     expect(cancelled.out).toMatch(/^0 waiting calls cancelled; 40 more will be/);
-    const ofAgent = await bench.calls("cancel --agent agent_sales --json");
+    const ofAgent = await bench.calls("cancel --agent agent_sales --json --yes");
     expect(JSON.parse(ofAgent.out)).toEqual({ cancelled: 0, ordered: null });
   });
 
@@ -167,7 +169,7 @@ describe("npm run calls", () => {
       '{"agent_id":"agent_sales"}',
     );
     expect((await bench.calls("pauses")).out).toBe("None.");
-    expect((await bench.calls("pause --account vapi")).code).toBe(2);
+    expect((await bench.calls("pause --account vapi --yes")).code).toBe(2);
   });
 
   it("tells which circuit breakers are open, and closes one", async () => {
@@ -268,7 +270,7 @@ describe("npm run calls", () => {
     for (const hash of hashes)
       expect(isOnDoNotCallList({ hashes: [hash] }, read, { current: hashKey })).toBe(true);
     expect((await bench.calls(`dnc check ${numbers[7]}`)).out).toContain("true");
-    expect((await bench.calls(`dnc remove ${numbers[7]}`)).code).toBe(0);
+    expect((await bench.calls(`dnc remove ${numbers[7]} --yes`)).code).toBe(0);
     await rm(directory, { recursive: true });
   });
 
@@ -276,7 +278,7 @@ describe("npm run calls", () => {
     const bench = createBench();
     const refused = await bench.calls("dnc end-former-key");
     expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/^409 .*one key/)]);
-    expect((await bench.calls("dnc end-former-key +12025550123")).code).toBe(1);
+    expect((await bench.calls("dnc end-former-key +12025550123")).code).toBe(2);
   });
 
   it("says what a restored ledger needs, at each step", async () => {
@@ -315,28 +317,28 @@ describe("npm run calls", () => {
   });
 
   it.each([
-    ["", 1, /^npm run calls -- COMMAND/],
+    ["", 2, /^npm run calls -- COMMAND/],
     ["--help", 0, /^npm run calls -- COMMAND/],
-    ["dance", 1, /^There is no command dance/],
-    ["list --colour red", 1, /Unknown option '--colour'/],
+    ["dance", 2, /^There is no command dance/],
+    ["list --colour red", 2, /^list has no option --colour/],
     ["list", 0, /^None\.$/],
     ["list --state PARKED", 2, /^422 A parameter is wrong[\s\S]*state must be one of /],
-    ["list --state NEEDS_REVIEW --limit many", 1, /^--limit must be a number/],
-    ["cancel --agent a --reason r", 1, /^cancel has no option --reason/],
-    ["cancel call_1 --agent a", 1, /^cancel takes either ids/],
-    ["toString", 1, /^There is no command toString/],
-    ["show", 1, /^show needs a call's id/],
+    ["list --state NEEDS_REVIEW --limit many", 2, /^--limit must be a number/],
+    ["cancel --agent a --reason r", 2, /^cancel has no option --reason/],
+    ["cancel call_1 --agent a", 2, /^cancel takes either ids/],
+    ["toString", 2, /^There is no command toString/],
+    ["show", 2, /^show needs a call's id/],
     ["show call_nobody", 2, /^404 There is no call/],
-    ["redial", 1, /^Name calls by their ids/],
-    ["resolve call_1", 1, /^resolve needs either/],
-    ["cancel", 1, /^Give one of --request or --agent/],
-    ["backlogs --agent a", 1, /^backlogs has no option --agent/],
-    ["backlogs --limit none", 1, /^--limit must be a number/],
-    ["pause --agent a --account b", 1, /^Give one of/],
-    ["resume", 1, /^Give one of --agent, --account or --breaker/],
-    ["dnc add", 1, /^dnc needs numbers/],
-    ["dnc say +12025550123", 1, /^dnc is followed by add, remove, check/],
-    ["dnc add --file nowhere", 1, /^nowhere cannot be read/],
+    ["redial", 2, /^Name calls by their ids/],
+    ["resolve call_1", 2, /^resolve needs either/],
+    ["cancel", 2, /^Give one of --request or --agent/],
+    ["backlogs --agent a", 2, /^backlogs has no option --agent/],
+    ["backlogs --limit none", 2, /^--limit must be a number/],
+    ["pause --agent a --account b", 2, /^Give one of/],
+    ["resume", 2, /^Give one of --agent, --account, --client or --breaker/],
+    ["dnc add", 2, /^dnc needs numbers/],
+    ["dnc say +12025550123", 2, /^dnc is followed by add, remove, check/],
+    ["dnc add --file nowhere", 2, /^nowhere cannot be read/],
   ])("answers %j with exit code %i and a line that helps", async (words, code, line) => {
     const answered = await createBench().calls(words);
     expect(answered.code).toBe(code);

@@ -67,7 +67,7 @@ describe("npm run calls -- dead", () => {
   it("discards letters by their names, with --yes", async () => {
     const { command, letters, queue, documents } = createBench(3);
     const refused = await command("dead discard calls-000");
-    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused).toMatchObject({ code: 2, out: "" });
     expect(refused.err).toContain("--yes");
     expect(letters.size).toBe(3);
     expect(await command("dead discard calls-000 calls-002 calls-none --yes")).toMatchObject({
@@ -101,7 +101,7 @@ describe("npm run calls -- dead", () => {
       "dead discard",
       "dead discard --yes",
     ]) {
-      expect(await command(words)).toMatchObject({ code: 1, out: "" });
+      expect(await command(words)).toMatchObject({ code: 2, out: "" });
     }
   });
 });

@@ -117,14 +117,14 @@ describe("npm run events", () => {
   });
 
   it.each([
-    ["", 1, /^$/],
-    ["deliver", 1, /no command deliver/],
-    ["list more", 1, /Wrong usage/],
-    ["list --client crm", 1, /list has no option --client/],
-    ["list --limit 5", 1, /--limit needs --receiver/],
-    ["list --receiver told-all --limit x", 1, /--limit must be a number/],
-    ["replay", 1, /needs --client, --from and --until/],
-    ["replay --client told-all --from 2026-11-21T09:00:00Z", 1, /needs --client/],
+    ["", 2, /^$/],
+    ["deliver", 2, /no command deliver/],
+    ["list more", 2, /Wrong usage/],
+    ["list --client crm", 2, /list has no option --client/],
+    ["list --limit 5", 2, /--limit needs --receiver/],
+    ["list --receiver told-all --limit x", 2, /--limit must be a number/],
+    ["replay", 2, /needs --client, --from and --until/],
+    ["replay --client told-all --from 2026-11-21T09:00:00Z", 2, /needs --client/],
     [
       "replay --client told-all --from yesterday --until today",
       2,
@@ -132,8 +132,8 @@ describe("npm run events", () => {
     ],
     ["test --plan nowhere.json", 1, /nowhere\.json cannot be read/],
     ["test --plan README.md", 1, /^README\.md is not JSON/],
-    ["test a b", 1, /Wrong usage/],
-    ["--nonsense", 1, /nonsense/],
+    ["test a b", 2, /Wrong usage/],
+    ["--nonsense", 2, /nonsense/],
   ])("ends %j with %i and says why", async (words, code, message) => {
     const failed = await createBench().events(words);
     expect(failed.code).toBe(code);
@@ -261,7 +261,7 @@ describe("npm run events -- test", () => {
     ];
     for (const [words, environment, message] of refusals) {
       const { code, err } = await test(words, environment);
-      expect([code, err]).toEqual([1, expect.stringMatching(message)]);
+      expect([code, err]).toEqual([2, expect.stringMatching(message)]);
     }
     expect(received).toHaveLength(1);
   });
@@ -279,6 +279,6 @@ describe("npm run events -- test", () => {
     const path = join(directory, "plan.json");
     await writeFile(path, JSON.stringify(testPlan));
     const { code, err } = await events(["test", "--plan", path], { environment: {}, fetch });
-    expect([code, err]).toEqual([1, "The dial plan has no receiver of events."]);
+    expect([code, err]).toEqual([2, "The dial plan has no receiver of events."]);
   });
 });

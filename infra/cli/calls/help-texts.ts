@@ -1,0 +1,146 @@
+import { callStates } from "../../../shared/calls/states.ts";
+import { optionsOf } from "./options.ts";
+
+/** Help for one command: its words, one sentence, and an example. */
+interface Help {
+  words?: string;
+  about: string;
+  example: string;
+}
+
+const id = "call_01KA…_00003";
+
+export const helps: Record<string, Help> = {
+  list: { about: "Lists calls, newest first.", example: "list --state NEEDS_REVIEW --agent sales" },
+  show: { words: "ID", about: "Shows one call with its history.", example: `show ${id}` },
+  request: {
+    words: "ID",
+    about: "Follows a request until all of its calls have ended.",
+    example: "request 01KA…",
+  },
+  requests: {
+    about: "Lists requests and how far they are, newest first.",
+    example: "requests --calls-min 1 --limit 20",
+  },
+  campaigns: {
+    words: "[NAME --client C]",
+    about: "Lists campaigns, or shows how far one of a client is.",
+    example: "campaigns spring --client crm",
+  },
+  watch: {
+    words: "[requests|campaigns|needs]",
+    about:
+      "Shows the table anew every few seconds until Ctrl-C. In a pipe: a line of JSON per change.",
+    example: "watch needs",
+  },
+  forecast: {
+    about: "Shows when the calls of a JSON array would be dialed. Nothing is sent.",
+    example: "forecast --file leads.json --client crm",
+  },
+  redial: {
+    words: "ID… or a choice",
+    about: "Makes new calls in place of ended ones. Those that need review want --not-placed.",
+    example: "redial --state REJECTED --dry-run",
+  },
+  resolve: {
+    words: "ID… or a choice",
+    about: "Decides calls that need review, by what the provider's records show.",
+    example: `resolve ${id} --placed`,
+  },
+  cancel: {
+    words: "ID… or a choice",
+    about: "Cancels calls that are WAITING, for good.",
+    example: "cancel --request 01KA… --yes",
+  },
+  pause: {
+    about: "Keeps calls WAITING until they are resumed.",
+    example: "pause --account vapi --reason repair",
+  },
+  resume: {
+    about: "Ends a pause, or closes a circuit breaker.",
+    example: "resume --account vapi",
+  },
+  pauses: { about: "Lists pauses and open circuit breakers.", example: "pauses" },
+  backlogs: {
+    about: "Lists waiting calls by client and agent, and what blocks them.",
+    example: "backlogs --limit 1000",
+  },
+  stats: { about: "Counts calls by state and hour.", example: "stats --hours 48" },
+  dnc: {
+    words: "add|remove|check NUMBER… | end-former-key",
+    about: "Keeps the do-not-call list.",
+    example: "dnc add --file numbers.txt",
+  },
+  erase: {
+    words: "NUMBER…",
+    about: "Erases what is known of numbers, and cancels what waits for them.",
+    example: "erase +12025550123 --dry-run",
+  },
+  dead: {
+    words: "list | show NAME | put-back NAME… | put-back --all | discard NAME… --yes",
+    about: "Handles messages that failed a hundred times.",
+    example: "dead show calls-5f0c… --reveal",
+  },
+  restored: {
+    about: "Tells whether the ledger was restored, and to what time it went back.",
+    example: "restored --at 2026-11-21T09:00:00Z",
+  },
+  audit: { about: "Lists what operators did, newest first.", example: "audit --limit 200 --csv" },
+};
+
+/** Value and meaning of each option. */
+const optionTexts: Record<string, string> = {
+  state: `STATE         ${callStates.join(", ")}`,
+  request: "ID          calls of this request",
+  number: "NUMBER       calls to this number, such as +12025550123",
+  agent: "AGENT         of this agent",
+  provider: "ACCOUNT    dialed through this account of the plan",
+  account: "ACCOUNT     of this account of the plan",
+  client: "CLIENT       of this client",
+  campaign: "NAME       of this campaign (Call-Campaign)",
+  reason: "REASON       for this reason; of a pause: why, for other operators",
+  from: "TIME           accepted from this time on, such as 2026-11-21T09:00:00Z",
+  until: "TIME          accepted before this time; of a pause: when it ends",
+  at: "TIME             the time that is meant; now, if it is not given",
+  limit: "N             so many at most",
+  hours: "N             the last N hours",
+  file: "FILE           read from this file; - is stdin",
+  plan: "FILE           another dial plan, to compare",
+  items: "WHICH         problems or all",
+  breaker: "KEY         key of an open circuit breaker",
+  "calls-min": "N         of at least so many calls (2)",
+  reveal: "             with what is hidden, which is recorded",
+  placed: "             the provider's records show the call",
+  "not-placed": "         they do not show it",
+  renew: "              hashes numbers anew after a rotation of HASH_KEY",
+  unnoticed: "          the service has not noticed the restore",
+  all: "                every one",
+  yes: "                does not ask",
+  "dry-run": "            says what would be done, and does nothing",
+  csv: "                comma-separated values",
+  json: "               a JSON value a line, for scripts",
+};
+
+/** Returns the help of one command: usage, options and an example. */
+export function helpOf(command: string): string {
+  const { words = "", about, example } = helps[command] ?? { about: "", example: command };
+  const names = [...(optionsOf[command] ?? []), "json"];
+  return [
+    ...wrapped(`npm run -s calls -- ${[command, words].filter(Boolean).join(" ")} [OPTIONS]`, ""),
+    "",
+    ...wrapped(about, ""),
+    "",
+    ...names.flatMap((name) => wrapped(`  --${name} ${optionTexts[name] ?? ""}`.trimEnd())),
+    "",
+    `Example: npm run -s calls -- ${example}`,
+  ].join("\n");
+}
+
+const lineMax = 80;
+
+/** Wraps a line. Those after the first begin with the indent. */
+function wrapped(line: string, indent = " ".repeat(24)): string[] {
+  if (line.length <= lineMax) return [line];
+  const end = line.lastIndexOf(" ", lineMax);
+  return [line.slice(0, end), ...wrapped(`${indent}${line.slice(end + 1)}`, indent)];
+}

@@ -1,0 +1,131 @@
+import Table from "cli-table3";
+import { type Json, textOf } from "./json.ts";
+
+/** Width below which no column but an id is narrowed, and that below which no id is shortened. */
+const columnMin = 8;
+const idMin = 12;
+const gap = "  ";
+const lines =
+  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid";
+/** Characters of a table without lines. */
+const noLines = {
+  ...Object.fromEntries(`${lines} right right-mid`.split(" ").map((name) => [name, ""])),
+  middle: gap,
+};
+
+interface Column {
+  name: string;
+  cells: string[];
+  isId: boolean;
+  /** Width of the longest cell. */
+  natural: number;
+}
+
+/**
+ * Draws rows as a table, of at most `width` characters a line: cells are wrapped first, then the last columns are left
+ * out, and ids are shortened last. Without a width it is as wide as it needs.
+ */
+export function tableOf(
+  rows: readonly Json[],
+  { columns: names, width }: { columns: readonly string[]; width: number | undefined },
+): { text: string; leftOut: string[] } {
+  const cells = rows.map((row) => names.map((name) => textOf(row[name])));
+  const plain = new Table({ head: [...names], style: { head: [], border: [] } });
+  plain.push(...cells);
+  const text = plain.toString();
+  const lineWidth = text.indexOf("\n");
+  if (width === undefined || lineWidth <= width) return { text, leftOut: [] };
+  const all = names.map((name, index) =>
+    columnOf(
+      name,
+      cells.map((row) => row[index] ?? ""),
+    ),
+  );
+  const columns = fitting(all, width);
+  const widths = widthsOf(columns, width);
+  const table = new Table({
+    head: columns.map(({ name }) => name),
+    chars: noLines,
+    colWidths: widths,
+    wordWrap: true,
+    wrapOnWordBoundary: false,
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+  });
+  for (const index of rows.keys()) {
+    table.push(columns.map((column, place) => shortened(column, index, widths[place] ?? 0)));
+  }
+  return {
+    text: table
+      .toString()
+      .split("\n")
+      .map((line) => line.trimEnd())
+      .join("\n"),
+    leftOut: all.slice(columns.length).map(({ name }) => name),
+  };
+}
+
+function columnOf(name: string, cells: string[]): Column {
+  // The milliseconds of a time are in --json and --csv.
+  const short = cells.map((cell) =>
+    cell.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{3}Z$/, "$1Z"),
+  );
+  const natural = Math.max(...[name, ...short].map(({ length }) => length));
+  return { name, cells: short, isId: name === "id" || name === "name", natural };
+}
+
+function floorOf({ isId, natural }: Column): number {
+  return isId ? natural : Math.min(natural, columnMin);
+}
+
+function sumOf(widths: readonly number[]): number {
+  return widths.reduce((sum, one) => sum + one, 0) + gap.length * (widths.length - 1);
+}
+
+/** Returns the first columns that fit when they are narrowed, at least two. */
+function fitting(all: readonly Column[], width: number): Column[] {
+  let count = all.length;
+  while (count > 2 && sumOf(all.slice(0, count).map(floorOf)) > width) count--;
+  return all.slice(0, count);
+}
+
+/** Narrows the widest columns until all fit: ids only where the others are as narrow as may be. */
+function widthsOf(columns: readonly Column[], width: number): number[] {
+  const widths = columns.map(({ natural }) => natural);
+  const floors = columns.map(floorOf);
+  const idFloors = columns.map(({ isId, natural }) => Math.min(natural, isId ? idMin : columnMin));
+  for (const least of [floors, idFloors]) {
+    while (sumOf(widths) > width) {
+      const room = widths.map((one, index) => (one > (least[index] ?? 0) ? one : 0));
+      const widest = room.indexOf(Math.max(...room));
+      if (room[widest] === 0) break;
+      widths[widest] = (widths[widest] ?? 0) - 1;
+    }
+  }
+  return widths;
+}
+
+/** Returns a cell, in the middle of which an id that does not fit is cut. */
+function shortened({ cells, isId }: Column, index: number, width: number): string {
+  const text = cells[index] ?? "";
+  if (!isId || text.length <= width) return text;
+  const end = Math.min(6, Math.floor(width / 3));
+  return `${text.slice(0, width - end - 1)}…${text.slice(-end)}`;
+}
+
+/** Draws the facts of one thing, a line each, of at most `width` characters. */
+export function factsOf(facts: Json, width: number | undefined): string {
+  const shown = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
+  const nameWidth = Math.max(0, ...shown.map(([name]) => name.length)) + 2;
+  const table = new Table({
+    style: { head: [], border: [] },
+    ...(width === undefined
+      ? {}
+      : {
+          colWidths: [nameWidth, width - nameWidth - 3],
+          wordWrap: true,
+          wrapOnWordBoundary: false,
+        }),
+  });
+  for (const [name, value] of shown) table.push({ [name]: textOf(value) });
+  return table.toString();
+}

@@ -1,0 +1,257 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { helpOf, helps } from "../../../infra/cli/calls/help-texts.ts";
+import { Refusal } from "../../../infra/cli/calls/failures.ts";
+import { nearestTo } from "../../../infra/cli/calls/nearest.ts";
+import { optionsOf } from "../../../infra/cli/calls/options.ts";
+import { tableOf } from "../../../infra/cli/calls/table.ts";
+import type { Terminal } from "../../../infra/cli/calls/terminal.ts";
+import { commands, run } from "../../../infra/cli/calls.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
+import { createTestApi } from "../../support/api.ts";
+import { aCall } from "../../support/calls.ts";
+import { startConsoleServer } from "../../support/console-server.ts";
+import { tokens } from "../../support/environment.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
+
+const url = "https://calls.example.com";
+
+/** Creates the command with a service in memory, and counts what was posted to it. */
+function createBench() {
+  const api = createTestApi();
+  const posted: string[] = [];
+  async function calls(words: string, terminal: Partial<Terminal> = {}) {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await run(words.split(" ").filter(Boolean), {
+      environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
+      fetch: async (address, init) => {
+        const path = address.replace(url, "");
+        if (init.method === "POST" && !path.endsWith("/search")) posted.push(path);
+        return api.app.request(path, init);
+      },
+      print: (line) => out.push(line),
+      complain: (line) => err.push(line),
+      isInteractive: false,
+      sleep: async () => undefined,
+      ...terminal,
+    });
+    return { code, out: out.join("\n"), err: err.join("\n") };
+  }
+  async function write(state: CallState, count: number) {
+    const rows = Array.from({ length: count }, (_, n) =>
+      rowIn(state, aCall({ acceptedAt: Date.now() - n }), { reason: "http_404" }),
+    );
+    await writeRows(rows, api.ledger, api.documents);
+    return rows;
+  }
+  return { api, posted, calls, write };
+}
+
+describe("npm run calls", () => {
+  it.each(Object.keys(commands))(
+    "has help with options and an example: %s --help",
+    async (name) => {
+      const { code, out } = await createBench().calls(`${name} --help`);
+      expect([code, out]).toEqual([0, helpOf(name)]);
+      expect(helps[name]?.example.startsWith(name)).toBe(true);
+      for (const option of optionsOf[name] ?? ["no options are declared"]) {
+        expect(out).toMatch(new RegExp(`\n  --${option} [^\n]*\\w`));
+      }
+      for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+    },
+  );
+
+  it.each([
+    ["cancel --requst 1", "cancel has no option --requst. Did you mean --request?"],
+    ["list --colour red", "list has no option --colour. See list --help."],
+    ["pases", "There is no command pases. Did you mean pauses?"],
+    ["list --state --json", "--state needs a value."],
+    ["list --state", "--state needs a value."],
+    ["list --json=yes", "--json takes no value."],
+    ["watch everything", "everything cannot be watched: requests, campaigns and needs can."],
+  ])("answers %j with one sentence, and 2", async (words, sentence) => {
+    expect(await createBench().calls(words)).toEqual({ code: 2, out: "", err: sentence });
+  });
+
+  it("finds the nearest word, if one is near", () => {
+    expect(nearestTo("agnet", ["agent", "account"])).toBe("agent");
+    expect(nearestTo("colour", ["agent", "account"])).toBeUndefined();
+  });
+});
+
+describe("a grave command", () => {
+  const grave = [
+    ["redial --state REJECTED", /^This calls the numbers of 3 calls again/],
+    ["cancel --agent agent_sales", /^This cancels, for good, the 2 calls of agent agent_sales/],
+    ["dnc remove +12025550123", /^This takes 1 number off the do-not-call list/],
+    ["erase +12025550123", /^This erases, for good, what is known of 1 number in 5 calls.*the 2 /],
+    ["pause --account webhook", /^This keeps all calls of account webhook from being dialed/],
+    ["pause --client crm", /^This keeps all calls of client crm from being dialed/],
+  ] as const;
+
+  it.each(grave)(
+    "%s counts first, and does nothing that was not agreed to",
+    async (words, does) => {
+      const { calls, write, posted } = createBench();
+      await write("REJECTED", 3);
+      await write("WAITING", 2);
+      const alone = await calls(words);
+      expect([alone.code, alone.out, alone.err]).toEqual([2, "", expect.stringMatching(does)]);
+      expect(alone.err).toContain("give --yes");
+      const dry = await calls(`${words} --dry-run`);
+      expect([dry.code, dry.out]).toEqual([0, expect.stringMatching(does)]);
+      const json = await calls(`${words} --dry-run --json`);
+      expect(JSON.parse(json.out)).toMatchObject({ dry_run: true });
+      const questions: string[] = [];
+      const answering = (answer: string) => ({
+        ask: async (question: string) => {
+          questions.push(question);
+          return answer;
+        },
+      });
+      const declined = await calls(words, answering(""));
+      expect([declined.code, declined.err]).toEqual([2, "Nothing was done."]);
+      expect(posted).toEqual([]);
+      await calls(words, answering("y"));
+      expect(questions).toEqual([expect.stringMatching(does), expect.stringMatching(does)]);
+      expect(posted.length).toBeGreaterThan(0);
+    },
+  );
+
+  it("says of a request that only the queue has that nothing of it was read", async () => {
+    const { calls, api } = createBench();
+    const { id } = aCall({});
+    const request = id.slice("call_".length, -"_00000".length);
+    const { err } = await calls(`cancel --request ${request}`);
+    expect(err).toContain("of which no call has been read yet");
+    expect(api.queue.take()).toEqual([]);
+  });
+});
+
+describe("a file of numbers", () => {
+  it("is read from stdin, and its wrong lines are named without what stands there", async () => {
+    const { calls, posted } = createBench();
+    const from = (lines: string[]) => ({ readInput: async () => lines.join("\n") });
+    const wrong = await calls("dnc add --file -", from(["+12025550123", "0202 555", "", "x"]));
+    expect(wrong).toEqual({
+      code: 2,
+      out: "",
+      err: "stdin, lines 2, 4: not an E.164 number such as +12025550123. Nothing was sent.",
+    });
+    expect(posted).toEqual([]);
+    const added = await calls("dnc add --file -", from(["+12025550123", "+12025550124"]));
+    expect([added.code, added.out]).toEqual([0, "2 numbers: add done."]);
+  });
+
+  it("of JSON is refused by its line", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "outbound-calls-"));
+    const file = join(folder, "leads.json");
+    await writeFile(file, '[\n{"a": 1},\n{"b" 2}\n]');
+    const { code, err } = await createBench().calls(`forecast --file ${file}`);
+    await rm(folder, { recursive: true });
+    expect([code, err]).toEqual([2, expect.stringMatching(/is not JSON: line 3 column \d+\.$/)]);
+  });
+});
+
+describe("a table", () => {
+  const id = "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000";
+  const columns = ["id", "state", "reason", "result", "agent_id", "due_at", "provider"];
+  const row = {
+    id,
+    state: "NEEDS_REVIEW",
+    reason: "hours:callingHours.default",
+    agent_id: "agent_sales",
+    due_at: "2026-11-24T12:00:00.000Z",
+  };
+  const widthOf = (drawn: string) => Math.max(...drawn.split("\n").map((line) => line.length));
+
+  it("is 80 columns wide where the terminal is: cells are wrapped, ids whole, what is left out is named", () => {
+    const { text: drawn, leftOut } = tableOf([row], { columns, width: 80 });
+    expect(widthOf(drawn)).toBeLessThanOrEqual(80);
+    expect(drawn).toContain(id);
+    expect(leftOut).toEqual(["due_at", "provider"]);
+  });
+
+  it("has all columns where there is room, and shortens ids last", () => {
+    const wide = tableOf([row], { columns, width: 120 });
+    expect(widthOf(wide.text)).toBeLessThanOrEqual(120);
+    expect(wide).toMatchObject({ text: expect.stringContaining(id), leftOut: [] });
+    const narrow = tableOf([row], { columns: ["id", "state"], width: 30 });
+    expect(widthOf(narrow.text)).toBeLessThanOrEqual(30);
+    expect(narrow.text).toMatch(/call_01K\w*…\w+/);
+  });
+});
+
+describe("requests and watch", () => {
+  it("list requests by what they are of, and how far they are", async () => {
+    const { calls, write } = createBench();
+    const [row] = await write("WAITING", 1);
+    const { out } = await calls("requests --calls-min 1");
+    expect(out).toMatch(/id .* client .* ended/);
+    expect(out).toMatch(/0 %/);
+    const json: object = JSON.parse((await calls("requests --calls-min 1 --json")).out);
+    expect(json).toMatchObject({ total: 1, by_state: { WAITING: 1 }, client: row?.client });
+    expect((await calls("requests")).out).toBe("None.");
+  });
+
+  it("print a line of JSON for each change, and go on after a failure", async () => {
+    const { calls, write, api } = createBench();
+    let round = 0;
+    const { list } = api.documents;
+    const sleep = async () => {
+      round += 1;
+      if (round === 1) await write("NEEDS_REVIEW", 1);
+      if (round === 3) api.documents.list = () => Promise.reject(new Error("away"));
+      if (round === 4) api.documents.list = list;
+      if (round === 5) throw new Refusal("enough");
+    };
+    const { out, err } = await calls("watch needs", { sleep });
+    expect(out.split("\n").map((line): unknown => JSON.parse(line))).toEqual([
+      expect.objectContaining({ id: "review", what: "1 calls need review" }),
+    ]);
+    expect(err).toMatch(/^503 [^\n]*\nenough$/);
+  });
+
+  it("draw the table anew on a screen", async () => {
+    const { calls, write } = createBench();
+    await write("NEEDS_REVIEW", 2);
+    let cleared = 0;
+    const sleep = () => Promise.reject(new Refusal("enough"));
+    const { out } = await calls("watch needs", { sleep, clear: () => cleared++ });
+    expect(cleared).toBe(1);
+    expect(out).toMatch(/^needs at 20\d\d-[\s\S]*2 calls need review/);
+  });
+});
+
+it("npm run -s calls prints JSON alone, and no colour into a pipe", async () => {
+  const { api, write } = createBench();
+  const [row] = await write("REJECTED", 1);
+  const server = await startConsoleServer(api);
+  const environment = {
+    ...process.env,
+    FORCE_COLOR: "1",
+    OUTBOUND_CALLS_URL: server.address,
+    OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator,
+  };
+  const printed = async (...words: string[]) => {
+    const child = spawn("npm", ["run", "-s", "calls", "--", ...words], { env: environment });
+    child.stdin.end();
+    const [out] = await Promise.all([text(child.stdout), once(child, "close")]);
+    return out;
+  };
+  const [json, shown] = await Promise.all([
+    printed("list", "--json"),
+    printed("show", row?.id ?? ""),
+  ]);
+  await server.stop();
+  expect(JSON.parse(json)).toMatchObject({ id: row?.id });
+  expect(shown).toContain("REJECTED");
+  expect(shown).not.toContain("\u001B");
+  for (const line of shown.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+});
