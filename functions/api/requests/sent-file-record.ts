@@ -22,10 +22,9 @@ type Step =
 export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | string {
   if (part.isSent) return part;
   if (step.state === "sent") return { ...part, isSent: true, requestId: step.request_id };
-  const isLost = part.begunAt !== null && deps.clock.now() > repeatableUntil(part.begunAt);
   if (step.state === "planned") {
     if (part.begunAt === null) return part;
-    return isLost
+    return isLost(part, deps)
       ? { ...part, begunAt: null, content: null, leftOut: "" }
       : "The part may be repeated under its Idempotency-Key: that is safer.";
   }
@@ -34,7 +33,7 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
   if (part.begunAt === null) {
     return { ...part, begunAt: deps.clock.now(), leftOut: step.left_out, content };
   }
-  if (isLost) {
+  if (isLost(part, deps)) {
     return (
       `Part ${step.index + 1} was begun at ${toIsoTime(part.begunAt)}, and its answer was lost too long ago to repeat it. ` +
       "Look among the campaign's requests of that time, and say whether it was accepted."
@@ -44,9 +43,12 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
   return `Part ${step.index + 1} was begun with another content: choose the columns and the agent as then.`;
 }
 
-/** Returns the time up to which the Idempotency-Key of a part certainly lives. Its life begins with the first request. */
-function repeatableUntil(begunAt: number): number {
-  return begunAt + keyLifetimeMs - marginMs;
+/**
+ * True if nobody can tell any more by repeating a part whether it was accepted. Its Idempotency-Key lives from its first
+ * request on, which is no earlier than `begunAt`.
+ */
+export function isLost({ isSent, begunAt }: SentPart, { clock }: RouteDeps): boolean {
+  return !isSent && begunAt !== null && clock.now() > begunAt + keyLifetimeMs - marginMs;
 }
 
 interface Asked {

@@ -1,13 +1,14 @@
 import type { Context } from "hono";
 import * as z from "../../../shared/lib/zod.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
-import type { ApiEnv } from "../http/context.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { requestId, time, toIsoTime } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import {
   createFile,
   findRefusal,
+  isLost,
   kept,
   mark,
   readFile,
@@ -40,6 +41,13 @@ const partSchema = z.looseObject({
     .enum(["planned", "begun", "sent"])
     .check(z.describe("`begun`: its request may have been sent, and its answer is not known")),
   begun_at: z.nullable(time),
+  is_lost: z
+    .boolean()
+    .check(
+      z.describe(
+        "Its answer was lost too long ago to repeat it: say whether it was accepted, by `sent` or `planned`",
+      ),
+    ),
   left_out: z
     .string()
     .check(z.describe("Leads that its request leaves out: base64 of a bit for each index")),
@@ -75,7 +83,7 @@ export const findSentFile = declareRoute({
   async handle({ c, deps, body }) {
     const { client } = c.get("caller");
     const { value } = await readFile({ client, file: body.file }, deps);
-    return { client, sent: value === undefined ? null : toView(value) };
+    return { client, sent: value === undefined ? null : toView(value, deps) };
   },
 });
 
@@ -130,7 +138,7 @@ export const startSentFile = declareRoute({
     );
     if (refusal !== undefined || after === undefined)
       return answerProblem(c, 409, { detail: refusal ?? "The file was sent." });
-    return toView(after);
+    return toView(after, deps);
   },
 });
 
@@ -192,7 +200,7 @@ export const markSentPart = declareRoute({
       deps,
     );
     if (refusal !== undefined || part === undefined) return refusal ?? unknownPart(c);
-    return toPartView(part, body.index);
+    return toPartView(part, body.index, deps);
   },
 });
 
@@ -200,27 +208,25 @@ function unknownPart(c: Context<ApiEnv>): Response {
   return answerProblem(c, 404, { detail: "There is no such part of a file." });
 }
 
-function toView({ campaign: name, round: of, at, parts }: SentFile): SentFileView {
+function toView({ campaign: name, round: of, at, parts }: SentFile, deps: RouteDeps): SentFileView {
   return {
     campaign: name,
     round: of,
     at: toIsoTime(at),
     is_finished: parts.every(({ isSent }) => isSent),
-    parts: parts.map(toPartView),
+    parts: parts.map((part, index) => toPartView(part, index, deps)),
   };
 }
 
-function toPartView(
-  { key, calls, begunAt, leftOut, isSent, requestId: id }: SentPart,
-  index: number,
-): SentPartView {
-  const state = isSent ? "sent" : begunAt === null ? "planned" : "begun";
+function toPartView(part: SentPart, index: number, deps: RouteDeps): SentPartView {
+  const { key, calls, begunAt, leftOut, isSent, requestId: id } = part;
   return {
     index,
     calls,
     idempotency_key: key,
-    state,
+    state: isSent ? "sent" : begunAt === null ? "planned" : "begun",
     begun_at: toIsoTime(begunAt),
+    is_lost: isLost(part, deps),
     left_out: leftOut,
     request_id: id,
   };

@@ -1,0 +1,114 @@
+import type { Problem } from "../../api/http/problem-schema.ts";
+
+/** An answer of the service, as far as sending needs it. */
+export interface ClientAnswer {
+  status: number;
+  text: string;
+  /** Its `X-Request-Id`. */
+  requestId: string | null;
+  /** Its `Retry-After`. */
+  retryAfter: string | null;
+}
+
+/** Sends a POST of JSON with a client's token. Rejects if no answer came. */
+export type PostAsClient = (
+  path: string,
+  body: string,
+  headers?: Record<string, string>,
+) => Promise<ClientAnswer>;
+
+/** The surroundings of sending, replaced in tests. */
+export interface SendingDeps {
+  post: PostAsClient;
+  sleep(ms: number): Promise<void>;
+  /** Throws if sending is to stop between two requests. */
+  checkStopped?(): void;
+}
+
+/** A refusal of the service. Its message is for people. */
+export class RefusedError extends Error {
+  readonly status: number;
+  readonly errors: NonNullable<Problem["errors"]>;
+  constructor(status: number, { detail, errors = [] }: Partial<Problem>) {
+    super(detail ?? `HTTP ${status}`);
+    this.status = status;
+    this.errors = errors;
+  }
+}
+
+/** Waits between the tries of a request, in milliseconds, and the longest wait that an answer may ask for. */
+const delaysMs = [1_000, 2_000, 5_000, 10_000, 30_000];
+const retryAfterMsMax = 60_000;
+
+/**
+ * Creates a function that sends requests with a client's token.
+ *
+ * @param origin the service's address, without a slash at its end
+ */
+export function createPostAsClient(
+  { origin, token }: { origin: string; token: string },
+  send: (url: string, init: RequestInit) => Promise<Response> = (url, init) => fetch(url, init),
+): PostAsClient {
+  return async (path, body, headers = {}) => {
+    const response = await send(`${origin}${path}`, {
+      method: "POST",
+      headers: { ...headers, authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body,
+      signal: AbortSignal.timeout(60_000),
+    });
+    return {
+      status: response.status,
+      text: await response.text(),
+      requestId: response.headers.get("x-request-id"),
+      retryAfter: response.headers.get("retry-after"),
+    };
+  };
+}
+
+/**
+ * Sends a request that may be repeated, and repeats it while no answer comes or the service fails.
+ *
+ * @throws RefusedError if the service refuses it, or fails each time
+ */
+export async function postRepeatedly(
+  request: { path: string; body: string; headers?: Record<string, string> },
+  { post, sleep, checkStopped }: SendingDeps,
+): Promise<ClientAnswer> {
+  let failure: Error = new Error("The service cannot be reached.");
+  for (const delayMs of [...delaysMs, undefined]) {
+    checkStopped?.();
+    let waitMs = delayMs ?? 0;
+    try {
+      const answer = await post(request.path, request.body, request.headers);
+      if (answer.status < 300) return answer;
+      const problem: Partial<Problem> = parsed(answer.text) ?? {};
+      failure = new RefusedError(answer.status, problem);
+      if (answer.status < 500) break;
+      waitMs = Math.max(waitMs, Math.min(Number(answer.retryAfter) * 1000 || 0, retryAfterMsMax));
+    } catch {
+      failure = new Error("The service cannot be reached.");
+    }
+    if (delayMs !== undefined) await sleep(waitMs);
+  }
+  throw failure;
+}
+
+/** Asks a client's route that may be repeated, and returns its answer. */
+export async function askAsClient<Answer>(
+  path: string,
+  body: object,
+  deps: SendingDeps,
+): Promise<Answer> {
+  const { text } = await postRepeatedly({ path, body: JSON.stringify(body) }, deps);
+  const answer = parsed<Answer>(text);
+  if (answer === undefined) throw new Error("The service gave an answer that is not JSON.");
+  return answer;
+}
+
+function parsed<Value>(text: string): Value | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+import type { Forecast } from "../../api/forecast/forecast-schema.ts";
+import type { ListedNumbers } from "../../api/operator/find-listed.ts";
+import type { Part } from "./divide-leads.ts";
+import type { Lead } from "./read-leads.ts";
+
+/** Asks the operator's API. */
+type AskOperator = <Answer extends object>(path: string, body: object) => Promise<Answer>;
+
+/** A lead that is left out, and why. */
+export interface LeftOutLead {
+  lead: Lead;
+  reason: string;
+  isListed: boolean;
+}
+
+/** Answers of the service about leads that are not sent yet. */
+export interface LeadsChecked {
+  leftOut: LeftOutLead[];
+  /** Forecast of each part alone, of the leads that are not left out. */
+  forecasts: Forecast[];
+}
+
+/**
+ * Checks leads before they are sent: which are on the do-not-call list, which the service would refuse, and when the others
+ * would be dialed. Each part is asked about alone, so a later part's times lack the calls of the parts before it.
+ */
+export async function checkLeads(
+  { parts, client }: { parts: readonly Part[]; client: string },
+  progress: (partsChecked: number) => void,
+  ask: AskOperator,
+): Promise<LeadsChecked> {
+  const leftOut: LeftOutLead[] = [];
+  const forecasts: Forecast[] = [];
+  for (const [index, { leads }] of parts.entries()) {
+    const phone_numbers = leads.map(({ call }) => call.phone_number);
+    const found = await ask<ListedNumbers>("/do-not-call/find", { phone_numbers, client });
+    const listed = new Set(found.listed);
+    const rest = leads.filter((lead, at) => {
+      if (listed.has(at)) {
+        leftOut.push({ lead, reason: "is on the do-not-call list", isListed: true });
+      }
+      return !listed.has(at);
+    });
+    if (rest.length > 0) {
+      const calls = rest.map(({ call }) => call);
+      const forecast = await ask<Forecast>("/forecast", { client, calls, items: "problems" });
+      for (const { index: at, outcome, errors = [] } of forecast.items ?? []) {
+        const lead = rest[at];
+        if (outcome !== "refused" || lead === undefined) continue;
+        const reason = errors.map((error) => `${fieldOf(error.pointer)} ${error.detail}`.trim());
+        leftOut.push({
+          lead,
+          reason: reason.join("; ") || "is refused by the service",
+          isListed: false,
+        });
+      }
+      forecasts.push(forecast);
+    }
+    progress(index + 1);
+  }
+  return { leftOut, forecasts };
+}
+
+/** Returns the field of a pointer such as `/12/phone_number`. */
+function fieldOf(pointer: string): string {
+  return pointer.split("/").slice(2).join("/");
+}

@@ -1,0 +1,131 @@
+import type { SentFileView, SentPartView } from "../../api/requests/sent-files.ts";
+import { askAsClient, postRepeatedly, RefusedError, type SendingDeps } from "./ask-client-api.ts";
+import {
+  bodyOf,
+  type DividedLeads,
+  fromIndexSet,
+  type Part,
+  sha256,
+  toIndexSet,
+} from "./divide-leads.ts";
+
+/**
+ * Longest time from noting that a part is begun to a try of its request. A machine that slept meanwhile begins anew: the
+ * service then says whether the part's Idempotency-Key still lives.
+ */
+const begunMsMax = 30 * 60_000;
+
+/** Choices for the sending of leads. */
+export interface Sending extends DividedLeads {
+  /** Name of the campaign, as the header `Call-Campaign` has it. */
+  campaign: string;
+  /** Numbers that are left out. A part that was begun before goes on with what was left out then. */
+  leftOut: ReadonlySet<string>;
+  /** The round after which the file is sent once more. Absent: a file that was sent is refused. */
+  again?: number | undefined;
+  /** What a person says of a part whose answer was lost too long ago to repeat it. */
+  lost?: "accepted" | "not_accepted" | undefined;
+}
+
+/** State of sending. */
+export interface SendingProgress {
+  parts: number;
+  partsSent: number;
+  /** Calls in the parts that were sent, now or before. */
+  calls: number;
+  requestIds: string[];
+}
+
+/**
+ * Sends leads part by part, and notes each part before and after its request, so that an interrupted sending goes on later
+ * without calling anybody twice.
+ *
+ * @throws RefusedError if the file was sent before, or the service refuses a part
+ */
+export async function sendLeads(
+  sending: Sending,
+  progress: (now: SendingProgress) => void,
+  deps: SendingDeps,
+): Promise<SendingProgress> {
+  const { file, parts, campaign, again, lost } = sending;
+  const started = await askAsClient<SentFileView>(
+    "/v1/sent-files",
+    {
+      file,
+      campaign,
+      parts: parts.map(({ digest, leads }) => ({ digest, calls: leads.length })),
+      ...(again !== undefined && { again }),
+    },
+    deps,
+  );
+  const now: SendingProgress = { parts: parts.length, partsSent: 0, calls: 0, requestIds: [] };
+  for (const [index, part] of parts.entries()) {
+    deps.checkStopped?.();
+    const of = { file, round: started.round, index };
+    let view = started.parts[index];
+    if (view?.is_lost === true && lost !== undefined) {
+      const state = lost === "accepted" ? "sent" : "planned";
+      view = await askAsClient<SentPartView>("/v1/sent-files/parts", { ...of, state }, deps);
+    }
+    if (view === undefined) throw new Error("The service does not know a part of the file.");
+    const sent = await sendPart(part, { view, of, sending }, deps);
+    now.partsSent += 1;
+    now.calls += part.leads.length - fromIndexSet(sent.left_out).size;
+    if (sent.request_id !== null) now.requestIds.push(sent.request_id);
+    progress({ ...now, requestIds: [...now.requestIds] });
+  }
+  return now;
+}
+
+/** Sends a part unless it was accepted before. Resolves to it as the service then knows it. */
+async function sendPart(
+  part: Part,
+  {
+    view,
+    of,
+    sending,
+  }: { view: SentPartView; of: { file: string; round: number; index: number }; sending: Sending },
+  deps: SendingDeps,
+): Promise<SentPartView> {
+  if (view.state === "sent") return view;
+  const chosen = part.leads.flatMap(({ call }, index) =>
+    sending.leftOut.has(call.phone_number) ? index : [],
+  );
+  const left_out = view.state === "begun" ? view.left_out : toIndexSet(new Set(chosen));
+  const leftOut = fromIndexSet(left_out);
+  const body = bodyOf(part, leftOut);
+  const mark = (step: object) =>
+    askAsClient<SentPartView>("/v1/sent-files/parts", { ...of, ...step }, deps);
+  const content = await sha256(body);
+  const until = Date.now() + begunMsMax;
+  const begun = await mark({ state: "begun", content, left_out });
+  if (begun.state === "sent") return begun;
+  if (leftOut.size === part.leads.length) return mark({ state: "sent" });
+  const request = {
+    path: "/v1/calls/batch",
+    body,
+    headers: { "call-campaign": sending.campaign, "idempotency-key": begun.idempotency_key },
+  };
+  const checkStopped = () => {
+    deps.checkStopped?.();
+    if (Date.now() > until)
+      throw new Error("Sending was interrupted for long. Send the file again.");
+  };
+  const { requestId } = await postRepeatedly(request, { ...deps, checkStopped }).catch(
+    (error: unknown) => {
+      throw error instanceof RefusedError ? withLines(error, part, leftOut) : error;
+    },
+  );
+  return mark({ state: "sent", request_id: requestId });
+}
+
+/** Names the lines of a file in the service's errors about the calls of a request. */
+function withLines(error: RefusedError, { leads }: Part, leftOut: ReadonlySet<number>): Error {
+  const sent = leads.filter((_, index) => !leftOut.has(index));
+  const lines = error.errors.map(({ pointer = "", header, detail }) => {
+    const [, index = "", ...field] = pointer.split("/");
+    const line = /^\d+$/.test(index) ? sent[Number(index)]?.line : undefined;
+    return `${line === undefined ? (header ?? pointer) : `row ${line} ${field.join("/")}`} ${detail}`;
+  });
+  return new Error([error.message, ...lines].join(" "));
+}
