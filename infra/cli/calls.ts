@@ -17,6 +17,7 @@ import { listCommands } from "./calls/list-commands.ts";
 import { nearestTo } from "./calls/nearest.ts";
 import { parse } from "./calls/options.ts";
 import { requestCommands } from "./calls/request-command.ts";
+import { sendCommands } from "./calls/send-command.ts";
 import { restoreCommands } from "./calls/restore-commands.ts";
 import type { Terminal } from "./calls/terminal.ts";
 import { processTerminal } from "./calls/process-terminal.ts";
@@ -34,6 +35,9 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   watch    [requests|campaigns|needs]         shows the table anew until Ctrl-C; in a pipe: JSON a line per change
   forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all]
                                               when calls would be dialed; F is a JSON array, as posted
+  send     FILE --campaign NAME --client-token-from-env VARIABLE | --client-token-file F
+           [--country US] [--agent A] [--map ROLE=COLUMN] [--refused F] [--again] [--lost accepted|not-accepted] [--yes]
+                                              a CSV or JSON of leads as one campaign; without --yes it only checks them
   redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW
   resolve  ID… | --state NEEDS_REVIEW [as list]   --placed | --not-placed
   cancel   ID… | --request ID | --agent A     calls that are WAITING
@@ -71,6 +75,7 @@ export const commands: Record<string, Command> = {
   ...waitingCommands,
   ...listCommands,
   ...forecastCommands,
+  ...sendCommands,
   ...requestCommands,
   ...restoreCommands,
   ...deadLetterCommands,

@@ -7,12 +7,24 @@ const url = "https://calls.example.com";
 /** Runs `npm run calls` with an operator's token against an API in memory. */
 export async function runCalls(
   words: string[],
-  { app, sleep }: { app: ReturnType<typeof createApp>; sleep?: (ms: number) => Promise<void> },
+  {
+    app,
+    sleep,
+    environment = {},
+  }: {
+    app: ReturnType<typeof createApp>;
+    sleep?: (ms: number) => Promise<void>;
+    environment?: Record<string, string>;
+  },
 ): Promise<{ code: number; out: string; err: string }> {
   const out: string[] = [];
   const err: string[] = [];
   const code = await run(words, {
-    environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
+    environment: {
+      OUTBOUND_CALLS_URL: url,
+      OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator,
+      ...environment,
+    },
     fetch: async (address, init) => app.request(address.replace(url, ""), init),
     print: (line) => out.push(line),
     complain: (line) => err.push(line),

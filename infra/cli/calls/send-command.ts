@@ -1,0 +1,204 @@
+import { readFile, writeFile } from "node:fs/promises";
+import type { FoundFile } from "../../../functions/api/requests/sent-files.ts";
+import {
+  askAsClient,
+  createPostAsClient,
+  RefusedError,
+  type SendingDeps,
+} from "../../../functions/console/leads/ask-client-api.ts";
+import { checkLeads, type LeadsChecked } from "../../../functions/console/leads/check-leads.ts";
+import { columnRoles, guessColumns } from "../../../functions/console/leads/columns.ts";
+import { divideLeads } from "../../../functions/console/leads/divide-leads.ts";
+import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
+import { readLeads, type RefusedRow } from "../../../functions/console/leads/read-leads.ts";
+import { type LeadTable, readTable } from "../../../functions/console/leads/read-table.ts";
+import { sendLeads } from "../../../functions/console/leads/send-leads.ts";
+import type { Command, CommandDeps } from "./command.ts";
+import { Failure, Refusal } from "./failures.ts";
+import type { Values } from "./options.ts";
+import { barOf, show } from "./terminal.ts";
+
+/** Refused rows that are printed; a file has all of them. */
+const printedMax = 20;
+
+export const sendCommands: Record<string, Command> = {
+  /** Reads leads, says what would become of them, and with --yes sends them as one campaign. */
+  async send([path], values, { ask, terminal }) {
+    if (path === undefined) throw new Failure("send needs a file of leads: CSV or JSON.");
+    const { campaign } = values;
+    if (campaign === undefined) throw new Failure("send needs --campaign with a name.");
+    const deps: SendingDeps = {
+      post: createPostAsClient(await clientOf(values, terminal), terminal.fetch),
+      sleep: terminal.sleep,
+    };
+    const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
+    const table = await tableOf(path);
+    const roles = rolesOf(table, values.map ?? []);
+    const choices = { roles, country: values.country?.toUpperCase(), agent: values.agent };
+    const { leads, refused } = await told(readLeads(table, choices));
+    say(`${path}: ${table.form}, ${table.rows.length} rows, ${leads.length} leads.`);
+    say(table.columns.map((name, index) => `${name} → ${roles[index]}`).join("; "));
+
+    const divided = await divideLeads(leads);
+    const { client, sent } = await told(
+      askAsClient<FoundFile>("/v1/sent-files/find", { file: divided.file }, deps),
+    );
+    const bar = barOf(divided.parts.length, values, terminal);
+    const checked = await checkLeads({ ...divided, client }, bar.update, ask);
+    bar.stop();
+    const all = [...refused, ...refusedBy(checked, table)];
+    await mend(all, { table, values, terminal });
+    tellForecast(checked, say);
+    if (sent !== null) {
+      say(`This file was sent at ${sent.at} as campaign ${sent.campaign}, ${doneOf(sent)}.`);
+    }
+    const calls = leads.length - checked.leftOut.length;
+    if (values.yes !== true) {
+      const rows = all.map(({ line, reason }) => ({ line, reason }));
+      const checks = { client, campaign, calls, refused: rows, sent };
+      if (values.json === true) terminal.print(JSON.stringify(checks));
+      say(`Nothing was sent. To send these ${calls} as client ${client}: the same with --yes.`);
+      return all.length > 0 ? 2 : 0;
+    }
+
+    const lost = lostOf(values.lost);
+    const leftOut = new Set(checked.leftOut.map(({ lead }) => lead.call.phone_number));
+    const again = values.again === true && sent !== null ? { again: sent.round } : {};
+    const sendingBar = barOf(divided.parts.length, values, terminal);
+    const result = await told(
+      sendLeads(
+        { ...divided, campaign, leftOut, lost, ...again },
+        ({ partsSent }) => sendingBar.update(partsSent),
+        deps,
+      ),
+    ).finally(() => sendingBar.stop());
+    const answer = { client, campaign, refused: all.length, ...result };
+    if (values.json === true) terminal.print(JSON.stringify(answer));
+    say(`Sent: ${result.calls} calls as campaign ${campaign}, in ${result.parts} requests.`);
+    return all.length > 0 ? 2 : 0;
+  },
+};
+
+/** Reads the client's token from an environment variable or a file: an argument would stand in the list of processes. */
+async function clientOf(
+  { "client-token-from-env": variable, "client-token-file": file }: Values,
+  { environment }: CommandDeps["terminal"],
+): Promise<{ origin: string; token: string }> {
+  if ((variable === undefined) === (file === undefined)) {
+    throw new Failure("Give one of --client-token-from-env NAME or --client-token-file FILE.");
+  }
+  const text =
+    file === undefined
+      ? (environment[variable ?? ""] ?? "")
+      : await readFile(file, "utf8").catch(() => {
+          throw new Failure(`${file} cannot be read.`);
+        });
+  const token = text.trim();
+  if (token === "") throw new Failure(`${file ?? variable} has no token.`);
+  const origin = (environment["OUTBOUND_CALLS_URL"] ?? "").replace(/\/+$/, "");
+  return { origin, token };
+}
+
+async function tableOf(path: string): Promise<LeadTable> {
+  const bytes = await readFile(path).catch(() => {
+    throw new Failure(`${path} cannot be read.`);
+  });
+  return told(Promise.resolve().then(() => readTable(bytes)));
+}
+
+/** Guesses the meanings of the columns, and changes those that --map names, as in `--map number=Mobile`. */
+function rolesOf(table: LeadTable, mapped: readonly string[]) {
+  const roles = guessColumns(table);
+  for (const one of mapped) {
+    const [, name = "", column = ""] = /^(\w+)=(.*)$/s.exec(one) ?? [];
+    const role = columnRoles.find((known) => known === name);
+    const index = table.columns.indexOf(column);
+    if (role === undefined || index < 0) {
+      throw new Failure(
+        `--map is ROLE=COLUMN: a role of ${columnRoles.join(", ")}, and a column of ${table.columns.join(", ")}.`,
+      );
+    }
+    const isSingle = role !== "context" && role !== "ignored";
+    const before = isSingle ? roles.indexOf(role) : -1;
+    if (before >= 0) roles[before] = "context";
+    roles[index] = role;
+  }
+  return roles;
+}
+
+/** Returns the rows that the service would refuse, and those on the do-not-call list. */
+function refusedBy({ leftOut }: LeadsChecked, { rows }: LeadTable): RefusedRow[] {
+  const byLine = new Map(rows.map((row) => [row.line, row]));
+  return leftOut.map(({ lead, reason }) => ({
+    line: lead.line,
+    cells: byLine.get(lead.line)?.cells ?? [],
+    reason,
+    isDuplicate: false,
+  }));
+}
+
+/** Prints the first refused rows, and writes all of them into the file that --refused names. */
+async function mend(
+  refused: readonly RefusedRow[],
+  {
+    table,
+    values,
+    terminal,
+  }: { table: LeadTable; values: Values; terminal: CommandDeps["terminal"] },
+): Promise<void> {
+  if (refused.length === 0) return;
+  const sorted = refused.toSorted((one, other) => one.line - other.line);
+  if (values.json !== true) {
+    terminal.print(`${refused.length} rows are not sent:`);
+    const first = sorted.slice(0, printedMax).map(({ line, reason }) => ({ line, reason }));
+    show(first, ["line", "reason"], { values: {}, terminal });
+    if (sorted.length > printedMax) terminal.print(`… and ${sorted.length - printedMax} more.`);
+  }
+  const { refused: file } = values;
+  if (file === undefined) {
+    terminal.complain("--refused FILE writes these rows as CSV, to be mended and sent.");
+    return;
+  }
+  await writeFile(file, toMendCsv(table.columns, sorted), { mode: 0o600 }).catch(() => {
+    throw new Failure(`${file} cannot be written.`);
+  });
+}
+
+function tellForecast({ forecasts }: LeadsChecked, say: (line: string) => void): void {
+  const counts = new Map<string, number>();
+  for (const forecast of forecasts) {
+    for (const [outcome, count] of Object.entries(forecast.counts)) {
+      if (outcome !== "refused" && count > 0)
+        counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+    }
+  }
+  const words = [...counts].map(([outcome, count]) => `${count} ${outcome}`);
+  say(`Forecast: ${words.join(", ") || "no calls"}.`);
+  const [first] = forecasts;
+  if (first?.last_at !== null && first !== undefined) {
+    const of = forecasts.length > 1 ? ` of the first of ${forecasts.length} requests` : "";
+    say(`The first call${of} is dialed at ${first.first_at}, the last at ${first.last_at}.`);
+  }
+}
+
+function doneOf({ parts }: NonNullable<FoundFile["sent"]>): string {
+  const done = parts.filter(({ state }) => state === "sent").length;
+  return done === parts.length ? "whole" : `${done} of ${parts.length} requests`;
+}
+
+function lostOf(text: string | undefined): "accepted" | "not_accepted" | undefined {
+  if (text === undefined || text === "accepted") return text;
+  if (text === "not-accepted") return "not_accepted";
+  throw new Failure("--lost is accepted or not-accepted.");
+}
+
+/** Turns errors for people into failures of the command. */
+async function told<Result>(work: Promise<Result>): Promise<Result> {
+  return work.catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : "It failed.";
+    if (error instanceof RefusedError && error.status < 500) {
+      throw new Refusal(`${error.status} ${message}`);
+    }
+    throw new Failure(message, { cause: error });
+  });
+}

@@ -1,0 +1,126 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { messageSchema } from "../../../shared/ports/call-messages.ts";
+import { tokens } from "../../support/environment.ts";
+import { createForecastBench } from "../../support/forecast-bench.ts";
+import { makeLeadFile } from "../../support/lead-file.ts";
+import { runCalls } from "../../support/run-calls.ts";
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "send-"));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const from = ["--client-token-from-env", "CRM_TOKEN"];
+const named = ["--campaign", "spring", ...from];
+const sales = ["--country", "us", "--agent", "agent_sales"];
+
+/** Creates the command with a service and a dialer in memory. */
+function createBench(plan: object = {}) {
+  const bench = createForecastBench(plan);
+  const calls = (...words: string[]) =>
+    runCalls(words, { app: bench.app, environment: { CRM_TOKEN: tokens.crm, EMPTY: " " } });
+  return {
+    ...bench,
+    calls,
+    async send(text: string, ...words: string[]) {
+      const file = join(directory, "leads.csv");
+      await writeFile(file, text);
+      return calls("send", file, ...words);
+    },
+    /** Dials what was accepted. Resolves to the numbers in the order of their calls. */
+    async dial(): Promise<string[]> {
+      for (const { open } of bench.queue.take()) {
+        await bench.dialer.send(messageSchema.parse(JSON.parse(await open())));
+      }
+      await bench.dialer.simulate(600);
+      return bench.dialer.dialed.map(({ call }) => call.request.phone_number);
+    },
+  };
+}
+
+describe("npm run calls -- send", () => {
+  it("has each good one of 300 leads dialed once, though it is sent twice, and names each bad one", async () => {
+    const { send, dial, calls } = createBench();
+    const { csv, numbers, badLines } = makeLeadFile(300);
+    const mend = join(directory, "mend.csv");
+    const words = [...named, ...sales, "--refused", mend];
+    const checked = await send(csv, ...words);
+    expect([checked.code, checked.err]).toEqual([2, ""]);
+    expect(checked.out).toContain("CSV, UTF-8, separated by ;, 300 rows, 291 leads.");
+    expect(checked.out).toContain("Name → context; Mobile → number; Segment → context");
+    expect(checked.out).toContain("Nothing was sent. To send these 291 as client crm");
+    expect(await dial()).toEqual([]);
+    const sent = await send(csv, ...words, "--yes");
+    expect(sent.out).toContain("Sent: 291 calls as campaign spring, in 1 requests.");
+    const lines = (await readFile(mend, "utf8")).split("\n").slice(1);
+    expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(badLines);
+    for (const campaign of ["spring", "summer"]) {
+      const again = await send(csv, "--campaign", campaign, ...from, ...sales, "--yes");
+      expect([again.code, again.err]).toEqual([2, expect.stringContaining("as campaign spring.")]);
+    }
+    expect((await dial()).toSorted()).toEqual(numbers.toSorted());
+    const listed = await calls("list", "--state", "PLACED", "--limit", "1", "--json");
+    expect(JSON.parse(listed.out).campaign).toBe("spring");
+  });
+
+  it("sends the same leads once more where --again says so", async () => {
+    const { send, dial } = createBench();
+    const leads = "phone\n2025550100\n2025550101\n";
+    await send(leads, ...named, ...sales, "--yes");
+    await send("phone\n2025550101\n2025550100\n", ...named, ...sales, "--yes", "--again");
+    expect((await dial()).toSorted()).toEqual(
+      ["+12025550100", "+12025550101"].flatMap((number) => [number, number]),
+    );
+  });
+
+  it("leaves out what is on the do-not-call list, and what the service would refuse", async () => {
+    const { send, dial, calls } = createBench();
+    await calls("dnc", "add", "+12025550101");
+    const leads = "tel,agent,tz\n+12025550100,agent_sales,UTC\n+12025550101,agent_sales,UTC\n";
+    const more = "+12025550102,agent_gone,UTC\n+33612345678,agent_sales,UTC\n";
+    const { out, err, code } = await send(leads + more, ...named, "--yes");
+    expect([code, err]).toEqual([2, expect.stringContaining("--refused FILE")]);
+    expect(out).toMatch(/3 .*is on the do-not-call list/);
+    expect(out).toMatch(/4 .*agent_id is no agent of the dial plan/);
+    expect(out).toMatch(/5 .*phone_number is at a destination/);
+    expect(out).toContain("Sent: 1 calls as campaign spring");
+    expect(await dial()).toEqual(["+12025550100"]);
+  });
+
+  it("takes columns as --map names them, and prints JSON alone", async () => {
+    const { send, dial } = createBench();
+    const mapped = ["--map", "number=two", "--map", "ignored=one", "--map", "agent=three"];
+    const checked = await send("phone\n2025550100\n1\n", ...named, ...sales, "--json");
+    expect(JSON.parse(checked.out)).toMatchObject({ calls: 1, refused: [{ line: 3 }], sent: null });
+    const { out } = await send(
+      "one,two,three\n2025550100,2025550101,agent_support\n",
+      ...[...named, ...mapped, "--country", "US", "--yes", "--json"],
+    );
+    expect(JSON.parse(out)).toMatchObject({ client: "crm", campaign: "spring", calls: 1 });
+    expect(await dial()).toEqual(["+12025550101"]);
+  });
+
+  it("says what is wrong with its words", async () => {
+    const { send, calls } = createBench();
+    const wrong: [string[], string][] = [
+      [[], "needs --campaign"],
+      [["--campaign", "x"], "Give one of --client-token-from-env"],
+      [["--campaign", "x", "--client-token-from-env", "EMPTY"], "EMPTY has no token"],
+      [["--campaign", "x", "--client-token-file", "none"], "none cannot be read"],
+      [[...named, "--map", "number=x"], "a column of phone"],
+      [[...named, "--map", "phone=phone"], "a role of number, agent"],
+      [[...named, ...sales, "--yes", "--lost", "x"], "--lost is accepted or not-accepted"],
+      [["--campaign", "é", ...from, ...sales, "--yes"], "422"],
+    ];
+    for (const [words, why] of wrong) {
+      expect((await send("phone\n2025550100\n", ...words)).err).toContain(why);
+    }
+    expect((await calls("send", ...named)).err).toContain("needs a file");
+    expect((await send("a,b\n1,2\n", ...named)).err).toContain("Choose one column");
+    expect((await calls("send", "none.csv", ...named)).err).toContain("none.csv cannot be read");
+  });
+});
