@@ -8,6 +8,7 @@ export const views = {
   calls: "Calls",
   accounts: "Accounts and agents",
   forecast: "Forecast",
+  send: "Send",
   "do-not-call": "Do not call",
   audit: "Audit log",
 } as const;

@@ -8,7 +8,8 @@ import type { WaitingByReason } from "../api/operator/waiting.ts";
 import { addressOf } from "./address.ts";
 import { type Live, Shown, useLive } from "./desk.tsx";
 import { ResultsOfCalls } from "./results.tsx";
-import { Age, ageText, countText, Time } from "./shared.tsx";
+import { Age, Time, ageText, countText } from "./shared.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 
 const hourMs = 3_600_000;
 const refreshMs = 10_000;
@@ -25,6 +26,7 @@ export function Overview() {
   const backlogs = useLive<Backlogs>("/backlogs?limit=1", refreshMs);
   return (
     <>
+      <FirstSteps />
       <Shown live={counts} what="The counts">
         {(data) => (
           <>

@@ -14,6 +14,7 @@ import { Requests } from "./requests.tsx";
 import { Review } from "./review.tsx";
 import { useSession } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
+import { Send } from "./send.tsx";
 
 const viewNames = Object.keys(views).filter((name): name is View => name in views);
 
@@ -126,6 +127,8 @@ function Shows({ place }: { place: Place }) {
       return <Accounts />;
     case "forecast":
       return <Forecast />;
+    case "send":
+      return <Send />;
     case "do-not-call":
       return <DoNotCall />;
     case "audit":

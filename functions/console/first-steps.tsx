@@ -1,0 +1,98 @@
+import { useState } from "preact/hooks";
+import type { CallsPage } from "../api/operator/calls.ts";
+import type { PlanInWords } from "../api/operator/plan.ts";
+import { addressOf } from "./address.ts";
+import { createSending } from "./client-posts.ts";
+import { useDesk, useLive } from "./desk.tsx";
+import { divideLeads } from "./leads/divide-leads.ts";
+import { createFictitiousLeads } from "./leads/fictitious-leads.ts";
+import { sendLeads } from "./leads/send-leads.ts";
+import { textIn } from "./shared.tsx";
+
+const campaign = "simulated";
+/** Name for an agent that only a plan's `*` knows. */
+const anyAgent = "agent_demo";
+
+/** First steps, shown until there is a call: a request to paste, a file of leads, a simulated campaign. */
+export function FirstSteps() {
+  const { data: calls } = useLive<CallsPage>("/calls?limit=1");
+  const { data: plan } = useLive<PlanInWords>("/plan");
+  if (calls === undefined || plan === undefined || calls.calls.length > 0) return null;
+  const [named] = plan.agents.filter(({ agent_id }) => agent_id !== "*");
+  const simulated = findSimulated(plan);
+  return (
+    <section class="card" aria-labelledby="first-steps">
+      <h3 id="first-steps">First steps</h3>
+      <p>There is no call yet.</p>
+      <h4>Send one call</h4>
+      <p>
+        Set a client's token, <code>export TOKEN=…</code> (<code>npm run token</code> makes one),
+        and paste:
+      </p>
+      <pre class="scroll" tabIndex={0} role="region" aria-label="A request to paste">
+        <code>{curlLine(simulated ?? named?.agent_id ?? anyAgent)}</code>
+      </pre>
+      <h4>Send a list</h4>
+      <p>
+        A CSV or JSON of leads: <a href={addressOf("send")}>choose the file</a>.
+      </p>
+      {simulated === undefined ? null : <Simulation agentId={simulated} />}
+    </section>
+  );
+}
+
+/** Returns an agent whose calls go to the simulator; undefined if there is none. */
+function findSimulated({ agents }: PlanInWords): string | undefined {
+  const found = agents.find(({ type }) => type === "simulator")?.agent_id;
+  return found === "*" ? anyAgent : found;
+}
+
+/** Returns a request that a shell sends to this page's own service. */
+function curlLine(agentId: string): string {
+  const address = `${location.origin}${location.pathname.replace(/\/operator\/*$/, "")}`;
+  const call = { phone_number: "+12025550123", agent_id: agentId, timezone: "America/New_York" };
+  const body = JSON.stringify(call).replaceAll("'", String.raw`'\''`);
+  return `curl -i ${address}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '${body}'`;
+}
+
+/** Form that sends a campaign to the simulator. */
+function Simulation({ agentId }: { agentId: string }) {
+  const { attempt } = useDesk();
+  const [isSending, setIsSending] = useState(false);
+  const send = async (token: string) => {
+    setIsSending(true);
+    try {
+      const divided = await divideLeads(createFictitiousLeads(agentId));
+      const sending = { ...divided, campaign, leftOut: new Set<string>() };
+      const { calls } = await sendLeads(sending, () => undefined, createSending(token));
+      return `${calls} simulated calls are accepted as campaign ${campaign}.`;
+    } finally {
+      setIsSending(false);
+    }
+  };
+  return (
+    <>
+      <h4>Simulate a campaign</h4>
+      <form
+        class="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const token = textIn(new FormData(event.currentTarget), "token");
+          if (!isSending) attempt(() => send(token));
+        }}
+      >
+        <label>
+          Token of a client
+          <input name="token" type="password" required autocomplete="off" />
+        </label>
+        <button type="submit" disabled={isSending}>
+          Send 100 simulated calls
+        </button>
+      </form>
+      <p class="hint">
+        The plan dials agent {agentId} by the simulator: nobody is phoned. The numbers are
+        fictitious.
+      </p>
+    </>
+  );
+}

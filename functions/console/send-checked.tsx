@@ -1,0 +1,144 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { FoundFile } from "../api/requests/sent-files.ts";
+import { createSending } from "./client-posts.ts";
+import { messageOf, useDesk } from "./desk.tsx";
+import { ForecastAnswer } from "./forecast-answer.tsx";
+import { askAsClient } from "./leads/ask-client-api.ts";
+import { checkLeads, type LeadsChecked } from "./leads/check-leads.ts";
+import { type DividedLeads, divideLeads } from "./leads/divide-leads.ts";
+import type { Lead } from "./leads/read-leads.ts";
+import type { LeadTable } from "./leads/read-table.ts";
+import type { Reader } from "./send.tsx";
+import { RefusedRows } from "./send-rows.tsx";
+import { SendThese } from "./send-these.tsx";
+import { countText, textIn } from "./shared.tsx";
+
+/** Leads that were checked for a client and a campaign. */
+export interface CheckedLeads extends LeadsChecked, FoundFile {
+  divided: DividedLeads;
+  leads: readonly Lead[];
+  campaign: string;
+  token: string;
+}
+
+/** Asks for the campaign and the client's token, checks the leads with the service, and offers to send them. */
+export function CheckAndSend({
+  reader,
+  table,
+  leads,
+}: {
+  reader: Reader;
+  table: LeadTable;
+  leads: readonly Lead[];
+}) {
+  const { ask, say } = useDesk();
+  const [checked, setChecked] = useState<CheckedLeads>();
+  const [doing, setDoing] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  // Another choice makes other leads, which were not checked.
+  useEffect(() => setChecked(undefined), [leads]);
+  const current = useRef(leads);
+  current.current = leads;
+  const check = async (form: FormData) => {
+    const [campaign, token] = [textIn(form, "campaign"), textIn(form, "token")];
+    setChecked(undefined);
+    setProblem(undefined);
+    try {
+      setDoing("Checking …");
+      const divided = await divideLeads(leads);
+      const deps = createSending(token);
+      const found = await askAsClient<FoundFile>(
+        "/v1/sent-files/find",
+        { file: divided.file },
+        deps,
+      );
+      const { parts } = divided;
+      const answers = await checkLeads(
+        { parts, client: found.client },
+        (done) => setDoing(`Checking … ${done} of ${parts.length} parts`),
+        ask,
+      );
+      if (current.current !== leads) return;
+      setChecked({ ...found, ...answers, divided, leads, campaign, token });
+      say(`${countText(leads.length - answers.leftOut.length)} leads may be sent.`);
+    } catch (error) {
+      setProblem(messageOf(error));
+      say("The leads were not checked.");
+    } finally {
+      setDoing(undefined);
+    }
+  };
+  return (
+    <>
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void check(new FormData(event.currentTarget));
+        }}
+        onInput={() => setChecked(undefined)}
+      >
+        <h3>The campaign</h3>
+        <div class="line">
+          <label>
+            Name of the campaign
+            <input
+              name="campaign"
+              required
+              maxLength={64}
+              pattern="[!-~][ -~]*"
+              autocomplete="off"
+            />
+          </label>
+          <label>
+            Token of the client
+            <input name="token" type="password" required autocomplete="off" />
+          </label>
+          <button type="submit" disabled={doing !== undefined}>
+            Check these leads
+          </button>
+        </div>
+        <p class="hint">
+          The name has letters, digits and signs of ASCII. The token is that of the client whose
+          calls these are. It stays in this view until you leave it. Nothing is sent yet.
+        </p>
+        {doing === undefined ? null : <p class="hint">{doing}</p>}
+        {problem === undefined ? null : <p class="problem">{problem}</p>}
+      </form>
+      {checked === undefined ? null : <Answers reader={reader} table={table} checked={checked} />}
+    </>
+  );
+}
+
+function Answers({
+  reader,
+  table,
+  checked,
+}: {
+  reader: Reader;
+  table: LeadTable;
+  checked: CheckedLeads;
+}) {
+  const { leftOut, forecasts } = checked;
+  const cells = new Map(table.rows.map((row) => [row.line, row.cells]));
+  const refused = leftOut.map(({ lead: { line }, reason }) => ({
+    line,
+    reason,
+    cells: cells.get(line) ?? [],
+    isDuplicate: false,
+  }));
+  const [first] = forecasts;
+  return (
+    <>
+      <RefusedRows reader={reader} table={table} refused={refused} of="the service" />
+      {forecasts.length < 2 ? null : (
+        <p class="hint">
+          The leads are sent in {checked.divided.parts.length} requests. Below is the forecast of
+          the first one alone: calls of the others wait behind it.
+        </p>
+      )}
+      {first === undefined ? null : <ForecastAnswer answer={first} />}
+      <SendThese checked={checked} />
+    </>
+  );
+}

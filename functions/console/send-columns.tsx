@@ -1,0 +1,64 @@
+import type { ColumnRole } from "./leads/columns.ts";
+import type { LeadTable } from "./leads/read-table.ts";
+import { Table } from "./shared.tsx";
+
+const roleNames: Record<ColumnRole, string> = {
+  number: "Phone number",
+  agent: "Agent",
+  timezone: "Time zone",
+  context: "Context for the agent",
+  ignored: "Left out",
+};
+const isRole = (name: string): name is ColumnRole => Object.hasOwn(roleNames, name);
+const roleEntries = Object.entries(roleNames);
+/** Values of a column that are shown. */
+const examplesMax = 2;
+
+/** The columns of a file of leads, what each one means, and its first values. */
+export function Columns({
+  table: { columns, rows },
+  roles,
+  choose,
+}: {
+  table: LeadTable;
+  roles: readonly ColumnRole[];
+  choose(roles: ColumnRole[]): void;
+}) {
+  const change = (index: number, role: ColumnRole) =>
+    choose(
+      roles.map((before, at) => {
+        if (at === index) return role;
+        // One column has the number: the former one becomes context.
+        const isSingle = role !== "context" && role !== "ignored";
+        return isSingle && before === role ? "context" : before;
+      }),
+    );
+  return (
+    <Table label="Columns of the file" columns={["Column", "Is", "For example"]}>
+      {columns.map((name, index) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td>
+            <select
+              aria-label={`Meaning of ${name}`}
+              value={roles[index]}
+              onChange={({ currentTarget: { value } }) => isRole(value) && change(index, value)}
+            >
+              {roleEntries.map(([role, words]) => (
+                <option key={role} value={role}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </td>
+          <td>
+            {rows
+              .slice(0, examplesMax)
+              .map(({ cells }) => (cells[index] ?? "").slice(0, 40))
+              .join(" · ")}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
