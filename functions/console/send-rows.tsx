@@ -25,7 +25,7 @@ export function RefusedRows({
   const duplicates = refused.filter(({ isDuplicate }) => isDuplicate).length;
   const label = `Rows that are not sent, by ${of}`;
   return (
-    <section class="card" aria-label={label}>
+    <section class="card">
       <h3>
         {countText(refused.length)} {refused.length === 1 ? "row is" : "rows are"} not sent
         {duplicates === 0 ? "" : `, ${countText(duplicates)} of them duplicates`}

@@ -1,0 +1,154 @@
+import { execFile } from "node:child_process";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createTestApi } from "../support/api.ts";
+import { flawsOf } from "../support/axe.ts";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
+import { apiEnvironment, tokens } from "../support/environment.ts";
+import { press, tabTo, type } from "../support/keyboard.ts";
+import { makeLeadFile } from "../support/lead-file.ts";
+import { until } from "../support/service.ts";
+
+const simulated = {
+  agents: { "*": { provider: "simulator" } },
+  callingHours: { default: "always" },
+  destinations: { allow: ["US"] },
+};
+
+let browser: Browser | undefined;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+
+let server: ConsoleServer;
+let context: BrowserContext;
+let page: Page;
+const complaints: string[] = [];
+
+/** Opens the page of a service in memory, signed in by the keyboard. */
+async function open(
+  view: string,
+  { width = 1024, colorScheme = "light" }: { width?: number; colorScheme?: "light" | "dark" } = {},
+): Promise<void> {
+  const environment = {
+    ...apiEnvironment,
+    DIAL_PLAN: JSON.stringify(simulated),
+    ALLOW_SIMULATOR: "true",
+  };
+  server = await startConsoleServer(createTestApi({ environment }));
+  if (browser === undefined) throw new Error("there is no browser");
+  const viewport = { width, height: 900 };
+  context = await browser.newContext({ viewport, colorScheme, locale: "en-US" });
+  page = await context.newPage();
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  await page.goto(`${server.address}/operator#/${view}`);
+  await type(page, page.getByLabel("Operator's token"), tokens.operator);
+  await page.keyboard.press("Enter");
+}
+afterEach(async () => {
+  await context.close();
+  await server.stop();
+  expect(complaints.splice(0)).toEqual([]);
+});
+
+const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
+const said = (words: RegExp) =>
+  until(async () => words.test((await page.getByRole("status").textContent()) ?? ""), 10_000);
+async function choose(name: string, text: string): Promise<void> {
+  const chooser = page.waitForEvent("filechooser");
+  await press(page, page.getByLabel(/^Drop a file of leads here/));
+  const file = { name, mimeType: "text/csv", buffer: Buffer.from(text) };
+  await (await chooser).setFiles(file);
+}
+async function fillCampaign(): Promise<void> {
+  await type(page, page.getByLabel("Name of the campaign"), "spring");
+  await type(page, page.getByLabel("Token of the client"), tokens.crm);
+  await page.keyboard.press("Enter");
+}
+async function queued(): Promise<{ campaign: string; requests: { phone_number: string }[] }[]> {
+  return Promise.all(
+    server.api.queue.take().map(async ({ open: read }) => JSON.parse(await read())),
+  );
+}
+
+const looks = [
+  { width: 1024, colorScheme: "light" },
+  { width: 390, colorScheme: "dark" },
+] as const;
+describe.each(looks)("by the keyboard alone, $colorScheme at $width px", (look) => {
+  it("a CSV becomes a campaign, and the same CSV nobody's second call", async () => {
+    const { csv, numbers, badLines } = makeLeadFile(100);
+    await open("send", look);
+    await choose("leads.xlsx", "PK\u0003\u0004");
+    await page.getByText("The file is a workbook or an archive").waitFor();
+    await choose("leads.csv", csv);
+    await type(page, page.getByLabel("Agent of rows that name none"), "agent_sales");
+    await page.getByRole("heading", { name: `${numbers.length} leads` }).waitFor();
+    const refused = page.getByRole("region", { name: "Rows that are not sent, by the file" });
+    for (const line of badLines)
+      await refused
+        .last()
+        .getByRole("rowheader", { name: String(line), exact: true })
+        .waitFor();
+    await page
+      .getByRole("row", { name: /^6 1.303.555.0003 \+13035550003|\(303\) 555-0005 \+13035550005/ })
+      .first()
+      .waitFor();
+    // A column may be given another meaning, and gets its own back.
+    await tabTo(page, page.getByLabel("Meaning of Mobile"));
+    await page.keyboard.press("End");
+    await page.getByText("Choose one column for the phone number.").waitFor();
+    await page.keyboard.press("Home");
+    await page.getByRole("heading", { name: `${numbers.length} leads` }).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await fillCampaign();
+    await button(`Send these ${numbers.length}`).waitFor();
+    expect([await flawsOf(page), await queued()]).toEqual([[], []]);
+    await press(page, button(`Send these ${numbers.length}`));
+    await said(/^Sent: 97 calls as campaign spring/);
+    const [request, ...others] = await queued();
+    expect([request?.campaign, others]).toEqual(["spring", []]);
+    expect(request?.requests.map(({ phone_number }) => phone_number)).toEqual(numbers.toSorted());
+    await page.getByRole("link", { name: "campaign spring" }).waitFor();
+
+    await page.reload();
+    const [header = "", ...rows] = csv.trim().split("\r\n");
+    await choose("same.csv", [header, ...rows.toReversed()].join("\n"));
+    await type(page, page.getByLabel("Agent of rows that name none"), "agent_sales");
+    await page.getByRole("heading", { name: `${numbers.length} leads` }).waitFor();
+    await fillCampaign();
+    await page.getByText(/These leads were sent at .* as campaign spring\. Nobody/).waitFor();
+    expect(await button(/^Send these/).isDisabled()).toBe(true);
+    expect(await flawsOf(page)).toEqual([]);
+    await tabTo(page, page.getByLabel("Call all of them again"));
+    await page.keyboard.press("Space");
+    await press(page, button(/^Send these/));
+    await said(/^Sent: 97 calls/);
+    expect((await queued()).map(({ requests }) => requests.length)).toEqual([97]);
+  });
+});
+
+describe("an empty page", () => {
+  it("shows a request that works when pasted, and sends a simulated campaign in one click", async () => {
+    await open("overview", { width: 390 });
+    const line = await page.getByRole("region", { name: "A request to paste" }).textContent();
+    expect(await flawsOf(page)).toEqual([]);
+    await type(page, page.getByLabel("Token of a client"), tokens.crm);
+    await press(page, button("Send 100 simulated calls"));
+    await said(/^100 simulated calls are accepted as campaign simulated/);
+    const [request] = await queued();
+    const numbers = request?.requests.map(({ phone_number }) => phone_number) ?? [];
+    expect([numbers.length, new Set(numbers).size]).toEqual([100, 100]);
+    expect(numbers.filter((number) => !/^\+120255501\d\d$/.test(number))).toEqual([]);
+    const environment = { ...process.env, TOKEN: tokens.crm };
+    const answered = await new Promise<string>((done) => {
+      execFile("sh", ["-c", line ?? ""], { env: environment }, (_error, out) => done(out));
+    });
+    expect(answered).toMatch(/^HTTP\/1.1 201 Created/);
+  });
+});
