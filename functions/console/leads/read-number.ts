@@ -46,6 +46,7 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
     const isKnown = found.isValid() || (found.isPossible() && text === found.number);
     if (isKnown && isE164(found.number)) return { number: found.number };
     const of = found.country ?? `+${found.countryCallingCode}`;
+    if (!found.isPossible()) return { reason: `has too few or too many digits for ${of}` };
     return { reason: `is no known number of ${of}: if it is right, write it as ${found.number}` };
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;

@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   makeStateDirectory,
@@ -6,7 +8,12 @@ import {
   startService,
   until,
 } from "../../support/service.ts";
-import { callsTo, post, useService } from "./setup.ts";
+import { run } from "../../../infra/cli/calls.ts";
+import { makeLeadFile } from "../../support/lead-file.ts";
+import { callsTo, operator, post, type ServiceBench, token, useService } from "./setup.ts";
+
+/** Rows of the list of leads; `npm run test:leads` sends 10,000. */
+const leads = Number(process.env["LEADS"] ?? 300);
 
 /** A short run of the whole service, for every change: it starts, dials each call once, and refuses what is wrong. */
 export function describeFirstRun(platform: PlatformUnderTest): void {
@@ -83,5 +90,55 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
       await new Promise((next) => setTimeout(next, 1000));
       expect(bench.receiver.received).toHaveLength(before);
     });
+
+    it("has each good one of a list of leads dialed once, though it is sent twice, and names each bad one", async () => {
+      const { csv, numbers, badLines } = makeLeadFile(leads);
+      const directory = await makeStateDirectory();
+      const [file, mend] = ["leads.csv", "mend.csv"].map((name) => join(directory.path, name));
+      await writeFile(file ?? "", csv);
+      const words = ["--campaign", "spring", "--agent", "leads", "--country", "US"];
+      const send = () =>
+        sendAsCommand(bench, ["send", file ?? "", ...words, "--refused", mend ?? "", "--yes"]);
+      const first = await send();
+      expect([first.code, first.text]).toEqual([
+        2,
+        expect.stringContaining(`Sent: ${numbers.length} calls as campaign spring`),
+      ]);
+      const second = await send();
+      expect([second.code, second.text]).toEqual([
+        2,
+        expect.stringContaining("409 This file was sent"),
+      ]);
+      const lines = (await readFile(mend ?? "", "utf8")).split("\n").slice(1);
+      expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(badLines);
+      const dialed = () =>
+        bench.receiver
+          .to("/dial")
+          .map(({ text }): { agent_id: string; phone_number: string } => JSON.parse(text))
+          .flatMap(({ agent_id, phone_number }) => (agent_id === "leads" ? phone_number : []));
+      await until(() => dialed().length >= numbers.length, 240_000, 500);
+      await new Promise((next) => setTimeout(next, 1000));
+      expect(dialed().toSorted()).toEqual(numbers.toSorted());
+      expect(bench.service.output()).not.toMatch(/Lead, \d/);
+      await directory.remove();
+    });
   });
+}
+
+/** Runs `npm run calls` with the tokens of an operator and of a client. */
+async function sendAsCommand({ service }: ServiceBench, words: string[]) {
+  const lines: string[] = [];
+  const code = await run([...words, "--client-token-from-env", "CLIENT_TOKEN"], {
+    environment: {
+      OUTBOUND_CALLS_URL: service.address,
+      OUTBOUND_CALLS_OPERATOR_TOKEN: operator.token,
+      CLIENT_TOKEN: token,
+    },
+    fetch,
+    print: (line) => lines.push(line),
+    complain: (line) => lines.push(line),
+    isInteractive: false,
+    sleep: (ms) => new Promise((passed) => setTimeout(passed, ms)),
+  });
+  return { code, text: lines.join("\n") };
 }
