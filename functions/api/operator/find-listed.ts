@@ -28,7 +28,7 @@ const findListed = declareRoute({
   summary: "Which of many numbers are on the do-not-call list",
   role: "see",
   method: "post",
-  path: "/do-not-call/find",
+  path: "/find-listed",
   body: z.strictObject({
     phone_numbers: z.array(phoneNumber).check(z.minLength(1), z.maxLength(numbersMax)),
     client: z

@@ -33,7 +33,7 @@ export async function checkLeads(
   const forecasts: Forecast[] = [];
   for (const [index, { leads }] of parts.entries()) {
     const phone_numbers = leads.map(({ call }) => call.phone_number);
-    const found = await ask<ListedNumbers>("/do-not-call/find", { phone_numbers, client });
+    const found = await ask<ListedNumbers>("/find-listed", { phone_numbers, client });
     const listed = new Set(found.listed);
     const rest = leads.filter((lead, at) => {
       if (listed.has(at)) {

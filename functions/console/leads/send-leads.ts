@@ -23,7 +23,7 @@ export interface Sending extends DividedLeads {
   leftOut: ReadonlySet<string>;
   /** The round after which the file is sent once more. Absent: a file that was sent is refused. */
   again?: number | undefined;
-  /** What a person says of a part whose answer was lost too long ago to repeat it. */
+  /** Word of a person about a part whose answer was lost too long ago to repeat it. */
   lost?: "accepted" | "not_accepted" | undefined;
 }
 

@@ -38,7 +38,7 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
   it("finds those of many numbers that are listed, for every client or for one", async () => {
     const numbers = Array.from({ length: 600 }, (_, n) => `+1303556${String(n).padStart(4, "0")}`);
     const find = (client?: string) =>
-      ask("/do-not-call/find", { phone_numbers: numbers, ...(client && { client }) });
+      ask("/find-listed", { phone_numbers: numbers, ...(client && { client }) });
     expect((await find()).body).toEqual({ listed: [] });
     await ask("/do-not-call", { add: [numbers[3], numbers[598]] });
     const phone_numbers = [numbers[7]];
@@ -55,7 +55,7 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
     expect((await find()).body).toEqual({ listed: [3, 598] });
     expect((await find("shop")).body).toEqual({ listed: [3, 598] });
     expect((await find("crm")).body).toEqual({ listed: [3, 7, 598] });
-    const wrong = await ask("/do-not-call/find", { phone_numbers: [numbers[0], "3035560000"] });
+    const wrong = await ask("/find-listed", { phone_numbers: [numbers[0], "3035560000"] });
     expect([wrong.status, wrong.body.errors[0]?.pointer]).toEqual([422, "/phone_numbers/1"]);
     expect(JSON.stringify(wrong.body)).not.toContain("13035560000");
     await ask("/do-not-call", { remove: [numbers[3], numbers[598]] });

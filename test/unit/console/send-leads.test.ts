@@ -15,7 +15,7 @@ const leadsOf = (count: number): Lead[] =>
     call: { phone_number: `+12025550${100 + index}`, agent_id: "agent_sales" },
   }));
 
-/** What becomes of one request of the sender. */
+/** Outcome of one request of the sender. */
 type Fate = "answered" | "request lost" | "answer lost" | "failed";
 
 /** Creates a service in memory whose clock the test sets, and a sender to it. */
