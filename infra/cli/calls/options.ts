@@ -29,7 +29,6 @@ const options = {
   "dry-run": { type: "boolean" },
   plan: { type: "string" },
   items: { type: "string" },
-  campaign: { type: "string" },
   country: { type: "string" },
   map: { type: "string", multiple: true },
   refused: { type: "string" },
