@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { indexOf } from "../../shared/calls/ids.ts";
 import { callStates } from "../../shared/calls/states.ts";
 import type { CallView } from "../api/operator/call-view.ts";
@@ -7,13 +7,17 @@ import type { CallsPage } from "../api/operator/calls.ts";
 import { addressOf, go, type Place } from "./address.ts";
 import { BulkCalls } from "./bulk-calls.tsx";
 import { Confirm } from "./confirm.tsx";
-import { messageOf, Needs, useDesk } from "./desk.tsx";
+import { Needs, useDesk } from "./desk.tsx";
+import { ListEnd } from "./list-end.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
 import { StateName, Table, textIn, Time } from "./shared.tsx";
+import { useList } from "./use-list.ts";
 
 /** Fields of the filter in the URL, and their labels. */
 const fields = {
+  client: "Client",
+  campaign: "Campaign",
   agent_id: "Agent",
   provider: "Account",
   reason: "Reason",
@@ -103,50 +107,44 @@ function Search({
   );
 }
 
-interface Read {
-  calls?: CallView[];
-  cursor?: string | undefined;
-  problem?: string;
+/** Maximum calls of a page. */
+const pageItems = 50;
+
+/** Reads the calls of a filter page by page. */
+function useCalls(filter: Filter, number: string) {
+  const { ask } = useDesk();
+  return useList<CallView>({
+    pageItems,
+    idOf: ({ id }) => id,
+    place: placeCalls,
+    async load(cursor) {
+      const query = { limit: pageItems, ...filter, ...(cursor === undefined ? {} : { cursor }) };
+      const words = Object.entries(query).map(([name, value]) => [name, String(value)]);
+      const page =
+        number === ""
+          ? await ask<CallsPage>(`/calls?${new URLSearchParams(words).toString()}`)
+          : await ask<CallsPage>("/calls/search", { phone_number: number, ...query });
+      const left = page.unreadable;
+      return {
+        items: page.calls,
+        cursor: page.cursor,
+        lookedUntil: page.looked_until,
+        ...(left === undefined
+          ? {}
+          : { note: `${left} calls left out: a later version of the service wrote them.` }),
+      };
+    },
+  });
 }
 
-/** Reads the calls of a filter, again after every change, and more of them on demand. */
-function useCalls(filter: Filter, number: string) {
-  const { ask, attempt, changes } = useDesk();
-  const [{ calls, cursor, problem }, setRead] = useState<Read>({});
-  const load = (from?: string) => {
-    const query = { ...filter, ...(from === undefined ? {} : { cursor: from }) };
-    if (number === "") {
-      return ask<CallsPage>(`/calls?${new URLSearchParams({ limit: "50", ...query }).toString()}`);
-    }
-    return ask<CallsPage>("/calls/search", { phone_number: number, limit: 50, ...query });
-  };
-  useEffect(() => {
-    let isCurrent = true;
-    const read = async () => {
-      try {
-        const page = await load();
-        const left = page.unreadable;
-        const about =
-          left === undefined
-            ? {}
-            : { problem: `${left} calls left out: a later version of the service wrote them.` };
-        if (isCurrent) setRead({ calls: page.calls, cursor: page.cursor, ...about });
-      } catch (error) {
-        if (isCurrent) setRead({ problem: messageOf(error) });
-      }
-    };
-    void read();
-    return () => {
-      isCurrent = false;
-    };
-  }, [changes]);
-  const more = () =>
-    attempt(async () => {
-      const page = await load(cursor);
-      setRead({ calls: [...(calls ?? []), ...page.calls], cursor: page.cursor });
-      return page.calls.length === 0 ? "None found so far; there may be more." : undefined;
-    });
-  return { calls, cursor, problem, more };
+/** Returns the calls with their positions: a later try stands before its call, and has the position of it. */
+function placeCalls(calls: readonly CallView[]) {
+  let position = "";
+  const placed = calls.toReversed().map((item) => {
+    if (position === "" || (item.tries?.number ?? 1) === 1) position = item.id;
+    return { item, position };
+  });
+  return placed.toReversed();
 }
 
 function Found({
@@ -158,30 +156,18 @@ function Found({
   number: string;
   opened: string | undefined;
 }) {
-  const { calls, cursor, problem, more } = useCalls(filter, number);
+  const list = useCalls(filter, number);
+  const calls = list.items ?? [];
   return (
     <>
-      {problem === undefined ? null : <p class="problem">{problem}</p>}
-      {calls === undefined && problem === undefined ? <p class="hint">Loading …</p> : null}
-      {calls?.length === 0 ? (
-        <p>
-          {cursor === undefined
-            ? "There is no such call."
-            : "None found so far; there may be more."}
-        </p>
-      ) : null}
-      {calls === undefined || calls.length === 0 ? null : (
+      {calls.length === 0 ? null : (
         <>
           <Reasons calls={calls} filter={filter} />
           <List calls={calls} filter={filter} opened={opened} />
         </>
       )}
+      <ListEnd list={list} what="The calls" nothing="There is no such call." />
       <div class="line">
-        {cursor === undefined ? null : (
-          <button type="button" onClick={more}>
-            More
-          </button>
-        )}
         <Needs role="decide">
           <CancelAll filter={filter} />
         </Needs>

@@ -1,78 +1,100 @@
-import { useState } from "preact/hooks";
+import type { RequestView } from "../api/operator/request-progress.ts";
 import type { Requests as RequestsPage } from "../api/operator/requests.ts";
-import { addressOf, type Place } from "./address.ts";
-import { Shown, useDesk, useLive } from "./desk.tsx";
+import { addressOf, go, type Place } from "./address.ts";
+import { useDesk } from "./desk.tsx";
+import { ListEnd } from "./list-end.tsx";
 import { OneRequest } from "./one-request.tsx";
 import { Progress } from "./progress.tsx";
-import { Age, countText } from "./shared.tsx";
+import { Age, countText, textIn } from "./shared.tsx";
+import { useList } from "./use-list.ts";
 
-const refreshMs = 10_000;
+/** Maximum requests of a page. */
+const pageItems = 20;
+
+/** Fields of the filter in the URL, and their labels. */
+const fields = { client: "Client", campaign: "Campaign", agent_id: "Agent" } as const;
 
 /** Requests with their progress, or one of them if the URL names it. */
 export function Requests({ place }: { place: Place }) {
   return place.id === undefined ? (
-    <RequestList callsMin={place.query["calls_min"] ?? "2"} />
+    <>
+      <Filters filter={place.query} />
+      <RequestList key={JSON.stringify(place.query)} filter={place.query} />
+    </>
   ) : (
     <OneRequest key={place.id} id={place.id} />
   );
 }
 
-function RequestList({ callsMin }: { callsMin: string }) {
-  const { ask, attempt } = useDesk();
-  const path = `/requests?calls_min=${encodeURIComponent(callsMin)}`;
-  const live = useLive<RequestsPage>(path, refreshMs);
-  const [older, setOlder] = useState<RequestsPage>();
-  const cursor = older === undefined ? live.data?.cursor : older.cursor;
-  const more = () =>
-    attempt(async () => {
-      const page = await ask<RequestsPage>(`${path}&cursor=${cursor}`);
-      setOlder({ ...page, requests: [...(older?.requests ?? []), ...page.requests] });
-      return page.requests.length === 0 ? "None found so far; there may be more." : undefined;
-    });
+type Filter = Place["query"];
+
+function Filters({ filter }: { filter: Filter }) {
+  const { calls_min: callsMin = "" } = filter;
   const isAll = callsMin === "1";
   return (
     <>
+      <form
+        class="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = new FormData(event.currentTarget);
+          const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
+          go(addressOf("requests", { calls_min: callsMin, ...Object.fromEntries(given) }));
+        }}
+      >
+        {Object.entries(fields).map(([name, label]) => (
+          <label key={name}>
+            {label}
+            <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
+          </label>
+        ))}
+        <button type="submit">Search</button>
+      </form>
       <p class="line">
-        <a href={addressOf("requests", { calls_min: isAll ? "" : "1" })}>
+        <a href={addressOf("requests", { ...filter, calls_min: isAll ? "" : "1" })}>
           {isAll ? "Only requests of several calls" : "Include requests of a single call"}
         </a>
       </p>
-      <Shown live={live} what="The requests">
-        {({ requests }) => {
-          const shown = [...requests, ...(older?.requests ?? [])];
-          const isEmpty = shown.length === 0;
-          return (
-            <>
-              {isEmpty && cursor === undefined ? (
-                <p class="card">
-                  There is no request yet. A batch appears once the dialer has read it.
-                </p>
-              ) : null}
-              {isEmpty && cursor !== undefined ? <p>None among the newest calls.</p> : null}
-              <ul class="plain">
-                {shown.map((request) => (
-                  <li class="card" key={request.id}>
-                    <p class="line spread">
-                      <a href={addressOf("requests", { id: request.id })}>
-                        <b>{countText(request.total)} calls</b> of {request.client}
-                      </a>
-                      <span class="hint">
-                        accepted <Age at={request.accepted_at} />, {request.agents.join(", ")}
-                      </span>
-                    </p>
-                    <Progress request={request} />
-                  </li>
-                ))}
-              </ul>
-            </>
-          );
-        }}
-      </Shown>
-      {cursor === undefined ? null : (
-        <button type="button" onClick={more}>
-          Older requests
-        </button>
-      )}
+    </>
+  );
+}
+
+function RequestList({ filter }: { filter: Filter }) {
+  const { ask } = useDesk();
+  const list = useList<RequestView>({
+    pageItems,
+    idOf: ({ id }) => id,
+    // A cursor is the id of a request's first call.
+    place: (items) => items.map((item) => ({ item, position: `call_${item.id}_00000` })),
+    async load(cursor) {
+      const query = { calls_min: "2", ...filter, ...(cursor === undefined ? {} : { cursor }) };
+      const page = await ask<RequestsPage>(`/requests?${new URLSearchParams(query).toString()}`);
+      return { items: page.requests, cursor: page.cursor, lookedUntil: page.looked_until };
+    },
+  });
+  const isFiltered = Object.keys(fields).some((name) => filter[name] !== undefined);
+  const nothing = isFiltered
+    ? "There is no such request."
+    : "There is no request yet. A batch appears once the dialer has read it.";
+  return (
+    <>
+      <ul class="plain">
+        {list.items?.map((request) => (
+          <li class="card" key={request.id}>
+            <p class="line spread">
+              <a href={addressOf("requests", { id: request.id })}>
+                <b>{countText(request.total)} calls</b> of {request.client}
+              </a>
+              <span class="hint">
+                {request.campaign === null ? null : `${request.campaign}, `}accepted{" "}
+                <Age at={request.accepted_at} />, {request.agents.join(", ")}
+              </span>
+            </p>
+            <Progress request={request} />
+          </li>
+        ))}
+      </ul>
+      <ListEnd list={list} what="The requests" nothing={nothing} more="Older requests" />
     </>
   );
 }

@@ -1,0 +1,171 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { CallState } from "../../shared/calls/states.ts";
+import { createTestApi } from "../support/api.ts";
+import { flawsOf } from "../support/axe.ts";
+import { startBrowser } from "../support/browser.ts";
+import { aCall } from "../support/calls.ts";
+import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
+import { tokens } from "../support/environment.ts";
+import { rowIn, writeRows } from "../support/rows.ts";
+
+/** The refresh of a list, and some time for its requests. */
+const refreshMs = 11_000;
+
+describe("a list of the operator's page", () => {
+  let browser: Browser;
+  let server: ConsoleServer;
+  let page: Page;
+  let asked = 0;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  beforeEach(async () => {
+    server = await startConsoleServer(createTestApi());
+    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+    asked = 0;
+    page.on("request", (request) => {
+      if (/\/operator\/(calls|requests)/.test(request.url())) asked += 1;
+    });
+    await page.clock.install();
+    await page.goto(`${server.address}/operator#/audit`);
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 2 }).waitFor();
+  });
+  afterEach(async () => {
+    await page.close();
+    await server.stop();
+  });
+  afterAll(() => browser.close());
+
+  const startedAt = Date.now() - 3_600_000;
+  /** Writes calls of one state, each a second older than the one before. */
+  async function write(
+    count: number,
+    {
+      state = "PLACED",
+      reason = "placed",
+      client = "crm",
+      ageSeconds = 0,
+    }: { state?: CallState; reason?: string; client?: string; ageSeconds?: number } = {},
+  ) {
+    const calls = Array.from({ length: count }, (_, n) =>
+      aCall({ client, first: "request", acceptedAt: startedAt - (ageSeconds + n) * 1000 }),
+    );
+    const rows = calls.map((call) => rowIn(state, call, { reason }));
+    await writeRows(rows, server.api.ledger, server.api.documents);
+    return rows;
+  }
+  const open = (address: string) => page.goto(`${server.address}/operator#/${address}`);
+  const found = () => page.getByRole("region", { name: "Calls found" }).locator("tbody tr");
+  const idsShown = () =>
+    found()
+      .locator("th a")
+      .evaluateAll((links) => links.map((link) => link.getAttribute("title") ?? ""));
+  const shows = (count: number) =>
+    expect.poll(() => found().count(), { timeout: 10_000 }).toBe(count);
+  const setVisibility = (value: "visible" | "hidden") =>
+    page.evaluate(
+      `Object.defineProperty(document, "visibilityState", { value: "${value}", configurable: true });
+       document.dispatchEvent(new Event("visibilitychange"));`,
+    );
+  const more = (of: Page) => of.getByRole("button", { name: "More" });
+
+  it("keeps the pages that were asked for, and each call once, while it renews them", async () => {
+    const rows = await write(120);
+    const ids = rows.map(({ id }) => id);
+    await open("calls?state=PLACED");
+    await shows(50);
+    await more(page).click();
+    await shows(100);
+    await more(page).click();
+    await shows(120);
+    await page.clock.fastForward(refreshMs);
+    await page.getByText("Loading").waitFor({ state: "detached" });
+    await expect.poll(() => asked).toBeGreaterThan(4);
+    expect(await idsShown()).toEqual(ids);
+    expect(await flawsOf(page)).toEqual([]);
+
+    const newer = (await write(10, { ageSeconds: -10 })).map(({ id }) => id);
+    await page.clock.fastForward(refreshMs);
+    await shows(130);
+    expect(await idsShown()).toEqual([...newer, ...ids]);
+    // The pages are read again in turn: a call that has left the list goes.
+    const [gone] = rows.slice(90);
+    await server.api.ledger.purge([gone?.id ?? ""]);
+    for (let turns = 0; turns < 4; turns++) {
+      await page.clock.fastForward(refreshMs);
+      await page.waitForTimeout(150);
+    }
+    await shows(129);
+    expect(await idsShown()).not.toContain(gone?.id);
+  });
+
+  it("says that newer calls came in than it can join, and shows them when asked", async () => {
+    await write(60);
+    await open("calls?state=PLACED");
+    await shows(50);
+    await more(page).click();
+    await shows(60);
+    await write(80, { ageSeconds: -80 });
+    await page.clock.fastForward(refreshMs);
+    await page.getByText("Newer ones came in.").waitFor();
+    await shows(60);
+    await page.getByRole("button", { name: "Show the newest" }).click();
+    await shows(50);
+  });
+
+  it("goes on by itself to calls older than the newest thousand, and says how far it looked", async () => {
+    const few = await write(3, { reason: "rare", ageSeconds: 7200 });
+    await write(2_300);
+    await open("calls?reason=rare");
+    await page
+      .getByText(/Looked back to/)
+      .first()
+      .waitFor();
+    await shows(3);
+    expect(await idsShown()).toEqual(few.map(({ id }) => id));
+    await page.getByText("Looked back").waitFor({ state: "detached" }); // it has reached the end
+    await open("calls?reason=never");
+    await page.getByText("There is no such call.").waitFor();
+  });
+
+  it("finds a client's old calls at once, and its requests", async () => {
+    const few = await write(3, { client: "shop", ageSeconds: 7200 });
+    await write(2_300);
+    await open("calls");
+    await page.getByLabel("Client").fill("shop");
+    await page.keyboard.press("Enter");
+    await shows(3);
+    expect(page.url()).toContain("client=shop");
+    expect(await idsShown()).toEqual(few.map(({ id }) => id));
+    expect(await page.getByText("Looked back").count()).toBe(0);
+    await open("requests?calls_min=1");
+    await page.getByText("of crm").first().waitFor();
+    await page.getByLabel("Client").fill("shop");
+    await page.keyboard.press("Enter");
+    await page.getByText("of shop").nth(2).waitFor();
+    expect(await page.getByText("of crm").count()).toBe(0);
+    expect(await flawsOf(page)).toEqual([]);
+  });
+
+  it("stops when asked to, and reads nothing while the page is hidden", async () => {
+    await write(2_300);
+    await open("calls?reason=never");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("None found so far.").waitFor();
+    const before = asked;
+    await page.clock.fastForward(5_000);
+    await page.waitForTimeout(200);
+    expect(asked).toBe(before);
+    await setVisibility("hidden");
+    await more(page).click();
+    await expect.poll(() => asked).toBe(before + 1);
+    for (let turns = 0; turns < 8; turns++) await page.clock.fastForward(refreshMs);
+    await page.waitForTimeout(200);
+    expect(asked).toBe(before + 1);
+    await setVisibility("visible");
+    await page.getByText("There is no such call.").waitFor();
+  });
+});
