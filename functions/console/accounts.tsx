@@ -1,3 +1,4 @@
+import { useRef, useState } from "preact/hooks";
 import { standsBy } from "../../shared/calls/stands-by.ts";
 import type { Backlogs, BacklogView } from "../api/operator/backlogs.ts";
 import type { Pauses, PauseView } from "../api/operator/pauses.ts";
@@ -5,7 +6,9 @@ import type { PlanInWords } from "../api/operator/plan.ts";
 import { addressOf } from "./address.ts";
 import { BreakerText } from "./breaker.tsx";
 import { Needs, Shown, useDesk, useLive } from "./desk.tsx";
+import { AskPause, nameOf, type Pausable, PauseButton } from "./pause.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
+import { WaitingClients } from "./waiting-clients.tsx";
 
 const refreshMs = 10_000;
 /** Texts for what blocks a backlog. Circuit breakers are named by their keys. */
@@ -41,53 +44,45 @@ export function Accounts() {
       <section class="card" aria-labelledby="waiting">
         <h3 id="waiting">Waiting calls by agent and client</h3>
         <Shown live={backlogs} what="The backlogs">
-          {(data) => <BacklogTable backlogs={data} />}
+          {(data) => (
+            <>
+              <WaitingClients backlogs={data} pauses={pauses.data} />
+              <BacklogTable backlogs={data} />
+            </>
+          )}
         </Shown>
       </section>
     </>
   );
 }
 
-type Paused = Pick<PauseView, "agent_id" | "account">;
-
-function nameOf({ agent_id, account = "" }: Paused): string {
-  return agent_id === undefined ? `account ${account}` : `agent ${agent_id}`;
-}
-
-/** A button that pauses an agent or an account, or resumes it. `isPaused` is undefined where that could not be read. */
-function PauseButton({ what, isPaused }: { what: Paused; isPaused: boolean | undefined }) {
+function Stopped({ pauses: data }: { pauses: Pauses }) {
   const { ask, attempt } = useDesk();
-  if (isPaused === undefined) return <>not known</>;
-  const verb = isPaused ? "Resume" : "Pause";
-  return (
-    <Needs role="decide">
-      <button
-        type="button"
-        onClick={() =>
-          attempt(async () => {
-            await ask(isPaused ? "/resume" : "/pause", what);
-            return `${verb}d: ${nameOf(what)}.`;
-          })
-        }
-      >
-        {verb} <span class="unseen">{nameOf(what)}</span>
-      </button>
-    </Needs>
-  );
-}
-
-function Stopped({ pauses: { pauses, breakers, other_agents } }: { pauses: Pauses }) {
-  const { ask, attempt } = useDesk();
+  const { pauses, breakers, other_agents } = data;
+  const ended = useEnded(pauses);
   return (
     <>
       {pauses.length + breakers.length === 0 ? <p>Nothing is paused.</p> : null}
       <ul class="rows">
-        {pauses.map(({ at, by, ...what }) => (
-          <li key={nameOf(what)}>
+        {pauses.map((pause) => (
+          <li key={nameOf(pause)}>
             <span>
-              <b>{nameOf(what)}</b>, by {by} since <Time at={at} />
+              <b>{nameOf(pause)}</b>, by {pause.by} since <Time at={pause.at} />
+              {pause.until === null ? null : (
+                <>
+                  , until <Time at={pause.until} />
+                </>
+              )}
+              {pause.reason === null ? null : <span class="hint"> {pause.reason}</span>}
             </span>
-            <PauseButton what={what} isPaused />
+            <PauseButton what={pause} pauses={data} />
+          </li>
+        ))}
+        {ended.map((pause) => (
+          <li key={nameOf(pause)}>
+            <span>
+              <b>{nameOf(pause)}</b>, by {pause.by}: ended at <Time at={pause.until} />
+            </span>
           </li>
         ))}
         {breakers.map((breaker) => (
@@ -109,32 +104,51 @@ function Stopped({ pauses: { pauses, breakers, other_agents } }: { pauses: Pause
           </li>
         ))}
       </ul>
-      <Needs role="decide">{other_agents ? <PauseOther /> : null}</Needs>
+      <Needs role="decide">
+        <PauseByName hasOtherAgents={other_agents} />
+      </Needs>
     </>
   );
 }
 
-/** Pauses an agent that the plan does not name. */
-function PauseOther() {
-  const { ask, attempt } = useDesk();
+/** Returns the pauses that ended by themselves since the view was opened. They are not among the answer's any more. */
+function useEnded(pauses: readonly PauseView[]): PauseView[] {
+  const seen = useRef(new Map<string, PauseView>());
+  const current = new Set(pauses.map(nameOf));
+  for (const pause of pauses) seen.current.set(nameOf(pause), pause);
+  return [...seen.current.values()].filter(
+    (pause) =>
+      !current.has(nameOf(pause)) && pause.until !== null && Date.parse(pause.until) <= Date.now(),
+  );
+}
+
+/** Asks before it pauses a client, or an agent that the plan does not name. */
+function PauseByName({ hasOtherAgents }: { hasOtherAgents: boolean }) {
+  const [asked, setAsked] = useState<Pausable>();
+  const fields = [
+    { field: "client", label: "Client", verb: "Pause this client" },
+    { field: "agent_id", label: "Agent that the plan does not name", verb: "Pause this agent" },
+  ];
   return (
-    <form
-      class="line"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const what = { agent_id: textIn(new FormData(event.currentTarget), "agent") };
-        attempt(async () => {
-          await ask("/pause", what);
-          return `Paused: ${nameOf(what)}.`;
-        });
-      }}
-    >
-      <label>
-        Agent that the plan does not name
-        <input name="agent" required autocomplete="off" />
-      </label>
-      <button type="submit">Pause this agent</button>
-    </form>
+    <>
+      {fields.slice(0, hasOtherAgents ? 2 : 1).map(({ field, label, verb }) => (
+        <form
+          key={field}
+          class="line"
+          onSubmit={(event) => {
+            event.preventDefault();
+            setAsked({ [field]: textIn(new FormData(event.currentTarget), field) });
+          }}
+        >
+          <label>
+            {label}
+            <input name={field} required autocomplete="off" />
+          </label>
+          <button type="submit">{verb} …</button>
+        </form>
+      ))}
+      {asked === undefined ? null : <AskPause what={asked} close={() => setAsked(undefined)} />}
+    </>
   );
 }
 
@@ -158,7 +172,6 @@ function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | un
       >
         {plan.accounts.map(
           ({ account, name, type, pace, dialing, taken_until, live_calls, why }) => {
-            const isPaused = pauses?.pauses.some((one) => one.account === account);
             return (
               <tr key={name}>
                 <th scope="row">
@@ -178,7 +191,7 @@ function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | un
                   <BreakerState isOpen={isOpen(name)} />
                 </td>
                 <td>
-                  <PauseButton what={{ account }} isPaused={isPaused} />
+                  <PauseButton what={{ account }} pauses={pauses} />
                 </td>
               </tr>
             );
@@ -233,7 +246,6 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
         columns={["Agent", "Account", "Hours", "Calls to a number", "Pause or resume"]}
       >
         {plan.agents.map(({ agent_id, account, hours, calls, checks }) => {
-          const isPaused = pauses?.pauses.some((one) => one.agent_id === agent_id);
           return (
             <tr key={agent_id}>
               <th scope="row">
@@ -252,7 +264,7 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
               <td>{hours}</td>
               <td>{calls ?? "no limit of its own"}</td>
               <td>
-                {agent_id === "*" ? null : <PauseButton what={{ agent_id }} isPaused={isPaused} />}
+                {agent_id === "*" ? null : <PauseButton what={{ agent_id }} pauses={pauses} />}
               </td>
             </tr>
           );

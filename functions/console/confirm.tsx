@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "./desk.tsx";
 
 interface Question {
   title: string;
@@ -7,36 +8,35 @@ interface Question {
   yes: string;
   no?: string;
   count?: number | undefined;
-  act(): void;
+  /** False while what the operator must say is missing. */
+  isReady?: boolean;
+  /**
+   * Does what was confirmed. If it returns a promise, the dialog stays until it resolves, and shows the error if it
+   * rejects; otherwise the dialog closes at once.
+   */
+  act(): void | Promise<void>;
   close(): void;
   children?: ComponentChildren;
 }
 
 /**
- * A question before a grave action, in a dialog that Escape closes. With `count`, the button is disabled until the
- * operator has typed that number.
+ * A question before a grave action, in a dialog that Escape closes. The harmless button has the focus, and Enter in a
+ * field confirms nothing, except the count: with `count`, the button is disabled until the operator has typed that
+ * number. The second click of a double click is ignored, as the first one may have opened the dialog.
  */
-export function Confirm({ title, yes, no = "Leave it", count, act, close, children }: Question) {
-  const dialog = useRef<HTMLDialogElement>(null);
+export function Confirm(question: Question) {
+  const { title, yes, no = "Leave it", count, isReady = true, close, children } = question;
+  const dialog = useModal();
   const [typed, setTyped] = useState("");
-  useEffect(() => {
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    // A dialog that is removed while open does not give the focus back.
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-    };
-  }, []);
-  const isConfirmed = count === undefined || typed.trim() === String(count);
+  const { confirm, isBusy, problem } = useConfirmation(question);
+  const isConfirmed = isReady && (count === undefined || typed.trim() === String(count));
   return (
-    <dialog ref={dialog} aria-labelledby="confirm" onClose={close}>
+    <dialog ref={dialog} aria-labelledby="confirm" aria-busy={isBusy} onClose={close}>
       <form
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!isConfirmed) return;
-          close();
-          act();
+          if (count !== undefined && isConfirmed) confirm();
         }}
       >
         <h3 id="confirm">{title}</h3>
@@ -53,15 +53,69 @@ export function Confirm({ title, yes, no = "Leave it", count, act, close, childr
             />
           </label>
         )}
+        {problem === undefined ? null : (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
         <p class="line">
-          <button type="submit" class="grave" disabled={!isConfirmed}>
+          <button
+            type="button"
+            class="grave"
+            disabled={!isConfirmed || isBusy}
+            onClick={(event) => {
+              if (event.detail < 2) confirm();
+            }}
+          >
             {yes}
           </button>
-          <button type="button" onClick={close}>
+          <button type="button" data-harmless onClick={close}>
             {no}
           </button>
         </p>
       </form>
     </dialog>
   );
+}
+
+/** Opens a dialog with the focus on its harmless button, and gives the focus back where it was. */
+function useModal() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    dialog.current?.querySelector<HTMLElement>("[data-harmless]")?.focus();
+    // A dialog that is removed while open does not give the focus back.
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return dialog;
+}
+
+/** Confirms once, and again only after an error. */
+function useConfirmation({ act, close }: Pick<Question, "act" | "close">) {
+  const isConfirmed = useRef(false);
+  const [isBusy, setIsBusy] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const carryOut = async (work: Promise<void>) => {
+    setIsBusy(true);
+    setProblem(undefined);
+    try {
+      await work;
+      close();
+    } catch (error) {
+      isConfirmed.current = false;
+      setProblem(messageOf(error));
+      setIsBusy(false);
+    }
+  };
+  const confirm = () => {
+    if (isConfirmed.current) return;
+    isConfirmed.current = true;
+    const work = act();
+    if (work === undefined) close();
+    else void carryOut(work);
+  };
+  return { confirm, isBusy, problem };
 }

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { states } from "../../shared/calls/states.ts";
 import type { CallDetail } from "../api/operator/call-view.ts";
 import type { Redialed } from "../api/operator/redial.ts";
+import { CancelCall, RedialCall } from "./call-buttons.tsx";
 import { Confirm } from "./confirm.tsx";
 import { type Decision, decisions } from "./decision.ts";
 import { useDesk } from "./desk.tsx";
@@ -34,11 +35,6 @@ export function Actions({ call }: { call: CallDetail }) {
     });
   const { decided, take } = usePending();
   const chosen = (decision: Decision) => take(call, decision);
-  const cancel = () =>
-    attempt(async () => {
-      await ask(`${path}/cancel`, {});
-      return "Cancelled.";
-    });
   const { actions } = states[call.state];
   const mayResolve = actions.includes("resolve");
   if (mayResolve && decided.has(call.id)) return <p class="hint">It is decided, as said below.</p>;
@@ -57,21 +53,13 @@ export function Actions({ call }: { call: CallDetail }) {
           </button>
         </>
       ) : null}
-      {actions.includes("redial") && !mayResolve ? (
-        <button type="button" onClick={redial}>
-          Call again
-        </button>
-      ) : null}
+      {actions.includes("redial") && !mayResolve ? <RedialCall call={call} /> : null}
       {call.state === "REDIALED" ? (
         <button type="button" onClick={redial}>
           Send the new call again
         </button>
       ) : null}
-      {actions.includes("cancel") ? (
-        <button type="button" onClick={cancel}>
-          Cancel this call
-        </button>
-      ) : null}
+      {actions.includes("cancel") ? <CancelCall call={call} /> : null}
       {isAsking ? (
         <ConfirmRedial act={() => chosen("redial")} close={() => setIsAsking(false)} />
       ) : null}

@@ -2,8 +2,9 @@ import { useRef, useState } from "preact/hooks";
 import type { ErasedAnswer } from "../api/operator/erase.ts";
 import { Confirm } from "./confirm.tsx";
 import type { NumberChecked } from "../api/operator/do-not-call.ts";
-import { Needs, useDesk } from "./desk.tsx";
+import { type Ask, Needs, useDesk, useRoles } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
+import { useUndo } from "./undo.tsx";
 
 /**
  * The do-not-call list: checks, adds and removes numbers. It shows none, as the list holds hashes. Below it, everything that
@@ -51,26 +52,67 @@ function Check() {
   );
 }
 
+/** Maximum numbers of an addition that can be undone. */
+const undoneMax = 20;
+
+/** Adds numbers, and resolves to those of them that were not on the list before; to none if that is not known. */
+async function addNumbers(ask: Ask, add: readonly string[]): Promise<string[]> {
+  const isNew = async (phone_number: string) => {
+    const { listed } = await ask<NumberChecked>("/do-not-call/check", { phone_number });
+    return listed ? [] : [phone_number];
+  };
+  const found = add.length > undoneMax ? [] : await Promise.all(add.map(isNew)).catch(() => []);
+  await ask("/do-not-call", { add });
+  return found.flat();
+}
+
+const countOf = (numbers: readonly string[]) =>
+  numbers.length === 1 ? "1 number" : `${numbers.length} numbers`;
+
+/** Returns functions that add numbers, which can be undone, and remove them. Both resolve to a message. */
+function useListChanges(mayRemove: boolean) {
+  const { ask } = useDesk();
+  const offerUndo = useUndo();
+  const remove = async (numbers: readonly string[]) => {
+    await ask("/do-not-call", { remove: numbers });
+    return `Removed ${countOf(numbers)}.`;
+  };
+  const add = async (numbers: readonly string[]) => {
+    const added = await addNumbers(ask, numbers);
+    const words = `Added ${countOf(numbers)}: they are no longer called.`;
+    // What was on the list before stays there: somebody may have opted out.
+    if (added.length > 0 && mayRemove) offerUndo({ words, undo: () => remove(added) });
+    return words;
+  };
+  return { add, remove };
+}
+
 function Change() {
-  const { ask, attempt } = useDesk();
-  const submit = (form: HTMLFormElement, verb: string) => {
-    const numbers = textIn(new FormData(form), "numbers")
+  const { attempt } = useDesk();
+  const mayRemove = useRoles().includes("configure");
+  const { add, remove } = useListChanges(mayRemove);
+  const [removed, setRemoved] = useState<readonly string[]>();
+  const form = useRef<HTMLFormElement>(null);
+  const done = (words: string) => {
+    form.current?.reset();
+    return words;
+  };
+  const submit = (data: FormData, verb: string) => {
+    const numbers = textIn(data, "numbers")
       .split(/[\s,;]+/)
       .filter(Boolean);
-    const count = numbers.length === 1 ? "1 number" : `${numbers.length} numbers`;
-    attempt(async () => {
-      await ask("/do-not-call", { [verb]: numbers });
-      form.reset();
-      return verb === "add" ? `Added ${count}: they are no longer called.` : `Removed ${count}.`;
-    });
+    if (verb === "remove") setRemoved(numbers);
+    else attempt(async () => done(await add(numbers)));
   };
   return (
     <section class="card" aria-labelledby="change">
       <h3 id="change">Add or remove numbers</h3>
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault();
-          submit(event.currentTarget, event.submitter?.getAttribute("value") ?? "add");
+          const verb = event.submitter?.getAttribute("value") ?? "add";
+          submit(new FormData(event.currentTarget), verb);
         }}
       >
         <label>
@@ -81,18 +123,53 @@ function Change() {
           <button type="submit" value="add">
             Add
           </button>
-          <Needs role="configure">
+          {mayRemove ? (
             <button type="submit" value="remove">
-              Remove
+              Remove …
             </button>
-          </Needs>
+          ) : null}
         </p>
       </form>
       <p class="hint">
         The list holds hashes of numbers, so it cannot be shown. Whole lists:{" "}
         <code>npm run calls -- dnc add --file numbers.txt</code>.
       </p>
+      {removed === undefined ? null : (
+        <AskRemoval
+          numbers={removed}
+          act={async () => {
+            const words = done(await remove(removed));
+            attempt(async () => words);
+          }}
+          close={() => setRemoved(undefined)}
+        />
+      )}
     </section>
+  );
+}
+
+function AskRemoval({
+  numbers,
+  act,
+  close,
+}: {
+  numbers: readonly string[];
+  act(): Promise<void>;
+  close(): void;
+}) {
+  return (
+    <Confirm
+      title={`Remove ${countOf(numbers)} from the list?`}
+      yes={`Remove ${countOf(numbers)}`}
+      no="Keep the list as it is"
+      act={act}
+      close={close}
+    >
+      <p>
+        Every client may call them again, also people who have opted out. What a client has added
+        for its own calls alone stays.
+      </p>
+    </Confirm>
   );
 }
 

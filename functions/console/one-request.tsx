@@ -6,6 +6,7 @@ import { addressOf } from "./address.ts";
 import { Chart } from "./chart.tsx";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, useRoles } from "./desk.tsx";
+import { PauseButton } from "./pause.tsx";
 import { isUnderWay, Progress } from "./progress.tsx";
 import { countText, Fact, Time } from "./shared.tsx";
 
@@ -64,8 +65,6 @@ function Actions({ request }: { request: RequestDetail }) {
   const { ask, attempt } = useDesk();
   const [isAsking, setIsAsking] = useState(false);
   const pauses = useLive<Pauses>("/pauses");
-  const isPaused = (agent: string) =>
-    pauses.data?.pauses.some(({ agent_id }) => agent_id === agent) === true;
   const mayDecide = useRoles().includes("decide");
   const waits = isUnderWay(request) && mayDecide;
   return (
@@ -81,18 +80,7 @@ function Actions({ request }: { request: RequestDetail }) {
         ) : null}
         {waits && pauses.data !== undefined
           ? request.agents.map((agent_id) => (
-              <button
-                key={agent_id}
-                type="button"
-                onClick={() =>
-                  attempt(async () => {
-                    await ask(isPaused(agent_id) ? "/resume" : "/pause", { agent_id });
-                    return `${isPaused(agent_id) ? "Resumed" : "Paused"}: agent ${agent_id}.`;
-                  })
-                }
-              >
-                {isPaused(agent_id) ? "Resume" : "Pause"} {agent_id}
-              </button>
+              <PauseButton key={agent_id} what={{ agent_id }} pauses={pauses.data} isNamed />
             ))
           : null}
       </p>

@@ -15,6 +15,7 @@ import { Review } from "./review.tsx";
 import { useSession } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { Send } from "./send.tsx";
+import { Undoing } from "./undo.tsx";
 
 const viewNames = Object.keys(views).filter((name): name is View => name in views);
 
@@ -69,7 +70,9 @@ function Desk({ ask, place, show }: { ask: Ask; place: Place; show(message: Mess
         <PendingDecision>
           <main id="main">
             <Heading place={place} />
-            <Shows place={place} />
+            <Undoing>
+              <Shows place={place} />
+            </Undoing>
           </main>
         </PendingDecision>
       </Roles>

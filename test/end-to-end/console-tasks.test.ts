@@ -67,6 +67,31 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     expect(await flawsOf(page)).toEqual([]);
   }
 
+  /** Pauses an account with a reason for an hour, takes it back, and has the pause back. */
+  async function pauseAnAccount(): Promise<void> {
+    const paused = async () => (await server.api.documents.list("pause", { limit: 9 })).length;
+    const before = await paused();
+    await press(page, button("Pause account twilio"));
+    const dialog = page.getByRole("dialog", { name: "Pause account twilio?" });
+    await dialog.getByText(/^It stops the waiting calls of /).waitFor();
+    expect(await paused()).toBe(before);
+    expect(await flawsOf(page)).toEqual([]);
+    await type(page, dialog.getByLabel(/^Why/), "caller id is blocked");
+    await page.keyboard.press("Enter");
+    expect(await dialog.isVisible()).toBe(true);
+    await tabTo(page, dialog.getByLabel("somebody resumes it"));
+    await page.keyboard.press("ArrowDown");
+    expect(await dialog.getByLabel("in one hour").isChecked()).toBe(true);
+    expect(await paused()).toBe(before);
+    await press(page, dialog.getByRole("button", { name: "Pause account twilio" }));
+    await said(/^Paused: account twilio, until /);
+    await page.getByText(/^account twilio, by operator since .*, until .* caller id is/).waitFor();
+    const undo = page.getByRole("region", { name: "Can be undone" });
+    await press(page, undo.getByRole("button", { name: "Undo" }));
+    await said(/^Resumed: account twilio/);
+    await until(async () => (await paused()) === before, 10_000);
+  }
+
   it("signs in, sees the day, and is led on from a card", async () => {
     expect(await flawsOf(page)).toEqual([]);
     await type(page, page.getByLabel("Operator's token"), tokens.operator);
@@ -150,9 +175,12 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await press(page, link(/^360 calls of research/));
     await page.getByText("91 waiting").waitFor();
     expect(await flawsOf(page)).toEqual([]);
-    await press(page, button("Pause agent_survey"));
+    await press(page, button("Pause agent agent_survey"));
+    const dialog = page.getByRole("dialog", { name: "Pause agent agent_survey?" });
+    await dialog.getByText("waiting calls of client research: 91 of research").waitFor();
+    await press(page, dialog.getByRole("button", { name: "Pause agent agent_survey" }));
     await said(/^Paused: agent agent_survey/);
-    await press(page, button("Resume agent_survey"));
+    await press(page, button("Resume agent agent_survey"));
     await said(/^Resumed: agent agent_survey/);
     await press(page, button("Cancel waiting calls"));
     await press(page, button("Leave them"));
@@ -228,11 +256,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await page.getByText("fully, free").waitFor();
     await page.getByText(/account retell .*: the provider answers http_503, .* next in/).waitFor();
     await page.getByText(/receiver crm .*: the receiver answers http_410\. .* next in/).waitFor();
-    await press(page, button("Pause account twilio"));
-    await said(/^Paused: account twilio/);
-    await page.getByText("account twilio, by operator").waitFor();
-    await press(page, button("Resume account twilio"));
-    await said(/^Resumed: account twilio/);
+    await pauseAnAccount();
     await press(page, button("Resume account:retell"));
     await said(/^Resumed: account:retell/);
     await press(page, button("Resume receiver:crm"));
@@ -292,7 +316,12 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await page.keyboard.press("Enter");
     await said(/^The number is on the list/);
     await type(page, page.getByLabel("Phone numbers, one a line"), "+13035550997");
-    await press(page, button("Remove"));
+    await press(page, button("Remove …"));
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Enter"); // the harmless button has the focus
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await press(page, button("Remove …"));
+    await press(page, button("Remove 1 number"));
     await said(/^Removed 1 number/);
     await open("Audit log");
     const acts = page.getByRole("region", { name: "Audit log" });

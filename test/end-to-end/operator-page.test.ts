@@ -155,6 +155,8 @@ describe("the operator's page", () => {
   it("pauses an account, so that its calls wait, and resumes it", async () => {
     await open("accounts");
     await button("Pause account webhook").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Pause account webhook" }).click();
     await hasSaid(/^Paused: account webhook/);
     await fetch(`${service.address}/v1/calls`, {
       method: "POST",

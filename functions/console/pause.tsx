@@ -1,0 +1,218 @@
+import { useState } from "preact/hooks";
+import type { Backlogs } from "../api/operator/backlogs.ts";
+import type { Pauses, PauseView } from "../api/operator/pauses.ts";
+import { Confirm } from "./confirm.tsx";
+import { type Ask, Needs, Shown, useDesk, useLive } from "./desk.tsx";
+import { countText, timeText } from "./shared.tsx";
+import { useUndo } from "./undo.tsx";
+
+/** The target of a pause: exactly one of these is named. */
+export type Pausable = Pick<PauseView, "agent_id" | "account" | "client">;
+
+/** Names a target: `account vapi`. */
+export function nameOf({ agent_id, account, client = "" }: Pausable): string {
+  if (agent_id !== undefined) return `agent ${agent_id}`;
+  return account === undefined ? `client ${client}` : `account ${account}`;
+}
+
+function targetOf({ agent_id, account, client }: Pausable): Pausable {
+  if (agent_id !== undefined) return { agent_id };
+  return account === undefined ? { client: client ?? "" } : { account };
+}
+
+/** Returns the pause of a target; undefined if it is not paused. */
+function findPause(what: Pausable, pauses: Pauses): PauseView | undefined {
+  return pauses.pauses.find((one) => nameOf(one) === nameOf(what));
+}
+
+/**
+ * A button that resumes an agent, an account or a client, or asks before it pauses it.
+ *
+ * @param props.pauses undefined: it is not known whether it is paused
+ * @param props.isNamed true where nothing beside the button names the target
+ */
+export function PauseButton({
+  what,
+  pauses,
+  isNamed = false,
+}: {
+  what: Pausable;
+  pauses: Pauses | undefined;
+  isNamed?: boolean;
+}) {
+  const { ask, attempt } = useDesk();
+  const offerUndo = useUndo();
+  const [isAsking, setIsAsking] = useState(false);
+  if (pauses === undefined) return <>not known</>;
+  const paused = findPause(what, pauses);
+  const resume = (pause: PauseView) =>
+    attempt(async () => {
+      const words = await resumeNow(ask, what);
+      offerUndo({ words, undo: () => pauseNow(ask, what, pause) });
+      return words;
+    });
+  return (
+    <Needs role="decide">
+      <button
+        type="button"
+        onClick={() => (paused === undefined ? setIsAsking(true) : resume(paused))}
+      >
+        {paused === undefined ? "Pause" : "Resume"}{" "}
+        <span class={isNamed ? undefined : "unseen"}>{nameOf(what)}</span>
+      </button>
+      {isAsking ? <AskPause what={what} close={() => setIsAsking(false)} /> : null}
+    </Needs>
+  );
+}
+
+async function resumeNow(ask: Ask, what: Pausable): Promise<string> {
+  await ask("/resume", targetOf(what));
+  return `Resumed: ${nameOf(what)}.`;
+}
+
+async function pauseNow(
+  ask: Ask,
+  what: Pausable,
+  { reason, until }: { reason: string | null; until: string | null },
+): Promise<string> {
+  const more = { ...(reason !== null && { reason }), ...(until !== null && { until }) };
+  const paused = await ask<PauseView>("/pause", { ...targetOf(what), ...more });
+  const end = paused.until === null ? "" : `, until ${timeText(paused.until)}`;
+  return `Paused: ${nameOf(what)}${end}.`;
+}
+
+/** The dialog before a pause: whose calls it stops, why, and until when. */
+export function AskPause({ what, close }: { what: Pausable; close(): void }) {
+  const { ask, attempt } = useDesk();
+  const offerUndo = useUndo();
+  const [reason, setReason] = useState("");
+  const [end, setEnd] = useState<End>({ name: "resumed", time: "" });
+  const act = async () => {
+    const why = reason.trim() === "" ? null : reason.trim();
+    const words = await pauseNow(ask, what, { reason: why, until: instantOf(end) });
+    offerUndo({ words, undo: () => resumeNow(ask, what) });
+    // The pause is made: this shows it in all views.
+    attempt(async () => words);
+  };
+  return (
+    <Confirm
+      title={`Pause ${nameOf(what)}?`}
+      yes={`Pause ${nameOf(what)}`}
+      no="Leave it running"
+      isReady={end.name !== "time" || end.time !== ""}
+      act={act}
+      close={close}
+    >
+      <Stopped what={what} />
+      <label>
+        Why (other operators see it)
+        <input
+          name="reason"
+          maxLength={200}
+          autocomplete="off"
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+      <Ends end={end} choose={setEnd} />
+    </Confirm>
+  );
+}
+
+/** The end of a pause, as chosen: `time` is that of the field, in the viewer's zone. */
+interface End {
+  name: "resumed" | "hour" | "day" | "time";
+  time: string;
+}
+
+/** Returns the instant at which a pause ends; null: when somebody resumes it. */
+function instantOf({ name, time }: End): string | null {
+  const now = new Date();
+  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1);
+  const at = {
+    resumed: () => null,
+    hour: () => new Date(now.getTime() + 3_600_000),
+    day: () => midnight,
+    time: () => new Date(time),
+  }[name]();
+  return at === null ? null : at.toISOString();
+}
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const ends: readonly (readonly [End["name"], string])[] = [
+  ["resumed", "somebody resumes it"],
+  ["hour", "in one hour"],
+  ["day", `the end of today (${zone})`],
+  ["time", `a time (${zone})`],
+];
+
+function Ends({ end, choose }: { end: End; choose(end: End): void }) {
+  return (
+    <fieldset>
+      <legend>Until</legend>
+      {ends.map(([name, label]) => (
+        <label key={name} class="choice">
+          <input
+            type="radio"
+            name="until"
+            checked={end.name === name}
+            onChange={() => choose({ ...end, name })}
+          />{" "}
+          {label}
+        </label>
+      ))}
+      {end.name === "time" ? (
+        <input
+          type="datetime-local"
+          aria-label={`Time at which the pause ends (${zone})`}
+          value={end.time}
+          onInput={(event) => choose({ ...end, time: event.currentTarget.value })}
+        />
+      ) : null}
+    </fieldset>
+  );
+}
+
+/** Maximum backlogs whose calls are counted before a pause. */
+const countedMax = 100;
+
+/** Says whose waiting calls a pause stops. */
+function Stopped({ what }: { what: Pausable }) {
+  const backlogs = useLive<Backlogs>(`/backlogs?limit=${countedMax}`);
+  return (
+    <>
+      <Shown live={backlogs} what="The waiting calls">
+        {(data) => <p>{stoppedText(what, data)}</p>}
+      </Shown>
+      <p class="hint">
+        Calls that come later wait too, and may expire. Those that ring are not ended.
+      </p>
+    </>
+  );
+}
+
+/** Describes the waiting calls of a target, by client: `It stops 91 waiting calls of research.` */
+export function stoppedText(what: Pausable, { backlogs, waiting_max, cursor }: Backlogs): string {
+  const own = backlogs.filter((one) => concerns(what, one));
+  const byClient = Map.groupBy(own, ({ client }) => client);
+  const counts = [...byClient].map(([client, some]) => {
+    const calls = some.reduce((sum, { waiting }) => sum + waiting, 0);
+    const isMore = some.some(({ waiting }) => waiting >= waiting_max);
+    return `${isMore ? "at least " : ""}${countText(calls)} of ${client}`;
+  });
+  const unread = cursor === undefined ? "" : " There are more backlogs, which were not counted.";
+  if (counts.length === 0) return `No call of it waits now.${unread}`;
+  const [only] = byClient.keys();
+  const whom = counts.length === 1 ? `client ${only}` : `${counts.length} clients`;
+  return `It stops the waiting calls of ${whom}: ${counts.join(", ")}.${unread}`;
+}
+
+/** True if a pause of the target stops the backlog. An account's name may be that of its provider and a host. */
+function concerns(
+  { agent_id, account, client }: Pausable,
+  backlog: Backlogs["backlogs"][number],
+): boolean {
+  if (agent_id !== undefined) return backlog.agent_id === agent_id;
+  if (account === undefined) return backlog.client === client;
+  return backlog.account === account || backlog.account?.startsWith(`${account}:`) === true;
+}
