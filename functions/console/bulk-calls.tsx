@@ -20,7 +20,7 @@ const names: Readonly<Record<string, string>> = {
   until: "until",
 };
 
-/** What can be done with all calls that the filter of the list shows. */
+/** Actions on all calls that the filter of the list shows. */
 export function BulkCalls({ filter, number }: { filter: Filter; number: string }) {
   const bulk = useBulk();
   const fields = Object.fromEntries(
@@ -85,7 +85,7 @@ function actionsFor(state: string): BulkAction[] {
   ];
 }
 
-/** What a pause can name, by the fields of the filter. */
+/** Names of what can be paused, by the fields of the filter. */
 const paused = { agent_id: "agent", provider: "account", client: "client" } as const;
 
 /** Buttons that pause and resume the one agent, account or client that the filter names alone. */

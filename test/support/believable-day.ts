@@ -140,6 +140,7 @@ function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
       batchCalls,
       client: batch.client,
       acceptedAt,
+      ...(index === 0 ? { first: "request" as const } : {}),
       request: {
         phone_number: `${batch.numberStart}${10_000 + index}`,
         agent_id: batch.agent,

@@ -12,12 +12,12 @@ import { nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { causeForLog, enqueue } from "../http/port-limits.ts";
 import { answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { type CallFilter, filterShape, fitsButState } from "./call-filter.ts";
-import { scan } from "./calls.ts";
+import { type CallFilter, filterShape, findList, fitsFilter, scan } from "./calls.ts";
 import { redialMessageOf } from "./redial.ts";
 
-/** Maximum calls of one answer: their ids fit into a cursor. */
-const actedMax = 50;
+/** Maximum calls that one answer looks for, and finds: a call's tries come with it. Their ids fit into a cursor. */
+const actedMax = 45;
+const foundMax = 55;
 /** Maximum calls that one answer counts without acting. */
 const countedMax = 1000;
 /** Tolerated difference of the clocks of two answers. */
@@ -47,7 +47,7 @@ const positionSchema = z.strictObject({
   action: z.enum(actionNames),
   until: z.number(),
   next: z.optional(callCursor),
-  ids: z.array(z.string().check(z.regex(/^\w{26}_\d{5}$/))).check(z.maxLength(actedMax)),
+  ids: z.array(z.string().check(z.regex(/^\w{26}_\d{5}$/))).check(z.maxLength(foundMax)),
 });
 type Position = z.output<typeof positionSchema>;
 
@@ -156,15 +156,15 @@ function stateOf(filter: CallFilter, action: BulkAction): CallState | undefined 
 /** Finds the next calls that fit, newest first. */
 async function find(
   { filter, position, body }: { filter: CallFilter; position: Position; body: Body },
-  { ledger }: RouteDeps,
+  deps: RouteDeps,
 ): Promise<{ rows: CallRow[]; next?: string | undefined }> {
-  const state = stateOf(filter, position.action);
-  if (state === undefined) return { rows: [] };
-  const of = filter.request_id === undefined ? { state } : { requestId: filter.request_id };
-  return scan((page) => ledger.list({ ...of, ...page }), {
+  const meant = { ...filter, state: stateOf(filter, position.action) };
+  const { list, isCursor } = findList(meant, deps);
+  return scan(list, {
     before: position.next ?? firstCallIdAt(position.until),
     from: filter.from ?? 0,
-    fits: (row) => row.state === state && fitsButState(row, filter),
+    fits: (row) => fitsFilter(row, meant),
+    isCursor,
     limit: body.dry_run === true ? countedMax : body.limit,
   });
 }
@@ -188,10 +188,9 @@ async function act(
   const by = c.get("caller").tokenId;
   const rows = [...read.values()];
   const isDone = (row: CallRow) => row.state === to && isEndedBy(row, { by, from: until });
+  const meant = { ...filter, state: stateOf(filter, action) };
   const isOpen = (row: CallRow) =>
-    row.state === stateOf(filter, action) &&
-    fitsButState(row, filter) &&
-    (action !== "redial" || row.request !== null);
+    fitsFilter(row, meant) && (action !== "redial" || row.request !== null);
   const open = rows.filter(isOpen);
   const target = `bulk ${bulk}: ${wordsOf(filter)}`;
   const name = `bulk_${action}`;
@@ -209,7 +208,7 @@ async function act(
   const refuse = (why: string, count = 1) => {
     if (count > 0) refused[why] = (refused[why] ?? 0) + count;
   };
-  for (const row of left) refuse(whyNot(row, stateOf(filter, action)));
+  for (const row of left) refuse(whyNot(row, meant.state));
   refuse("unreadable", unreadable.size);
   refuse("gone", ids.length - unreadable.size - done.length - left.length);
   return { done: done.length, refused };

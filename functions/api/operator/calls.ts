@@ -25,6 +25,7 @@ import { findCall } from "../actions/find-call.ts";
 import { listByNumber } from "../actions/list-by-number.ts";
 import { findRequestList, hasNames, listByRequest } from "../actions/list-by-request.ts";
 import { declareRoute } from "../http/route.ts";
+import type { RouteDeps } from "../http/context.ts";
 
 /** Maximum rows that one answer reads to apply its filters. */
 const scanRowsMax = 1000;
@@ -50,7 +51,8 @@ export const lookedUntil = z
     ),
   );
 
-const filters = z.strictObject({
+/** Fields by which calls are filtered, in lists and by actions on many calls. */
+export const filterShape = {
   state: z.optional(state),
   request_id: z.optional(requestId),
   ...requestNames,
@@ -58,10 +60,10 @@ const filters = z.strictObject({
   reason: z.optional(anyName),
   from: z.optional(instant).check(z.describe("Accepted then or later")),
   until: z.optional(instant).check(z.describe("Accepted earlier")),
-  cursor: z.optional(callCursor),
-  limit,
-});
+};
+const filters = z.strictObject({ ...filterShape, cursor: z.optional(callCursor), limit });
 type Filters = z.output<typeof filters>;
+export type CallFilter = Omit<Filters, "cursor" | "limit">;
 
 const callsSchema = z.strictObject({
   calls: z.array(callViewSchema),
@@ -86,25 +88,43 @@ const listCalls = declareRoute({
   query: filters,
   answer: callsSchema,
   async handle({ deps, query }) {
-    const { ledger } = deps;
-    const { request_id, state: chosen } = query;
-    const names = findRequestList(query);
-    if (request_id !== undefined) {
-      return pageOf((page) => ledger.list({ requestId: request_id, ...page }), query);
-    }
-    // Few calls are in these states.
-    if (chosen !== undefined && attentionStates.includes(chosen)) {
-      return pageOf((page) => ledger.list({ state: chosen, ...page }), query);
-    }
-    if (names !== undefined) {
-      // A call's tries stand before it, and are on one page with it.
-      const isCursor = (row: CallRow) => !isLaterTry(row);
-      return pageOf((page) => listByRequest(ledger, names, page), query, isCursor);
-    }
-    const of: ListOf = chosen === undefined ? { all: true } : { state: chosen };
-    return pageOf((page) => ledger.list({ ...of, ...page }), query);
+    const { list, isCursor } = findList(query, deps);
+    return pageOf(list, query, isCursor);
   },
 });
+
+/** Returns the list in which the calls of a filter are found soonest. */
+export function findList(
+  filter: CallFilter,
+  { ledger }: Pick<RouteDeps, "ledger">,
+): { list: ListPage; isCursor?: Scan["isCursor"] } {
+  const { request_id, state: chosen } = filter;
+  const listOf = (of: ListOf) => ({ list: (page: Position) => ledger.list({ ...of, ...page }) });
+  if (request_id !== undefined) return listOf({ requestId: request_id });
+  // Few calls are in these states.
+  if (chosen !== undefined && attentionStates.includes(chosen)) return listOf({ state: chosen });
+  const names = findRequestList(filter);
+  if (names === undefined) return listOf(chosen === undefined ? { all: true } : { state: chosen });
+  return {
+    list: (page) => listByRequest(ledger, names, page),
+    // A call's tries stand before it, and are on one page with it.
+    isCursor: (row) => !isLaterTry(row),
+  };
+}
+
+/** True if a row fits all fields of a filter. */
+export function fitsFilter(row: CallRow, filter: CallFilter): boolean {
+  const { request_id, provider, reason, from = 0, until = Infinity } = filter;
+  return (
+    row.acceptedAt >= from &&
+    row.acceptedAt < until &&
+    (filter.state === undefined || row.state === filter.state) &&
+    (request_id === undefined || requestIdOf(row.id) === request_id) &&
+    hasNames(row, filter) &&
+    (provider === undefined || row.route?.provider === provider) &&
+    (reason === undefined || row.reason === reason)
+  );
+}
 
 /** Lists calls to a number. The number is in the body, as logs may contain URLs. */
 const searchCalls = declareRoute({
@@ -193,15 +213,8 @@ async function pageOf(
   query: Filters,
   isCursor?: Scan["isCursor"],
 ): Promise<CallsPage> {
-  const { request_id, provider, reason, cursor, from = 0, until = Infinity } = query;
-  const fits = (row: CallRow) =>
-    row.acceptedAt >= from &&
-    row.acceptedAt < until &&
-    (query.state === undefined || row.state === query.state) &&
-    (request_id === undefined || requestIdOf(row.id) === request_id) &&
-    hasNames(row, query) &&
-    (provider === undefined || row.route?.provider === provider) &&
-    (reason === undefined || row.reason === reason);
+  const { cursor, from = 0, until = Infinity } = query;
+  const fits = (row: CallRow) => fitsFilter(row, query);
   const before = cursor ?? (until === Infinity ? undefined : firstCallIdAt(until));
   const scanned = await scan(list, { before, from, fits, isCursor, limit: query.limit });
   const { rows, next, unreadable } = scanned;
@@ -213,8 +226,13 @@ async function pageOf(
   };
 }
 
+interface Position {
+  before?: string | undefined;
+  limit: number;
+}
+
 /** Lists a page of the calls that are looked through, newest first. */
-type ListPage = (page: { before?: string | undefined; limit: number }) => Promise<Page>;
+type ListPage = (page: Position) => Promise<Page>;
 
 interface Scan {
   /** The scan begins below this id. Undefined: at the newest call. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { createTestApi } from "../../support/api.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
+import { aCall } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { runCalls } from "../../support/run-calls.ts";
 
@@ -9,7 +9,7 @@ async function createFilledApi(state: CallState, count: number) {
   const api = createTestApi();
   const acceptedAt = Date.now() - 60_000;
   const rows = Array.from({ length: count }, () =>
-    rowIn(state, aCall({ acceptedAt, requestId: aRequestId(acceptedAt) })),
+    rowIn(state, aCall({ acceptedAt, first: "request" })),
   );
   await writeRows(rows, api.ledger, api.documents);
   const bulk = (words: string) => runCalls(["bulk", ...words.split(" ")], api);
