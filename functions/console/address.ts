@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 export const views = {
   overview: "Overview",
   requests: "Requests",
+  campaigns: "Campaigns",
   review: "Review",
   calls: "Calls",
   accounts: "Accounts and agents",

@@ -5,6 +5,7 @@ import { addressOf, type Place, usePlace, type View, views } from "./address.ts"
 import { Audit } from "./audit.tsx";
 import { Calls } from "./calls.tsx";
 import { type Ask, DeskContext, Roles, useTools } from "./desk.tsx";
+import { Campaigns } from "./campaigns.tsx";
 import { DoNotCall } from "./do-not-call.tsx";
 import { Forecast } from "./forecast.tsx";
 import { type Message, Said, useMessage } from "./messages.tsx";
@@ -122,6 +123,8 @@ function Shows({ place }: { place: Place }) {
       return <Overview />;
     case "requests":
       return <Requests place={place} />;
+    case "campaigns":
+      return <Campaigns place={place} />;
     case "review":
       return <Review />;
     case "calls":

@@ -1,3 +1,4 @@
+import type { First } from "../calls/call-request.ts";
 import type { CallResult } from "../calls/call-result.ts";
 import type { CallRow, HistoryEntry } from "../calls/call-row.ts";
 import { type CallState, states } from "../calls/states.ts";
@@ -33,6 +34,8 @@ export const slotMinutes = 5;
 export const usageCounters = {
   /** Calls that clients posted, at their first row. */
   accepted: "accepted",
+  /** Requests, at the first row of their first call. */
+  requests: "requests",
   /** Completed calls that a person answered, as the provider says. */
   human: "human",
   optedOut: "opted_out",
@@ -83,6 +86,7 @@ interface Entry extends UsageOf {
   /** Steps of the call before this one. */
   before: readonly HistoryEntry[];
   ancestors?: readonly string[] | undefined;
+  first?: First | undefined;
   /** True if the call has not ended, as its result is still to come. */
   isPolled: boolean;
 }
@@ -92,13 +96,15 @@ const isEnd = (state: CallState) => !states[state].open && state !== "NEEDS_REVI
 
 /** Returns what a call's entering a state adds at this time. */
 export function enteredStep(
-  { client, agentId, campaign, state, before, ancestors = [], isPolled }: Entry,
+  { client, agentId, campaign, state, before, ancestors = [], first, isPolled }: Entry,
   at: number,
 ): UsageStep {
   const counters: Record<string, number> = {};
   // A redial and a later try are no calls that a client posted.
-  if (before.every((step) => step.state === "DIALING") && ancestors.length === 0)
+  if (before.every((step) => step.state === "DIALING") && ancestors.length === 0) {
     counters[usageCounters.accepted] = 1;
+    if (first === "request") counters[usageCounters.requests] = 1;
+  }
   if (states[state].counted) counters[state] = 1;
   const hasEnded = before.some((step) => isEnd(step.state));
   if (isEnd(state) && !isPolled && !hasEnded) counters[endOf(state, at)] = 1;

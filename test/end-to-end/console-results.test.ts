@@ -95,6 +95,20 @@ describe("the first page", () => {
     await page.getByRole("region", { name: "Results by client" }).waitFor();
   });
 
+  it("lists campaigns, and opens one with its progress, results and requests", async () => {
+    await signIn();
+    await page.getByRole("link", { name: "Campaigns", exact: true }).click();
+    await page.getByRole("heading", { level: 2, name: "Campaigns" }).waitFor();
+    await page.getByRole("row", { name: /^How was your stay\? research/ }).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await page.getByRole("link", { name: "How was your stay?" }).click();
+    await page.getByRole("heading", { level: 3, name: "How was your stay?" }).waitFor();
+    await page.getByText("360 in 1 request").waitFor();
+    await page.getByText("91 waiting").waitFor();
+    await page.getByRole("link", { name: "360 calls" }).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+  });
+
   it("says that the results could not be read, and shows the rest", async () => {
     await page.route(/\/operator\/results/, (route) =>
       route.fulfill({ status: 503, json: { detail: "The ledger cannot be reached." } }),

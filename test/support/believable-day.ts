@@ -65,6 +65,7 @@ const quiet: CallResult["status"][] = ["no_answer", "voicemail", "no_answer", "d
 
 interface Batch {
   agent: string;
+  campaign?: string;
   client: string;
   acceptedMinutesAgo: number;
   numberStart: string;
@@ -75,6 +76,7 @@ interface Batch {
 const batches: Batch[] = [
   {
     agent: "agent_sales",
+    campaign: "November offers",
     client: "crm",
     acceptedMinutesAgo: 95,
     numberStart: "+120255",
@@ -88,6 +90,7 @@ const batches: Batch[] = [
   },
   {
     agent: "agent_survey",
+    campaign: "How was your stay?",
     client: "research",
     acceptedMinutesAgo: 240,
     numberStart: "+141555",
@@ -99,6 +102,7 @@ const batches: Batch[] = [
   },
   {
     agent: "agent_paris",
+    campaign: "November offers",
     client: "crm",
     acceptedMinutesAgo: 20,
     numberStart: "+331425",
@@ -141,6 +145,8 @@ function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
       client: batch.client,
       acceptedAt,
       ...(index === 0 ? { first: "request" as const } : {}),
+      ...(batch.campaign === undefined ? {} : { campaign: batch.campaign }),
+      ...(index === 0 ? { first: "request" } : {}),
       request: {
         phone_number: `${batch.numberStart}${10_000 + index}`,
         agent_id: batch.agent,
@@ -209,10 +215,11 @@ function usageOf(rows: readonly CallRow[], now: number): Map<string, Record<stri
   };
   for (const row of rows) {
     const { acceptedAt, updatedAt, result } = row;
-    add(acceptedAt, { of: row, counters: { accepted: 1 } });
+    const requests = row.first === "request" ? 1 : 0;
+    add(acceptedAt, { of: row, counters: { accepted: 1, requests } });
     const polled = { ...row, result: null, dueAt: result === null ? row.dueAt : now };
     const entered = rowStep(polled, updatedAt);
-    const { accepted: _, ...counters } = entered.counters;
+    const { accepted: _, requests: __, ...counters } = entered.counters;
     add(updatedAt, { ...entered, counters });
     const endedAt = result?.endedAt ?? updatedAt;
     add(endedAt, changedStep(polled, { ...polled, result }, endedAt));

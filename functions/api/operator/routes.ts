@@ -2,6 +2,7 @@ import { auditRoutes } from "../actions/audit-log.ts";
 import { backlogRoutes } from "./backlogs.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { callRoutes } from "./calls.ts";
+import { campaignRoutes } from "./campaigns.ts";
 import { cancelRoutes } from "./cancel.ts";
 import { countRoutes } from "./counts.ts";
 import { deadLetterRoutes } from "./dead-letters.ts";
@@ -39,6 +40,7 @@ export const operatorRoutes: readonly Route[] = [
   ...planRoutes,
   ...countRoutes,
   ...resultRoutes,
+  ...campaignRoutes,
   ...auditRoutes,
   ...eventRoutes,
   ...replayRoutes,

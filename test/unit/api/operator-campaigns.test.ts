@@ -1,0 +1,94 @@
+import { expect, it } from "vitest";
+import type { CampaignDetail, Campaigns } from "../../../functions/api/operator/campaigns.ts";
+import type { RequestDetail } from "../../../functions/api/operator/requests.ts";
+import { callStates } from "../../../shared/calls/states.ts";
+import { createTestApi } from "../../support/api.ts";
+import { dayPlan, fillWithADay } from "../../support/believable-day.ts";
+import { apiEnvironment, tokens } from "../../support/environment.ts";
+import { expectDeclared } from "../../support/operator-answers.ts";
+
+const now = Date.UTC(2026, 10, 21, 12, 34);
+const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
+
+async function createBench() {
+  const api = createTestApi({ environment, now: () => now });
+  await fillWithADay(api.ledger, api.documents, now);
+  async function ask<Answer>(path: string): Promise<{ status: number; body: Answer }> {
+    const headers = { authorization: `Bearer ${tokens.operator}` };
+    const response = await api.app.request(`/operator${path}`, { headers });
+    const text = await response.text();
+    const declared = path.replace(/(\/campaigns\/)[^?]+/, "$1x");
+    expectDeclared("get", declared, { status: response.status, text });
+    const body: Answer = JSON.parse(text);
+    return { status: response.status, body };
+  }
+  const pages = await Promise.all(
+    callStates.map((state) => api.ledger.list({ state, limit: 5000 })),
+  );
+  return { ...api, ask, rows: pages.flatMap((page) => page.rows) };
+}
+
+it("lists campaigns by client with what became of their calls, the latest first", async () => {
+  const { ask, rows } = await createBench();
+  const { body } = await ask<Campaigns>("/campaigns");
+  const offers = rows.filter(({ campaign }) => campaign === "November offers");
+  expect(body.campaigns.map(({ name, client, requests }) => [name, client, requests])).toEqual([
+    ["November offers", "crm", 2],
+    ["How was your stay?", "research", 1],
+  ]);
+  expect(body.campaigns[0]).toMatchObject({
+    accepted: offers.length,
+    placed: offers.filter(({ state }) => state === "PLACED").length,
+    first_accepted_at: "2026-11-21T10:00:00.000Z",
+  });
+  expect((await ask<Campaigns>("/campaigns?client=shop")).body.campaigns).toEqual([]);
+});
+
+it("shows one campaign of a client: progress over its requests, results, tries and live calls", async () => {
+  const { ask, rows, ledger, documents } = await createBench();
+  const offers = rows.filter(({ campaign }) => campaign === "November offers");
+  const path = "/campaigns/November%20offers?client=crm";
+  const { body } = await ask<CampaignDetail>(path);
+  expect(body.requests.map(({ total }) => total).toSorted()).toEqual([2400, 310].toSorted());
+  expect(body).toMatchObject({
+    name: "November offers",
+    requests_found: 2,
+    is_whole: true,
+    tries: offers.filter(({ state }) => state === "PLACED").length,
+    progress: { total: offers.length, counted: offers.length, queued: 0, client: "crm" },
+  });
+  expect(body.progress.agents).toEqual(["agent_paris", "agent_sales"]);
+  const answered = offers.filter(({ result }) => result?.status === "completed").length;
+  expect(body.results.results.completed).toBe(answered);
+  // Its end is the latest of its requests' ends, and it is held by whatever holds them.
+  const requests = await Promise.all(
+    body.requests.map(async ({ id }) => (await ask<RequestDetail>(`/requests/${id}`)).body),
+  );
+  expect(body.progress.expected_end_at).toBe(
+    requests
+      .map(({ expected_end_at: end }) => end ?? "")
+      .toSorted()
+      .at(-1),
+  );
+  expect(body.progress.blocked_by).toEqual(
+    expect.arrayContaining(requests.flatMap(({ blocked_by: holders }) => holders).slice(0, 1)),
+  );
+  // A call whose result is awaited is live.
+  const placed = offers.filter(({ state }) => state === "PLACED");
+  await ledger.write(
+    placed.map((row) => ({
+      next: { ...row, version: `${row.version}x`, result: null, dueAt: now + 60_000 },
+      seen: row.version,
+    })),
+  );
+  const live = (await ask<CampaignDetail>(path)).body.live_calls;
+  expect(live).toBe(placed.length + 6); // six are being dialed
+  expect((await documents.list("usage", { limit: 1 })).length).toBe(1);
+});
+
+it("knows no campaign of another client", async () => {
+  const { ask } = await createBench();
+  expect((await ask("/campaigns/November%20offers?client=shop")).status).toBe(404);
+  expect((await ask("/campaigns/November%20offers")).status).toBe(422);
+  expect((await ask("/campaigns/none?client=crm")).status).toBe(404);
+});
