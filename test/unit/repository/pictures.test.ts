@@ -1,0 +1,32 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  colorSchemes,
+  describePictures,
+  pictureFile,
+  readManifest,
+  root,
+} from "../../pictures/manifest.ts";
+import { shots } from "../../pictures/shots.ts";
+
+const names = shots.flatMap(({ name }) => colorSchemes.map((scheme) => `${name}-${scheme}`));
+
+describe("a picture of the operator's page", () => {
+  it.each(names)("is of the page as it is: %s", async (name) => {
+    const [manifest, today] = await Promise.all([readManifest(), describePictures()]);
+    const file = pictureFile(name);
+    expect(today[name]?.source, `${file} shows a former page: run npm run screenshots`).toBe(
+      manifest[name]?.source,
+    );
+    expect(today[name]?.file, `${file} was not made by npm run screenshots`).toBe(
+      manifest[name]?.file,
+    );
+  });
+
+  it.each(names)("is shown in README.md or docs: %s", async (name) => {
+    const pages = ["README.md", "docs/operators.md", "docs/quickstart.md"];
+    const texts = await Promise.all(pages.map((page) => readFile(join(root, page), "utf8")));
+    expect(texts.join("\n")).toContain(`pictures/${name}.png`);
+  });
+});
