@@ -37,6 +37,16 @@ export const helps: Record<string, Help> = {
     about: "Shows when the calls of a JSON array would be dialed. Nothing is sent.",
     example: "forecast --file leads.json --client crm",
   },
+  send: {
+    words: "FILE",
+    about: "Sends a CSV or JSON of leads as one campaign. Without --yes it only checks them.",
+    example: "send leads.csv --campaign spring --client-token-from-env TOKEN",
+  },
+  bulk: {
+    words: "cancel|placed|close|redial|pause|resume",
+    about: "Acts on all calls that fit a filter. Without --yes it only counts them.",
+    example: "bulk cancel --client crm --campaign spring --dry-run",
+  },
   redial: {
     words: "ID… or a choice",
     about: "Makes new calls in place of ended ones. Those that need review want --not-placed.",
@@ -117,6 +127,13 @@ const optionTexts: Record<string, string> = {
   all: "                every one",
   yes: "                does not ask",
   "dry-run": "            says what would be done, and does nothing",
+  "client-token-from-env": "VARIABLE  variable of the environment with the client's token",
+  "client-token-file": "FILE  file with the client's token",
+  country: "COUNTRY     of numbers without a country code, such as US",
+  map: "ROLE=COLUMN     what a column means",
+  refused: "FILE        where rows are written that are not sent",
+  again: "              sends a file once more that was sent",
+  lost: "STATE          accepted or not-accepted: what became of a part whose answer was lost",
   csv: "                comma-separated values",
   json: "               a JSON value a line, for scripts",
 };

@@ -7,6 +7,7 @@ import { Misuse } from "./failures.ts";
 import type { Client } from "./client.ts";
 import type { Json } from "./json.ts";
 import { numberOf, type Values } from "./options.ts";
+import { nameOf, pausedText } from "./waiting-commands.ts";
 
 /** Rows for a table, and for --json the answer's own items, each with an `id`. */
 export interface List {
@@ -57,29 +58,25 @@ function requestRow({ counted, queued, by_state, agents, ...request }: RequestVi
   return { ...request, ended: `${Math.floor(share * 100)} %`, agents: agents.join(", ") };
 }
 
-/** Campaigns as the API tells them; columns are the fields that are there. */
-interface Campaigns {
-  campaigns: Json[];
-  cursor?: string;
-}
+const campaignColumns = [
+  "name",
+  "client",
+  "requests",
+  "accepted",
+  "placed",
+  "first_accepted_at",
+  "last_at",
+];
 
-/** Lists campaigns. */
+/** Lists campaigns, the latest first. */
 export async function listCampaigns(values: Values, ask: Client): Promise<List> {
   const limit = numberOf(values.limit ?? "50", "--limit");
-  const filter = filterOf({ client: values.client });
-  const found: Json[] = [];
-  let cursor: string | undefined;
-  do {
-    const query = new URLSearchParams({ ...filter, ...(cursor && { cursor }) });
-    const page = await ask<Campaigns>(`/campaigns?${query.toString()}`);
-    found.push(...page.campaigns);
-    cursor = page.cursor;
-  } while (cursor !== undefined && found.length < limit);
-  const items = found.slice(0, limit).map((one) => ({
-    id: JSON.stringify([one["client"], one["name"] ?? one["campaign"]]),
-    ...one,
-  }));
-  return { columns: Object.keys(found[0] ?? {}), rows: items, items };
+  const query = new URLSearchParams(filterOf({ client: values.client }));
+  const { campaigns } = await ask<{ campaigns: Json[] }>(`/campaigns?${query.toString()}`);
+  const items = campaigns
+    .slice(0, limit)
+    .map((one) => ({ id: JSON.stringify([one["client"], one["name"]]), ...one }));
+  return { columns: campaignColumns, rows: items, items };
 }
 
 /** Lists what needs a person: calls to review, open circuit breakers and pauses. */
@@ -106,10 +103,10 @@ async function listNeeds(ask: Client): Promise<List> {
       what: `answers ${code}`,
       since: opened_at,
     })),
-    ...pauses.map(({ at, by, agent_id, account, ...more }) => ({
-      id: `pause ${JSON.stringify([agent_id ?? null, account ?? null, more])}`,
-      what: `${agent_id === undefined ? `account ${account}` : `agent ${agent_id}`} paused by ${by}`,
-      since: at,
+    ...pauses.map((pause) => ({
+      id: `pause ${nameOf(pause)}`,
+      what: pausedText(pause),
+      since: pause.at,
     })),
   ];
   return { columns: ["what", "since", "id"], rows: items, items };

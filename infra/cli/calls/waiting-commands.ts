@@ -66,7 +66,7 @@ export const waitingCommands: Record<string, Command> = {
     const { pauses, breakers } = await ask<Pauses>("/pauses");
     const paused = pauses.map((pause) => ({
       what: nameOf(pause),
-      why: `paused by ${pause.by}`,
+      why: pausedText(pause),
       since: pause.at,
       probe_at: null,
     }));
@@ -125,10 +125,19 @@ export const waitingCommands: Record<string, Command> = {
 };
 
 /** Names the target of a pause or resume: `agent agent_sales`. */
-function nameOf({ agent_id, account, client, breaker }: Resumed): string {
+export function nameOf({ agent_id, account, client, breaker }: Resumed): string {
   if (agent_id !== undefined) return `agent ${agent_id}`;
   if (client !== undefined) return `client ${client}`;
   return account === undefined ? `breaker ${breaker}` : `account ${account}`;
+}
+
+/** Tells who paused something, why and until when: `paused by ada: repair, until 2026-12-01T08:00:00.000Z`. */
+export function pausedText(
+  pause: PauseView & { reason?: string | null; until?: string | null },
+): string {
+  const { by, reason = null, until = null } = pause;
+  const why = reason === null ? "" : `: ${reason}`;
+  return `paused by ${by}${why}${until === null ? "" : `, until ${until}`}`;
 }
 
 /** Counts the calls that wait in some backlogs; `text` tells if there are more than the service counts. */

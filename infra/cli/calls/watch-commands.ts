@@ -1,7 +1,7 @@
 import type { Command } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import type { Json } from "./json.ts";
-import { type List, listCampaigns, listNamed, listRequests } from "./lists.ts";
+import { listCampaigns, listNamed, listRequests } from "./lists.ts";
 import { factsOf } from "./table.ts";
 import { show } from "./terminal.ts";
 
@@ -28,7 +28,7 @@ export const watchCommands: Record<string, Command> = {
     const path = `/campaigns/${encodeURIComponent(name)}?client=${client}`;
     const campaign = await ask<Json>(path);
     if (values.json === true) terminal.print(JSON.stringify(campaign));
-    else terminal.print(factsOf(campaign, terminal.columns));
+    else terminal.print(factsOf(flattened(campaign), terminal.columns));
     return 0;
   },
 
@@ -45,7 +45,7 @@ export const watchCommands: Record<string, Command> = {
         } else {
           terminal.clear();
           terminal.print(`${name} at ${new Date().toISOString()}; Ctrl-C ends.`);
-          showList(list, { values, terminal });
+          show(list.rows, list.columns, { values, terminal });
         }
       } catch (error) {
         if (!(error instanceof Failure) || error instanceof Refusal) throw error;
@@ -57,8 +57,15 @@ export const watchCommands: Record<string, Command> = {
   },
 };
 
-function showList({ rows, columns }: List, output: Parameters<typeof show>[2]): void {
-  show(rows, columns, output);
+/** Returns the fields of an object and of the objects in it, which are named `results.placed`. */
+function flattened(object: object, prefix = ""): Json {
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([name, value]: [string, unknown]): [string, unknown][] =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.entries(flattened(value, `${prefix}${name}.`))
+        : [[`${prefix}${name}`, value]],
+    ),
+  );
 }
 
 /** Returns a function that returns the items that are new, have changed, or are gone (`gone`) since its last call. */
