@@ -27,7 +27,9 @@ interface ListDeps {
 }
 
 /** Creates the lists of the ledger: keys come from the indexes, rows from the table as they stand now. */
-export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "listOldest" | "ended"> {
+export function createDynamoLists(
+  deps: ListDeps,
+): Pick<CallLedger, "list" | "listOldest" | "ended"> {
   const { items, read } = deps;
 
   async function rowsOf(ids: readonly string[]): Promise<{ rows: CallRow[]; unreadable: number }> {

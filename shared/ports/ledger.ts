@@ -105,11 +105,7 @@ export interface CallLedger {
    */
   list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
   /** Like `list`, but oldest first, above `after`: calls in a state that operators look after (`attention`). */
-  listOldest(query: {
-    state: CallState;
-    after?: string | undefined;
-    limit: number;
-  }): Promise<Page>;
+  listOldest(query: { state: CallState; after?: string | undefined; limit: number }): Promise<Page>;
   /**
    * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, after `after`;
    * rows with pending events only if they were accepted `pendingKeptMs` earlier. An adapter whose engine deletes rows

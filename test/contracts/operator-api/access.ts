@@ -49,7 +49,13 @@ export function itLetsOperatorsIn(api: OperatorApiBench): void {
       expect(text).not.toBe("");
     }
     // The files are found under these paths alone, wherever the platform keeps them.
-    for (const path of ["/page.html", "/page.js", "/leads.js", "/page.css", "/operator/page.html"]) {
+    for (const path of [
+      "/page.html",
+      "/page.js",
+      "/leads.js",
+      "/page.css",
+      "/operator/page.html",
+    ]) {
       expect([404, 401]).toContain((await api.request(path)).status);
     }
   });

@@ -35,7 +35,12 @@ describe("the operator's page", () => {
   it("is not there where there are no operators", async () => {
     const environment = { ...apiEnvironment, OPERATOR_TOKENS: "" };
     const { app } = createTestApi({ environment });
-    for (const path of ["/operator", "/operator/page.js", "/operator/leads.js", "/operator/page.css"]) {
+    for (const path of [
+      "/operator",
+      "/operator/page.js",
+      "/operator/leads.js",
+      "/operator/page.css",
+    ]) {
       expect([path, (await app.request(path)).status]).toEqual([path, 404]);
     }
   });
