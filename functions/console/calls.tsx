@@ -12,6 +12,7 @@ import { ListEnd } from "./list-end.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
 import { StateName, Table, textIn, Time } from "./shared.tsx";
+import { seekNumber, useSoughtNumber } from "./sought-number.ts";
 import { useList } from "./use-list.ts";
 
 /** Fields of the filter in the URL, and their labels. */
@@ -22,18 +23,19 @@ const fields = {
   provider: "Account",
   reason: "Reason",
   request_id: "Request",
+  provider_call_id: "Provider's call id",
 } as const;
 
 /** The list of calls. Its filter is in the URL, except a number, which no URL may contain. */
 export function Calls({ place }: { place: Place }) {
   const { call: opened, ...filter } = place.query;
-  const [number, setNumber] = useState("");
+  const number = useSoughtNumber();
   const isOpen = opened !== undefined;
   return (
     <div class={isOpen ? "beside open" : "beside"}>
       <div class="card list">
         <States filter={filter} />
-        <Search filter={filter} number={number} setNumber={setNumber} />
+        <Search filter={filter} number={number} />
         <BulkCalls filter={filter} number={number} />
         <Found
           key={JSON.stringify([filter, number])}
@@ -72,15 +74,7 @@ function States({ filter }: { filter: Filter }) {
   );
 }
 
-function Search({
-  filter,
-  number,
-  setNumber,
-}: {
-  filter: Filter;
-  number: string;
-  setNumber(number: string): void;
-}) {
+function Search({ filter, number }: { filter: Filter; number: string }) {
   return (
     <form
       class="line"
@@ -88,7 +82,7 @@ function Search({
         event.preventDefault();
         const form = new FormData(event.currentTarget);
         const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
-        setNumber(textIn(form, "phone_number"));
+        seekNumber(textIn(form, "phone_number"));
         go(addressOf("calls", { state: filter["state"], ...Object.fromEntries(given) }));
       }}
     >

@@ -17,6 +17,7 @@ import { useSession } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { Send } from "./send.tsx";
 import { Undoing } from "./undo.tsx";
+import { SearchBox } from "./search-box.tsx";
 
 const viewNames = Object.keys(views).filter((name): name is View => name in views);
 
@@ -66,6 +67,7 @@ function focusMain(event: Event): void {
 function Desk({ ask, place, show }: { ask: Ask; place: Place; show(message: Message): void }) {
   return (
     <DeskContext.Provider value={useTools(ask, { view: place.view, show })}>
+      <SearchBox />
       <Navigation place={place} />
       <Roles>
         <PendingDecision>

@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { requestIdOf } from "../../shared/calls/ids.ts";
 import type { CallState } from "../../shared/calls/states.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
@@ -147,6 +148,42 @@ describe("a list of the operator's page", () => {
     await page.keyboard.press("Enter");
     await page.getByText("of shop").nth(2).waitFor();
     expect(await page.getByText("of crm").count()).toBe(0);
+    expect(await flawsOf(page)).toEqual([]);
+  });
+
+  it("finds calls, requests, numbers and names in one box, and no number stands in an address", async () => {
+    const [row] = await write(1, { client: "shop" });
+    await write(1_200, { ageSeconds: -1_200 });
+    const id = row?.id ?? "";
+    const addresses: string[] = [];
+    page.on("request", (request) => addresses.push(request.url()));
+    const box = page.getByLabel("Find anything");
+    const find = async (text: string) => {
+      await box.fill(text);
+      await page.keyboard.press("Enter");
+    };
+    await find(id.toLowerCase());
+    await page.getByRole("region", { name: `Call ${id}` }).waitFor();
+    expect(await box.inputValue()).toBe("");
+    await find(requestIdOf(id));
+    await expect.poll(() => page.url()).toContain(`#/requests/${requestIdOf(id)}`);
+    await find("shop");
+    await expect.poll(() => page.url()).toContain("#/calls?client=shop");
+    await shows(1);
+    await find("001 (202) 555-0123");
+    await expect.poll(() => page.url()).toMatch(/#\/calls$/);
+    await expect
+      .poll(() => page.getByLabel("Number", { exact: true }).inputValue())
+      .toBe("+12025550123");
+    await shows(50);
+    await find("+1 202 555 0197");
+    await page.getByText("There is no call to +12025550197.").waitFor();
+    await find("CA123");
+    await page
+      .getByRole("link", { name: "Look through all calls for a provider's call id" })
+      .click();
+    await page.getByText("There is no such call.").waitFor();
+    expect(addresses.join(" ")).not.toContain("2025550");
     expect(await flawsOf(page)).toEqual([]);
   });
 

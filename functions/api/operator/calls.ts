@@ -58,6 +58,7 @@ export const filterShape = {
   ...requestNames,
   provider: z.optional(anyName),
   reason: z.optional(anyName),
+  provider_call_id: z.optional(anyName),
   from: z.optional(instant).check(z.describe("Accepted then or later")),
   until: z.optional(instant).check(z.describe("Accepted earlier")),
 };
@@ -114,7 +115,7 @@ export function findList(
 
 /** True if a row fits all fields of a filter. */
 export function fitsFilter(row: CallRow, filter: CallFilter): boolean {
-  const { request_id, provider, reason, from = 0, until = Infinity } = filter;
+  const { request_id, provider, reason, provider_call_id, from = 0, until = Infinity } = filter;
   return (
     row.acceptedAt >= from &&
     row.acceptedAt < until &&
@@ -122,7 +123,8 @@ export function fitsFilter(row: CallRow, filter: CallFilter): boolean {
     (request_id === undefined || requestIdOf(row.id) === request_id) &&
     hasNames(row, filter) &&
     (provider === undefined || row.route?.provider === provider) &&
-    (reason === undefined || row.reason === reason)
+    (reason === undefined || row.reason === reason) &&
+    (provider_call_id === undefined || row.providerCallId === provider_call_id)
   );
 }
 

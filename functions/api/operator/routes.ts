@@ -22,6 +22,7 @@ import { requestRoutes } from "./requests.ts";
 import { restoreRoutes } from "./restores.ts";
 import { reviewRoutes } from "./review.ts";
 import { resultRoutes } from "./results.ts";
+import { searchRoutes } from "./search.ts";
 import type { Route } from "../http/route.ts";
 import { waitingRoutes } from "./waiting.ts";
 
@@ -29,6 +30,7 @@ import { waitingRoutes } from "./waiting.ts";
 export const operatorRoutes: readonly Route[] = [
   ...callRoutes,
   ...reviewRoutes,
+  ...searchRoutes,
   ...redialRoutes,
   ...bulkRoutes,
   ...decisionRoutes,

@@ -102,6 +102,37 @@ export function itListsByName(api: OperatorApiBench): void {
     expect((await ask(`/requests/${ids[2]}`)).body).toMatchObject({ campaign, client });
   });
 
+  it("finds what a text names", async () => {
+    const [client, campaign] = [aName("client"), aName("campaign")];
+    const [call] = requestOf([api.agent], { client, campaign });
+    if (call === undefined) throw new Error("a call");
+    await write([call]);
+    const found = async (text: string) => (await ask("/search", { text })).body["found"];
+    const { id, requestId } = call;
+    for (const text of [id, ` ${id.toLowerCase()}`]) {
+      expect(await found(text)).toEqual([{ kind: "call", id }]);
+    }
+    expect(await found(requestId.toLowerCase())).toEqual([{ kind: "request", id: requestId }]);
+    expect(await found("001 (202) 555-0134")).toEqual([{ kind: "number", id: "+12025550134" }]);
+    expect(await found(client)).toEqual([{ kind: "client", id: client }]);
+    expect(await found(campaign)).toEqual([{ kind: "campaign", id: campaign }]);
+    expect(await found(api.agent)).toEqual([{ kind: "agent", id: api.agent }]);
+    await write(requestOf([client], { campaign: client }));
+    expect(await found(client)).toEqual([
+      { kind: "campaign", id: client },
+      { kind: "agent", id: client },
+      { kind: "client", id: client },
+    ]);
+    expect((await ask("/search", { text: "+1 202 555 0197" })).body).toEqual({
+      found: [],
+      number: "+12025550197",
+    });
+    expect((await ask("/search", { text: aName("no") })).body).toEqual({ found: [], number: null });
+    for (const text of ["", "  ", "x".repeat(301)]) {
+      expect((await ask("/search", { text })).status).toBe(422);
+    }
+  });
+
   it("shows each try beside its call, once", async () => {
     const client = aName("client");
     const calls = requestOf(

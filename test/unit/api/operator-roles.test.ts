@@ -16,6 +16,7 @@ const roles: readonly Role[] = ["see", "decide", "reveal", "configure"];
 /** Roles of the routes, as docs/operators.md tells them. Other GETs need `see`, and other POSTs `decide`. */
 const told: Record<string, Role> = {
   searchCalls: "see",
+  search: "see",
   forecast: "see",
   checkDoNotCall: "see",
   revealCall: "reveal",

@@ -1,0 +1,122 @@
+import { useState } from "preact/hooks";
+import type { Found, Searched } from "../api/operator/search.ts";
+import { addressOf, go } from "./address.ts";
+import { messageOf, useDesk } from "./desk.tsx";
+import { textIn } from "./shared.tsx";
+import { seekNumber } from "./sought-number.ts";
+
+/** Returns the address of the view that shows what was found. */
+function viewOf({ kind, id }: Found): string {
+  switch (kind) {
+    case "call":
+      return addressOf("calls", { call: id });
+    case "request":
+      return addressOf("requests", { id });
+    case "number":
+      return addressOf("calls");
+    case "campaign":
+      return addressOf("requests", { calls_min: "1", campaign: id });
+    case "agent":
+      return addressOf("calls", { agent_id: id });
+    case "client":
+      return addressOf("calls", { client: id });
+  }
+}
+
+function show(found: Found): void {
+  seekNumber(found.kind === "number" ? found.id : "");
+  go(viewOf(found));
+}
+
+/** A box that finds a call, request, number, campaign, agent or client, and goes to its view. */
+export function SearchBox() {
+  const { ask } = useDesk();
+  const [{ text, searched, problem }, setAnswer] = useState<{
+    text?: string;
+    searched?: Searched;
+    problem?: string;
+  }>({});
+  const find = async (given: string, form: HTMLFormElement) => {
+    try {
+      const answer = await ask<Searched>("/search", { text: given });
+      const [one, ...others] = answer.found;
+      if (one === undefined || others.length > 0)
+        return setAnswer({ text: given, searched: answer });
+      form.reset();
+      setAnswer({});
+      show(one);
+    } catch (error) {
+      setAnswer({ problem: messageOf(error) });
+    }
+  };
+  return (
+    <search class="find">
+      <form
+        class="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = event.currentTarget;
+          const given = textIn(new FormData(form), "text");
+          if (given !== "") void find(given, form);
+        }}
+      >
+        <label>
+          Find anything
+          <input
+            name="text"
+            autocomplete="off"
+            maxLength={300}
+            placeholder="Id, number, campaign, agent or client"
+          />
+        </label>
+        <button type="submit">Find</button>
+      </form>
+      <div aria-live="polite">
+        {problem === undefined ? null : <p class="problem">{problem}</p>}
+        {text === undefined || searched === undefined ? null : (
+          <Choice text={text} searched={searched} close={() => setAnswer({})} />
+        )}
+      </div>
+    </search>
+  );
+}
+
+/** Several things of one name to choose from, or what else may be done where there is none. */
+function Choice({
+  text,
+  searched: { found, number },
+  close,
+}: {
+  text: string;
+  searched: Searched;
+  close(): void;
+}) {
+  if (found.length > 0) {
+    return (
+      <ul class="line plain" aria-label="Found">
+        {found.map((one) => (
+          <li key={one.kind}>
+            <a
+              href={viewOf(one)}
+              onClick={() => {
+                seekNumber(one.kind === "number" ? one.id : "");
+                close();
+              }}
+            >
+              {one.kind} {one.id}
+            </a>
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  if (number !== null) return <p>There is no call to {number}.</p>;
+  return (
+    <p class="line">
+      Nothing has this id or name. A number needs its country code.
+      <a href={addressOf("calls", { provider_call_id: text })} onClick={close}>
+        Look through all calls for a provider's call id
+      </a>
+    </p>
+  );
+}
