@@ -7,6 +7,7 @@ import { addressOf } from "./address.ts";
 import { BreakerText } from "./breaker.tsx";
 import { Needs, Shown, useDesk, useLive } from "./desk.tsx";
 import { AskPause, nameOf, type Pausable, PauseButton } from "./pause.tsx";
+import { Export } from "./export.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
 import { WaitingClients } from "./waiting-clients.tsx";
 
@@ -320,6 +321,7 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlog
       {cursor === undefined ? null : (
         <p class="hint">There are more: npm run calls -- backlogs --limit 1000 lists them.</p>
       )}
+      <Export of="backlogs" />
     </>
   );
 }

@@ -2,6 +2,7 @@ import type { Audit as AuditPage } from "../api/actions/audit-log.ts";
 import { addressOf } from "./address.ts";
 import { usePaged } from "./paged.ts";
 import { Shown, useDesk, useLive } from "./desk.tsx";
+import { Export } from "./export.tsx";
 import { countText, Table, Time } from "./shared.tsx";
 
 /** The audit log, newest entries first. */
@@ -38,6 +39,7 @@ export function Audit() {
           Older entries
         </button>
       )}
+      <Export of="audit" />
     </section>
   );
 }

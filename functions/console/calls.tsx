@@ -8,6 +8,7 @@ import { addressOf, go, type Place } from "./address.ts";
 import { BulkCalls } from "./bulk-calls.tsx";
 import { Confirm } from "./confirm.tsx";
 import { Needs, useDesk } from "./desk.tsx";
+import { Export } from "./export.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
@@ -166,6 +167,7 @@ function Found({
           <CancelAll filter={filter} />
         </Needs>
       </div>
+      <Export of="calls" filter={filter} number={number} />
     </>
   );
 }

@@ -3,7 +3,7 @@ export interface ListPage<Item> {
   items: readonly Item[];
   /** Where the next page begins: the id of the last item that was looked at. Absent on the last page. */
   cursor?: string | undefined;
-  /** How far back the page has looked; null: there is nothing older. */
+  /** Acceptance of the oldest item that was looked at; null: there is nothing older. */
   lookedUntil: string | null;
   /** A remark on the page for people. */
   note?: string | undefined;

@@ -2,6 +2,7 @@ import type { RequestView } from "../api/operator/request-progress.ts";
 import type { Requests as RequestsPage } from "../api/operator/requests.ts";
 import { addressOf, go, type Place } from "./address.ts";
 import { useDesk } from "./desk.tsx";
+import { Export } from "./export.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { OneRequest } from "./one-request.tsx";
 import { Progress } from "./progress.tsx";
@@ -95,6 +96,7 @@ function RequestList({ filter }: { filter: Filter }) {
         ))}
       </ul>
       <ListEnd list={list} what="The requests" nothing={nothing} more="Older requests" />
+      <Export of="requests" filter={filter} />
     </>
   );
 }

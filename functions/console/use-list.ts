@@ -16,7 +16,7 @@ const rareRefreshMs = 60_000;
 export interface List<Item> {
   /** Undefined before the first answer. */
   items: readonly Item[] | undefined;
-  /** How far back the list has looked; null: there is nothing older. */
+  /** Acceptance of the oldest item that was looked at; null: there is nothing older. */
   lookedUntil: string | null | undefined;
   /** True if more may follow. */
   hasMore: boolean;
@@ -54,7 +54,7 @@ interface Read<Item> extends ListRead<Item> {
 
 const nothing = { placed: [], cursor: undefined, isRead: false, isLooking: false, hasNewer: false };
 
-/** What the reads of a list share. */
+/** State that the reads of a list share. */
 interface Held<Item> {
   source: ListSource<Item>;
   read: Read<Item>;

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { requestIdOf } from "../../shared/calls/ids.ts";
@@ -137,7 +138,7 @@ describe("a list of the operator's page", () => {
     await write(2_300);
     await open("calls");
     await page.getByLabel("Client").fill("shop");
-    await page.keyboard.press("Enter");
+    await page.getByLabel("Client").press("Enter"); // the heading of a new view takes the focus
     await shows(3);
     expect(page.url()).toContain("client=shop");
     expect(await idsShown()).toEqual(few.map(({ id }) => id));
@@ -145,7 +146,7 @@ describe("a list of the operator's page", () => {
     await open("requests?calls_min=1");
     await page.getByText("of crm").first().waitFor();
     await page.getByLabel("Client").fill("shop");
-    await page.keyboard.press("Enter");
+    await page.getByLabel("Client").press("Enter"); // the heading of a new view takes the focus
     await page.getByText("of shop").nth(2).waitFor();
     expect(await page.getByText("of crm").count()).toBe(0);
     expect(await flawsOf(page)).toEqual([]);
@@ -185,6 +186,40 @@ describe("a list of the operator's page", () => {
     await page.getByText("There is no such call.").waitFor();
     expect(addresses.join(" ")).not.toContain("2025550");
     expect(await flawsOf(page)).toEqual([]);
+  });
+
+  it("saves the calls of a filter as a file, and every other list", async () => {
+    const rows = await write(450, { client: "shop" });
+    await write(20, { ageSeconds: -20 });
+    await open("calls?client=shop");
+    await shows(50);
+    const download = async (name: string) => {
+      const [file] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name }).click(),
+      ]);
+      return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+    };
+    const csv = await download("Export CSV");
+    expect(csv.name).toBe("calls.csv");
+    const [head = "", ...lines] = csv.text.trim().split("\r\n");
+    expect(head).toMatch(/^id,state,reason,/);
+    expect(lines.map((line) => line.split(",")[0])).toEqual(rows.map(({ id }) => id));
+    await page.getByText("Saved 450 rows, all of the list.").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    const { text } = await download("Export NDJSON");
+    const ids = text
+      .trim()
+      .split("\n")
+      .map((line) => String(Object(JSON.parse(line)).id));
+    expect(ids).toEqual(rows.map(({ id }) => id));
+    expect(text).not.toMatch(/2025550123/);
+    await open("requests?calls_min=1&client=shop");
+    await page.getByText("of shop").first().waitFor();
+    const requests = await download("Export CSV");
+    expect(requests.text.trim().split("\r\n")).toHaveLength(451);
+    await open("audit");
+    expect((await download("Export CSV")).text).toBe("at,by,action,target,count,reason\r\n");
   });
 
   it("stops when asked to, and reads nothing while the page is hidden", async () => {

@@ -1,4 +1,5 @@
 import { SingleBar } from "cli-progress";
+import { csvField } from "../../../functions/console/csv.ts";
 import { type Json, textOf } from "./json.ts";
 import type { Values } from "./options.ts";
 import { tableOf } from "./table.ts";
@@ -54,7 +55,7 @@ export function show(
   }
   if (csv === true) {
     print(columns.join(","));
-    for (const row of rows) print(columns.map((column) => csvOf(row[column])).join(","));
+    for (const row of rows) print(columns.map((column) => csvField(row[column])).join(","));
     return;
   }
   if (rows.length === 0) {
@@ -64,12 +65,6 @@ export function show(
   const { text, leftOut } = tableOf(rows, { columns, width });
   print(text);
   if (leftOut.length > 0) complain(`Without ${leftOut.join(", ")}: for these, widen the terminal.`);
-}
-
-/** Formats a value as a field of CSV. One that a spreadsheet would take for a formula gets an apostrophe before it. */
-function csvOf(value: unknown): string {
-  const text = textOf(value).replace(/^(?=[=+\-@\t\r])/, "'");
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** Prints a line for people, or with --json the answer. */
