@@ -16,7 +16,18 @@ export async function* listCalls(
   pageCalls = pageCallsMax,
 ): AsyncGenerator<CallView> {
   const { state, request, number, agent, provider, reason, from, until } = values;
-  const filters = { state, request_id: request, agent_id: agent, provider, reason, from, until };
+  const { client, campaign } = values;
+  const filters = {
+    state,
+    request_id: request,
+    client,
+    campaign,
+    agent_id: agent,
+    provider,
+    reason,
+    from,
+    until,
+  };
   const given = Object.entries(filters).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, value]],
   );

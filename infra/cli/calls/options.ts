@@ -42,7 +42,10 @@ const options = {
   "calls-min": { type: "string" },
 } as const;
 
-const choosing = ["state", "request", "number", "agent", "provider", "reason", "from", "until"];
+const choosing = [
+  ...["state", "request", "number", "client", "campaign", "agent", "provider", "reason"],
+  ...["from", "until"],
+];
 /** Options of commands that ask before they act. */
 const asking = ["yes", "dry-run"];
 /** Options of each command, beside --json and --help. */

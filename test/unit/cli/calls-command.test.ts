@@ -54,6 +54,21 @@ function createBench() {
 }
 
 describe("npm run calls", () => {
+  it("lists the calls of a client, a campaign or an agent", async () => {
+    const bench = createBench();
+    const first = { first: "request", campaign: "spring" } as const;
+    const [mine] = await bench.callsIn("PLACED", 1, first);
+    const [other] = await bench.callsIn("PLACED", 1, { ...first, client: "shop" });
+    await bench.callsIn("PLACED", 1, { first: "request", client: "else" });
+    const ids = async (options: string) => {
+      const { out } = await bench.calls(`list ${options} --json`);
+      return out.split("\n").map((line) => String(Object(JSON.parse(line)).id));
+    };
+    expect(await ids("--client shop")).toEqual([other?.id]);
+    expect(new Set(await ids("--campaign spring"))).toEqual(new Set([mine?.id, other?.id]));
+    expect(await ids("--campaign spring --client crm --agent agent_sales")).toEqual([mine?.id]);
+  });
+
   it("lists calls as a table for people, and a line of JSON each for scripts", async () => {
     const bench = createBench();
     const all = await bench.reviewed(3);
