@@ -16,7 +16,7 @@ export function ListEnd<Item>({
   /** Name of the button that reads on. */
   more?: string;
 }) {
-  const { items, lookedUntil, hasMore, isLooking, hasNewer, problem, note } = list;
+  const { items, lookedUntil, hasMore, isLooking, hasNewer, problem, note, readAt } = list;
   const isEmpty = items?.length === 0;
   return (
     <>
@@ -26,6 +26,12 @@ export function ListEnd<Item>({
           <button type="button" onClick={list.retry}>
             Try again
           </button>
+          {readAt === undefined ? null : (
+            <span class="hint">
+              {" "}
+              As of <Time at={readAt} />.
+            </span>
+          )}
         </p>
       )}
       {note === undefined ? null : <p class="problem">{note}</p>}

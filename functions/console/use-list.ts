@@ -25,6 +25,8 @@ export interface List<Item> {
   /** True if so much came in that the newest items are not shown. */
   hasNewer: boolean;
   problem: string | undefined;
+  /** Time of the last answer, in ISO 8601. */
+  readAt: string | undefined;
   note: string | undefined;
   more(): void;
   stop(): void;
@@ -49,6 +51,7 @@ interface Read<Item> extends ListRead<Item> {
   isLooking: boolean;
   hasNewer: boolean;
   problem?: string | undefined;
+  readAt?: string;
   note?: string | undefined;
 }
 
@@ -92,6 +95,7 @@ export function useList<Item>(source: ListSource<Item>): List<Item> {
     isLooking: read.isLooking,
     hasNewer: read.hasNewer,
     problem: read.problem,
+    readAt: read.readAt,
     note: read.note,
     more: () => void look(held, read.cursor, source.pageItems),
     stop() {
@@ -151,6 +155,7 @@ function putPage<Item>(
     placed: merged.placed,
     cursor: merged.cursor,
     isRead: true,
+    readAt: new Date().toISOString(),
     problem: undefined,
     ...(note === undefined ? {} : { note }),
     ...(merged.cursor === cursor ? { lookedUntil } : {}),
@@ -210,7 +215,7 @@ async function refresh<Item>(
       const { cursor } = page;
       const isCut = start === undefined && held.pages > 1;
       if (isCut && hasGap(held.read, { placed: place(page.items), cursor })) {
-        held.put({ hasNewer: true });
+        held.put({ hasNewer: true, problem: undefined });
         return undefined;
       }
       putPage(held, page, start);
