@@ -191,20 +191,23 @@ function Stopped({ what }: { what: Pausable }) {
   );
 }
 
-/** Describes the waiting calls of a target, by client: `It stops 91 waiting calls of research.` */
-export function stoppedText(what: Pausable, { backlogs, waiting_max, cursor }: Backlogs): string {
+/** Describes the waiting calls of a target, by client: `It stops 91 waiting calls of client research.` */
+function stoppedText(what: Pausable, { backlogs, waiting_max, cursor }: Backlogs): string {
   const own = backlogs.filter((one) => concerns(what, one));
-  const byClient = Map.groupBy(own, ({ client }) => client);
-  const counts = [...byClient].map(([client, some]) => {
+  const counts = [...Map.groupBy(own, ({ client }) => client)].map(([client, some]) => {
     const calls = some.reduce((sum, { waiting }) => sum + waiting, 0);
     const isMore = some.some(({ waiting }) => waiting >= waiting_max);
-    return `${isMore ? "at least " : ""}${countText(calls)} of ${client}`;
+    return { client, calls: `${isMore ? "at least " : ""}${countText(calls)}` };
   });
   const unread = cursor === undefined ? "" : " There are more backlogs, which were not counted.";
-  if (counts.length === 0) return `No call of it waits now.${unread}`;
-  const [only] = byClient.keys();
-  const whom = counts.length === 1 ? `client ${only}` : `${counts.length} clients`;
-  return `It stops the waiting calls of ${whom}: ${counts.join(", ")}.${unread}`;
+  const [first, ...others] = counts;
+  if (first === undefined) return `No call of it waits now.${unread}`;
+  if (others.length === 0) {
+    const noun = first.calls === "1" ? "call" : "calls";
+    return `It stops ${first.calls} waiting ${noun} of client ${first.client}.${unread}`;
+  }
+  const each = counts.map(({ client, calls }) => `${calls} of ${client}`).join(", ");
+  return `It stops the waiting calls of ${counts.length} clients: ${each}.${unread}`;
 }
 
 /** True if a pause of the target stops the backlog. An account's name may be that of its provider and a host. */

@@ -73,7 +73,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     const before = await paused();
     await press(page, button("Pause account twilio"));
     const dialog = page.getByRole("dialog", { name: "Pause account twilio?" });
-    await dialog.getByText(/^It stops the waiting calls of /).waitFor();
+    await dialog.getByText(/^It stops \d+ waiting calls of client crm/).waitFor();
     expect(await paused()).toBe(before);
     expect(await flawsOf(page)).toEqual([]);
     await type(page, dialog.getByLabel(/^Why/), "caller id is blocked");
@@ -177,7 +177,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     expect(await flawsOf(page)).toEqual([]);
     await press(page, button("Pause agent agent_survey"));
     const dialog = page.getByRole("dialog", { name: "Pause agent agent_survey?" });
-    await dialog.getByText("waiting calls of client research: 91 of research").waitFor();
+    await dialog.getByText("It stops 91 waiting calls of client research.").waitFor();
     await press(page, dialog.getByRole("button", { name: "Pause agent agent_survey" }));
     await said(/^Paused: agent agent_survey/);
     await press(page, button("Resume agent agent_survey"));
