@@ -80,7 +80,7 @@ function useListChanges(mayRemove: boolean) {
   const add = async (numbers: readonly string[]) => {
     const added = await addNumbers(ask, numbers);
     const words = `Added ${countOf(numbers)}: they are no longer called.`;
-    // What was on the list before stays there: somebody may have opted out.
+    // Numbers that were on the list before stay there: somebody may have opted out.
     if (added.length > 0 && mayRemove) offerUndo({ words, undo: () => remove(added) });
     return words;
   };

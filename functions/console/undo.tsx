@@ -7,7 +7,7 @@ const offeredMs = 10_000;
 
 /** Something that was done. */
 interface Done {
-  /** What was done, such as `Paused: account vapi`. */
+  /** Sentence about it, such as `Paused: account vapi.` */
   words: string;
   /** Undoes it. Resolves to a message. */
   undo(): Promise<string>;

@@ -11,7 +11,7 @@ const start = Date.UTC(2026, 10, 21, 12);
 const hourMs = 3_600_000;
 const isoIn = (hours: number) => new Date(start + hours * hourMs).toISOString();
 
-/** What the answers of these tests have. */
+/** Answers of the routes in these tests. */
 type Answer = PauseView &
   Pick<Pauses, "pauses"> & { errors?: { pointer: string }[]; entries: object[] };
 
