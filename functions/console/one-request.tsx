@@ -109,7 +109,11 @@ function Actions({ request }: { request: RequestDetail }) {
             })
           }
         >
-          <p>Calls that are still on the queue are cancelled too.</p>
+          <p>
+            {countText(request.by_state.WAITING ?? 0)} of {countText(request.total)} calls of client{" "}
+            <b>{request.client}</b> wait. They are never made then. Calls that are still on the
+            queue are cancelled too.
+          </p>
         </Confirm>
       ) : null}
     </>

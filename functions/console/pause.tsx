@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Backlogs } from "../api/operator/backlogs.ts";
-import type { Pauses, PauseView } from "../api/operator/pauses.ts";
+import type { Paused, Pauses, PauseView } from "../api/operator/pauses.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, Needs, Shown, useDesk, useLive } from "./desk.tsx";
 import { countText, timeText } from "./shared.tsx";
@@ -48,7 +48,7 @@ export function PauseButton({
   const resume = (pause: PauseView) =>
     attempt(async () => {
       const words = await resumeNow(ask, what);
-      offerUndo({ words, undo: () => pauseNow(ask, what, pause) });
+      offerUndo({ words, undo: async () => pausedText(await pauseNow(ask, what, pause)) });
       return words;
     });
   return (
@@ -70,15 +70,25 @@ async function resumeNow(ask: Ask, what: Pausable): Promise<string> {
   return `Resumed: ${nameOf(what)}.`;
 }
 
-async function pauseNow(
-  ask: Ask,
-  what: Pausable,
-  { reason, until }: { reason: string | null; until: string | null },
-): Promise<string> {
+type Wish = Pick<PauseView, "reason" | "until">;
+
+function pauseNow(ask: Ask, what: Pausable, { reason, until }: Wish): Promise<Paused> {
   const more = { ...(reason !== null && { reason }), ...(until !== null && { until }) };
-  const paused = await ask<PauseView>("/pause", { ...targetOf(what), ...more });
-  const end = paused.until === null ? "" : `, until ${timeText(paused.until)}`;
-  return `Paused: ${nameOf(what)}${end}.`;
+  return ask<Paused>("/pause", { ...targetOf(what), ...more });
+}
+
+function pausedText({ until, is_new, ...what }: Paused): string {
+  const end = until === null ? "" : `, until ${timeText(until)}`;
+  return `${is_new ? "Paused" : "It was paused already"}: ${nameOf(what)}${end}.`;
+}
+
+/** Resumes what was just paused, unless somebody has paused it again since. Resolves to a message. */
+async function undoPause(ask: Ask, made: Paused): Promise<string> {
+  const current = findPause(made, await ask<Pauses>("/pauses"));
+  const isSame = current?.until === made.until && current.reason === made.reason;
+  if (current !== undefined && !isSame)
+    throw new Error(`Somebody has paused ${nameOf(made)} again: it stays paused.`);
+  return resumeNow(ask, made);
 }
 
 /** The dialog before a pause: whose calls it stops, why, and until when. */
@@ -89,8 +99,10 @@ export function AskPause({ what, close }: { what: Pausable; close(): void }) {
   const [end, setEnd] = useState<End>({ name: "resumed", time: "" });
   const act = async () => {
     const why = reason.trim() === "" ? null : reason.trim();
-    const words = await pauseNow(ask, what, { reason: why, until: instantOf(end) });
-    offerUndo({ words, undo: () => resumeNow(ask, what) });
+    const made = await pauseNow(ask, what, { reason: why, until: instantOf(end) });
+    const words = pausedText(made);
+    // Undoing another operator's pause would let calls go that somebody has stopped.
+    if (made.is_new) offerUndo({ words, undo: () => undoPause(ask, made) });
     // The pause is made: this shows it in all views.
     attempt(async () => words);
   };

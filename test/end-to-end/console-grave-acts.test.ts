@@ -84,6 +84,29 @@ describe("a nervous finger on the operator's page", () => {
     expect(await paused()).not.toContain("twilio");
   });
 
+  it("does not take back another operator's pause", async () => {
+    await open("accounts");
+    const pauseIt = async () => {
+      await button("Pause account twilio").click();
+      await dialog().getByText("It stops").waitFor();
+    };
+    await pauseIt();
+    await ask("/pause", { account: "twilio", reason: "blocked" });
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await page.getByText("It was paused already: account twilio.").waitFor();
+    expect(await undo().count()).toBe(0);
+    await ask("/resume", { account: "twilio" });
+    await page.reload();
+    await pauseIt();
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await undo().waitFor();
+    await ask("/pause", { account: "twilio", reason: "blocked" });
+    await undo().click();
+    await page.getByText("Somebody has paused account twilio again: it stays paused.").waitFor();
+    expect(await paused()).toContain("twilio");
+    await ask("/resume", { account: "twilio" });
+  });
+
   it("pauses a client by its name until a time, and says when that has ended", async () => {
     await open("accounts");
     await page.getByLabel("Client", { exact: true }).fill("nobody");

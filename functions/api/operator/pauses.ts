@@ -44,6 +44,14 @@ const pauseViewSchema = z.strictObject({
 });
 export type PauseView = z.infer<typeof pauseViewSchema>;
 
+const pausedSchema = z.strictObject({
+  ...pauseViewSchema.shape,
+  is_new: z
+    .boolean()
+    .check(z.describe("False: it was paused already, and whoever resumes it ends that pause too")),
+});
+export type Paused = z.infer<typeof pausedSchema>;
+
 const pausesSchema = z.strictObject({
   pauses: z
     .array(pauseViewSchema)
@@ -102,7 +110,7 @@ const pause = declareRoute({
         error: "must have one of agent_id, account and client",
       }),
     ),
-  answer: pauseViewSchema,
+  answer: pausedSchema,
   async handle({ c, deps, body: { reason, until, ...named } }) {
     const { clock } = deps;
     const problem = await findPauseProblem({ ...named, until }, deps);
@@ -119,8 +127,8 @@ const pause = declareRoute({
       const value = paused === undefined ? order : prolong(paused, order);
       return { value, expiresAt: value.until ?? null };
     };
-    const { after } = await changeDocument({ name: pauseKeyOf(of), change }, deps);
-    return viewOf(after ?? order);
+    const { before, after } = await changeDocument({ name: pauseKeyOf(of), change }, deps);
+    return { ...viewOf(after ?? order), is_new: before === undefined };
   },
 });
 

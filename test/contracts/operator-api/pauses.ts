@@ -9,8 +9,9 @@ export function itPausesCalls(api: OperatorApiBench): void {
 
   it("pauses and resumes an agent or an account", async () => {
     const paused = await ask("/pause", { agent_id: "agent_sales" });
-    expect(paused.body).toMatchObject({ agent_id: "agent_sales", by: "operator" });
-    expect((await ask("/pause", { agent_id: "agent_sales" })).body).toEqual(paused.body);
+    expect(paused.body).toMatchObject({ agent_id: "agent_sales", by: "operator", is_new: true });
+    const again = await ask("/pause", { agent_id: "agent_sales" });
+    expect(again.body).toEqual({ ...paused.body, is_new: false });
     expect((await ask("/pause", { account: "webhook" })).status).toBe(200);
     for (const what of [{ agent: "agent_sales" }, { account: "webhook" }]) {
       const { kind, key } = pauseKeyOf(what);

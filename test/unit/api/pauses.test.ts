@@ -41,7 +41,7 @@ describe("a pause", () => {
     const { pause, standing, ask } = createBench();
     const order = { client: "crm", reason: " wrong script ", until: isoIn(1) };
     const view = { client: "crm", at: isoIn(0), by: "operator", reason: "wrong script" };
-    expect((await pause(order)).answer).toEqual({ ...view, until: isoIn(1) });
+    expect((await pause(order)).answer).toEqual({ ...view, until: isoIn(1), is_new: true });
     expect(await standing()).toEqual([{ ...view, until: isoIn(1) }]);
     const audit = await ask("/audit");
     expect(audit.answer.entries).toMatchObject([
