@@ -82,7 +82,7 @@ function Stopped({ pauses: data }: { pauses: Pauses }) {
         {ended.map((pause) => (
           <li key={nameOf(pause)}>
             <span>
-              <b>{nameOf(pause)}</b>, by {pause.by}: ended at <Time at={pause.until} />
+              <b>{nameOf(pause)}</b>, by {pause.by} until <Time at={pause.until} />: it has ended
             </span>
           </li>
         ))}
@@ -112,15 +112,17 @@ function Stopped({ pauses: data }: { pauses: Pauses }) {
   );
 }
 
-/** Returns the pauses that ended by themselves since the view was opened. They are not among the answer's any more. */
+/** Returns the pauses of this view that are over by now. They are not among the answer's any more. */
 function useEnded(pauses: readonly PauseView[]): PauseView[] {
   const seen = useRef(new Map<string, PauseView>());
   const current = new Set(pauses.map(nameOf));
   for (const pause of pauses) seen.current.set(nameOf(pause), pause);
-  return [...seen.current.values()].filter(
-    (pause) =>
-      !current.has(nameOf(pause)) && pause.until !== null && Date.parse(pause.until) <= Date.now(),
-  );
+  for (const [name, { until }] of seen.current) {
+    const isOver = until !== null && Date.parse(until) <= Date.now();
+    // Somebody has resumed it before its end.
+    if (!current.has(name) && !isOver) seen.current.delete(name);
+  }
+  return [...seen.current.values()].filter((pause) => !current.has(nameOf(pause)));
 }
 
 /** Asks before it pauses a client, or an agent that the plan does not name. */

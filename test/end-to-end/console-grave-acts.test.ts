@@ -126,7 +126,7 @@ describe("a nervous finger on the operator's page", () => {
     await until(async () => Date.now() > ends, 10_000);
     await button("Pause account twilio").click();
     await dialog().getByRole("button", { name: "Pause account twilio" }).click();
-    await page.getByText(/^client shop, by operator: ended at /).waitFor();
+    await page.getByText(/^client shop, by operator until .*: it has ended/).waitFor();
     await undo().click();
   });
 

@@ -133,8 +133,13 @@ export const guardMutants: readonly Mutant[] = [
       ],
       [
         "an operator's pause stays as it is",
-        "const [isWritten] = await documents.write([{ next, seen: null }]);\n  return isWritten === true;",
-        "const before = (await documents.read([next])).get(next.kind, next.key); const [isWritten] = await documents.write([{ next, seen: before?.version ?? null }]);\n  return isWritten === true;",
+        "return isOpenEnded ? undefined : {",
+        "return isOpenEnded && at < 0 ? undefined : {",
+      ],
+      [
+        "an agent that its results pause does not go on when an operator's pause ends",
+        "paused !== undefined && paused.until === undefined",
+        "paused !== undefined",
       ],
     ],
   ),

@@ -104,15 +104,16 @@ async function watchAgent(
   await changeDocument({ name, change: forget }, deps);
 }
 
-/** Pauses an agent, unless it is paused. Returns true if this has paused it. */
-async function pauseAgent(
-  agent: string,
-  at: number,
-  { documents, random }: DialerDeps,
-): Promise<boolean> {
+/**
+ * Pauses an agent until somebody resumes it, unless it is paused so. A pause that would end by itself is written over.
+ * Returns true if this has paused it.
+ */
+async function pauseAgent(agent: string, at: number, deps: DialerDeps): Promise<boolean> {
   const of = { agent };
-  const value = { of, at, by: system };
-  const next = { ...pauseKeyOf(of), version: random.version(), value, expiresAt: null };
-  const [isWritten] = await documents.write([{ next, seen: null }]);
-  return isWritten === true;
+  const change = (paused: ValueOf<"pause"> | undefined) => {
+    const isOpenEnded = paused !== undefined && paused.until === undefined;
+    return isOpenEnded ? undefined : { value: { of, at, by: system }, expiresAt: null };
+  };
+  const { after } = await changeDocument({ name: pauseKeyOf(of), change }, deps);
+  return after !== undefined;
 }

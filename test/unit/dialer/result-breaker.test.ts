@@ -82,11 +82,13 @@ describe("an agent whose answered calls end at once", () => {
     expect(await documentOf(bench, "agent-results", agent)).toBeUndefined();
   });
 
-  it("keeps an operator's pause as it is", async () => {
+  /** Has an operator pause the agent before the result that demands a pause. */
+  async function pausedBefore(until?: number) {
     const bench = create();
     await endCalls(bench, ...some(19, result("completed", 1)));
-    const value = { of: { agent }, at: 1, by: "desk" };
-    const next = { ...pauseKeyOf({ agent }), version: "v", value, expiresAt: null };
+    const value = { of: { agent }, at: 1, by: "desk", until: until && bench.now() + until };
+    const expiresAt = value.until ?? null;
+    const next = { ...pauseKeyOf({ agent }), version: "v", value, expiresAt };
     await sendEach(bench, ...callsNow(bench, 1));
     await bench.simulate(5, { firstSweepSeconds: 1000 });
     await bench.documents.write([{ next, seen: null }]);
@@ -94,8 +96,20 @@ describe("an agent whose answered calls end at once", () => {
     bench.advance(2 * minuteMs);
     await bench.sweep();
     await bench.deliverEvents();
-    expect(await pauseOf(bench)).toEqual(value);
+    return bench;
+  }
+
+  it("keeps an operator's pause as it is", async () => {
+    const bench = await pausedBefore();
+    expect(await pauseOf(bench)).toEqual({ of: { agent }, at: 1, by: "desk" });
     expect(bench.events.filter(({ event }) => event === "agent.paused")).toEqual([]);
+  });
+
+  it("stays paused after the end of an operator's pause, with an alarm", async () => {
+    const bench = await pausedBefore(60 * minuteMs);
+    bench.advance(60 * minuteMs);
+    expect(await pauseOf(bench)).toMatchObject({ of: { agent }, by: "system" });
+    expect(bench.events.filter(({ event }) => event === "agent.paused")).toHaveLength(1);
   });
 
   it("has its results recorded though they cannot be counted", async () => {
