@@ -118,8 +118,20 @@ const rolesMs = 60_000;
 
 /** Reads the roles of the operator's token for the views inside. Until they are known there are none. */
 export function Roles({ children }: { children: ComponentChildren }) {
-  const { data } = useLive<Me>("/me", rolesMs);
-  return <RolesContext.Provider value={data?.roles ?? []}>{children}</RolesContext.Provider>;
+  const { data, problem, reload } = useLive<Me>("/me", rolesMs);
+  return (
+    <RolesContext.Provider value={data?.roles ?? []}>
+      {data === undefined && problem !== undefined ? (
+        <p class="problem">
+          Buttons are missing, as the token's roles could not be read: {problem}{" "}
+          <button type="button" onClick={reload}>
+            Try again
+          </button>
+        </p>
+      ) : null}
+      {children}
+    </RolesContext.Provider>
+  );
 }
 
 /** Returns the roles of the operator's token. */

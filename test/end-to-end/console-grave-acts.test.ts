@@ -188,6 +188,13 @@ describe("a nervous finger on the operator's page", () => {
       await page.waitForLoadState("networkidle");
       expect([address, await button(grave).allTextContents()]).toEqual([address, []]);
     }
+    await page.route("**/operator/me", (route) => route.fulfill({ status: 503, body: "{}" }), {
+      times: 1,
+    });
+    await page.reload();
+    await page.getByText(/^Buttons are missing, as the token's roles could not be read/).waitFor();
+    await button("Try again").click();
+    await page.getByText("Buttons are missing").waitFor({ state: "detached" });
     await page.evaluate(() => sessionStorage.clear());
     await page.reload();
     await open("do-not-call", tokens.opsDecide);
