@@ -10,7 +10,7 @@ import { DoNotCall } from "./do-not-call.tsx";
 import { Forecast } from "./forecast.tsx";
 import { type Message, Said, useMessage } from "./messages.tsx";
 import { Overview } from "./overview.tsx";
-import { PendingDecision } from "./pending.tsx";
+import { announceSignOut, PendingDecision } from "./pending.tsx";
 import { Requests } from "./requests.tsx";
 import { Review } from "./review.tsx";
 import { useSession } from "./session.ts";
@@ -33,7 +33,14 @@ function Page() {
       <header>
         <h1>Outbound Calls</h1>
         {session.isOpen ? (
-          <button type="button" class="quiet" onClick={session.leave}>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              announceSignOut();
+              session.leave();
+            }}
+          >
             Sign out
           </button>
         ) : null}

@@ -11,6 +11,8 @@ const undoMs = 10_000;
 /** Time for which a call that was decided is left out of lists, which may have been read before. */
 const settleMs = 5000;
 
+const signOutEvent = "outbound-calls-sign-out";
+
 interface Pending {
   call: CallView;
   decision: Decision;
@@ -22,8 +24,8 @@ interface PendingTools {
   pending: Pending | undefined;
   /** Ids of the calls whose decision is pending, on its way, or just made. */
   decided: ReadonlySet<string>;
-  /** Id of the call whose decision was undone last. */
-  undone: string | undefined;
+  /** The call whose decision was undone last. */
+  undone: { id: string } | undefined;
   /** Takes a decision. It is sent 10 s later; one that is pending already is sent at once. */
   take(call: CallView, decision: Decision): void;
   /** Sends the pending decision at once. */
@@ -48,10 +50,13 @@ export function callName({ id, agent_id, number_tail }: CallView): string {
  * is only ever lost by Undo.
  */
 export function PendingDecision({ children }: { children: ComponentChildren }) {
-  const { ask, attempt, say } = useDesk();
+  // Each view has tools of its own; a decision outlives the view that it was taken in.
+  const desk = useDesk();
+  const tools = useRef(desk);
+  tools.current = desk;
   const [pending, setPending] = useState<Pending>();
   const [decided, setDecided] = useState<ReadonlySet<string>>(new Set());
-  const [undone, setUndone] = useState<string>();
+  const [undone, setUndone] = useState<{ id: string }>();
   const [became, setBecame] = useState<{ call: CallView; words: string }>();
   // Events that come before the next rendering must see what is pending.
   const current = useRef<Pending | undefined>(undefined);
@@ -68,7 +73,7 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
     const carryOut = async () => {
       const { call, decision } = one;
       try {
-        const words = `${await decide(ask, call.id, decision)} It was ${callName(call)}.`;
+        const words = `${await decide(tools.current.ask, call.id, decision)} It was ${callName(call)}.`;
         setTimeout(() => forget(call.id), settleMs);
         setBecame({ call, words });
         return words;
@@ -79,24 +84,27 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
         throw new Error(words, { cause: error });
       }
     };
-    attempt(carryOut);
-  }, [ask, attempt]);
+    tools.current.attempt(carryOut);
+  }, []);
   const take = (call: CallView, decision: Decision) => {
     send();
     replace({ call, decision, sendAt: Date.now() + undoMs });
     setDecided((before) => new Set([...before, call.id]));
     setBecame(undefined);
     const { label } = decisions[decision];
-    say(`${label}: ${callName(call)}. It is sent in ${undoMs / 1000} seconds; U undoes it.`);
+    tools.current.say(
+      `${label}: ${callName(call)}. It is sent in ${undoMs / 1000} seconds; U undoes it.`,
+    );
   };
   const undo = useCallback(() => {
     const one = current.current;
     if (one === undefined) return;
     replace(undefined);
     forget(one.call.id);
-    setUndone(one.call.id);
-    say(`Undone, nothing was sent: ${decisions[one.decision].label}, ${callName(one.call)}.`);
-  }, [say]);
+    setUndone({ id: one.call.id });
+    const { label } = decisions[one.decision];
+    tools.current.say(`Undone, nothing was sent: ${label}, ${callName(one.call)}.`);
+  }, []);
   useSending(pending, send);
   useUndoKey(pending !== undefined, undo);
   return (
@@ -110,6 +118,11 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
   );
 }
 
+/** Says that the operator is about to sign out: what is pending must go while the token is known. */
+export function announceSignOut(): void {
+  dispatchEvent(new Event(signOutEvent));
+}
+
 /** Sends a decision when its time to undo is over, or when the page is left or signed out of. */
 function useSending(pending: Pending | undefined, send: () => void): void {
   useEffect(() => {
@@ -118,10 +131,9 @@ function useSending(pending: Pending | undefined, send: () => void): void {
     return () => clearTimeout(timer);
   }, [pending, send]);
   useEffect(() => {
-    addEventListener("pagehide", send);
+    for (const name of ["pagehide", signOutEvent]) addEventListener(name, send);
     return () => {
-      removeEventListener("pagehide", send);
-      send();
+      for (const name of ["pagehide", signOutEvent]) removeEventListener(name, send);
     };
   }, [send]);
 }

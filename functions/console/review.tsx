@@ -131,7 +131,7 @@ function useChosen(calls: readonly CallView[]) {
   const id = call?.id;
   useEffect(() => setChosen({ id, index }), [id, index]);
   useEffect(() => {
-    if (undone !== undefined) setChosen((before) => ({ ...before, id: undone }));
+    if (undone !== undefined) setChosen((before) => ({ ...before, id: undone.id }));
   }, [undone]);
   const step = (by: number) => {
     const next = (index + by + calls.length) % calls.length;

@@ -131,6 +131,13 @@ describe("an operator who reviews calls", () => {
     expect(sent).toHaveLength(1);
     await page.goto("about:blank");
     await until(async () => (await inState("NEEDS_REVIEW")).length === 5, 10_000);
+    await page.goBack();
+    await shows(1, 5);
+    await page.keyboard.press("c");
+    await bar().waitFor();
+    await button("Sign out").click();
+    await page.getByLabel("Operator's token").waitFor();
+    await until(async () => (await inState("NEEDS_REVIEW")).length === 4, 10_000);
   });
 
   it("cancels what a filter shows once its count is typed, and stops when told to", async () => {
