@@ -92,7 +92,8 @@ const paused = { agent_id: "agent", provider: "account", client: "client" } as c
 function Pauses({ fields }: { fields: Filter }) {
   const { ask, attempt } = useDesk();
   const [isAsking, setIsAsking] = useState(false);
-  const [[field = "", name = ""] = [], ...more] = Object.entries(fields);
+  const [first, ...more] = Object.entries(fields);
+  const [field, name] = first ?? ["", ""];
   const kind = Object.entries(paused).find(([one]) => one === field)?.[1];
   if (kind === undefined || more.length > 0) return null;
   const body = { [kind === "agent" ? "agent_id" : kind]: name };

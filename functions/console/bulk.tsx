@@ -50,83 +50,87 @@ interface Stage {
 const triesMax = 4;
 const retryMs = 2000;
 
+/** Tools of a work that is under way. */
+interface Working {
+  ask: Ask;
+  setStage(stage: Stage | undefined): void;
+  /** True once the operator has stopped the work, or left its view. */
+  isStopped(): boolean;
+}
+
 /** Counts the calls of a work, asks, and acts on them part by part. Leaving the view stops it after a part. */
 export function useBulk() {
   const { ask, attempt, say } = useDesk();
   const { send } = usePending();
   const [stage, setStage] = useState<Stage>();
-  const isStopped = useRef(false);
+  const stopped = useRef(false);
   const stop = () => {
-    isStopped.current = true;
+    stopped.current = true;
   };
   useEffect(() => stop, []);
-  const isLeft = () => isStopped.current;
+  const working = { ask, setStage, isStopped: () => stopped.current };
+  const begin = (work: BulkWork) => {
+    // A decision about one of these calls goes first.
+    send();
+    say(`Counting: ${work.what}.`);
+    stopped.current = false;
+    attempt(() => countCalls(work, working));
+  };
+  const goOn = (from: Stage) => {
+    stopped.current = false;
+    attempt(() => act(from, working));
+  };
+  const close = () => setStage(undefined);
+  const view = stage && <StageView stage={stage} stop={stop} goOn={goOn} close={close} />;
+  return { begin, isBusy: stage !== undefined, view };
+}
 
-  async function count(work: BulkWork): Promise<string | undefined> {
-    isStopped.current = false;
-    let total = nothing;
-    let cursor: string | undefined;
+/** Counts the calls of a work, and asks about them. */
+async function countCalls(
+  work: BulkWork,
+  { ask, setStage, isStopped }: Working,
+): Promise<string | undefined> {
+  let total = nothing;
+  let cursor: string | undefined;
+  try {
     do {
       setStage({ is: "counting", work, total, count: total.found });
       const answer = await askAgain(ask, { ...bodyOf(work), dry_run: true, cursor });
       total = sum(total, answer);
       cursor = answer.cursor;
-    } while (cursor !== undefined && !isLeft());
-    if (isLeft()) {
-      setStage(undefined);
-      return "Nothing was changed.";
-    }
-    if (total.found === 0) {
-      setStage(undefined);
-      return "No call fits any more.";
-    }
-    setStage({ is: "asking", work, total, count: total.found });
-    return undefined;
-  }
-
-  async function act(from: Stage): Promise<string> {
-    isStopped.current = false;
-    const { work, count: counted } = from;
-    const { until } = from.total;
-    let { cursor } = from;
-    let total = from.is === "failed" ? from.total : { ...nothing, until };
-    try {
-      do {
-        setStage({ is: "acting", work, total, count: counted, cursor });
-        const body = bodyOf({ ...work, filter: { ...work.filter, until } });
-        const answer = await askAgain(ask, { ...body, cursor });
-        total = { ...sum(total, answer), until };
-        cursor = answer.cursor;
-      } while (cursor !== undefined && !isLeft());
-    } catch (error) {
-      const problem = `${messageOf(error)} ${resultOf(work, total)}`;
-      setStage({ is: "failed", work, total, count: counted, cursor, problem });
-      throw error;
-    }
+    } while (cursor !== undefined && !isStopped());
+  } catch (error) {
     setStage(undefined);
-    return `${resultOf(work, total)}${cursor === undefined ? "" : " It was stopped: the others were left."}`;
+    throw error;
   }
+  const isAsked = total.found > 0 && !isStopped();
+  setStage(isAsked ? { is: "asking", work, total, count: total.found } : undefined);
+  if (isAsked) return undefined;
+  return isStopped() ? "Nothing was changed." : "No call fits any more.";
+}
 
-  /** Shows an error of the count, and ends it. */
-  const counting = (work: BulkWork) =>
-    attempt(async () => {
-      try {
-        return await count(work);
-      } catch (error) {
-        setStage(undefined);
-        throw error;
-      }
-    });
-  const begin = (work: BulkWork) => {
-    // A decision about one of these calls goes first.
-    send();
-    say(`Counting: ${work.what}.`);
-    counting(work);
-  };
-  const goOn = (from: Stage) => attempt(() => act(from));
-  const close = () => setStage(undefined);
-  const view = stage && <StageView stage={stage} stop={stop} goOn={goOn} close={close} />;
-  return { begin, isBusy: stage !== undefined, view };
+/** Acts on the calls that were counted, or goes on where a request failed. */
+async function act(from: Stage, { ask, setStage, isStopped }: Working): Promise<string> {
+  const { work, count: counted } = from;
+  const { until } = from.total;
+  const body = bodyOf({ ...work, filter: { ...work.filter, until } });
+  let { cursor } = from;
+  let total = from.is === "failed" ? from.total : { ...nothing, until };
+  try {
+    do {
+      setStage({ is: "acting", work, total, count: counted, cursor });
+      const answer = await askAgain(ask, { ...body, cursor });
+      total = { ...sum(total, answer), until };
+      cursor = answer.cursor;
+    } while (cursor !== undefined && !isStopped());
+  } catch (error) {
+    const problem = `${messageOf(error)} ${resultOf(work, total)}`;
+    setStage({ is: "failed", work, total, count: counted, cursor, problem });
+    throw error;
+  }
+  setStage(undefined);
+  const rest = cursor === undefined ? "" : " It was stopped: the others were left.";
+  return `${resultOf(work, total)}${rest}`;
 }
 
 function bodyOf({ action, filter }: BulkWork): object {
@@ -152,8 +156,12 @@ function sum(total: Total, { found, done, refused, until }: Bulk): Total {
   return { found: total.found + found, done: total.done + done, refused: all, until };
 }
 
+function leftOf(refused: Total["refused"]): number {
+  return Object.values(refused).reduce((all, one) => all + one, 0);
+}
+
 function resultOf({ label }: BulkWork, { done, refused }: Total): string {
-  const left = Object.values(refused).reduce((all, one) => all + one, 0);
+  const left = leftOf(refused);
   const why = Object.entries(refused).map(([name, count]) => `${count} ${whyText(name)}`);
   const words = left === 0 ? "" : ` ${left} were left: ${why.join(", ")}.`;
   return `${countText(done)} calls decided: ${label}.${words}`;
@@ -184,7 +192,6 @@ function StageView({
   close(): void;
 }) {
   const { is, work, total, count } = stage;
-  const left = Object.values(total.refused).reduce((all, one) => all + one, 0);
   switch (is) {
     case "counting":
       return (
@@ -211,16 +218,7 @@ function StageView({
         </Confirm>
       );
     case "acting":
-      return (
-        <p class="line">
-          <progress max={count} value={total.done + left} aria-label="Calls decided" />
-          {countText(total.done)} of {countText(count)} done
-          {left === 0 ? "" : `, ${countText(left)} left as they are`}
-          <button type="button" onClick={stop}>
-            Stop
-          </button>
-        </p>
-      );
+      return <ProgressLine total={total} count={count} stop={stop} />;
     case "failed":
       return (
         <p class="problem">
@@ -234,4 +232,18 @@ function StageView({
         </p>
       );
   }
+}
+
+function ProgressLine({ total, count, stop }: { total: Total; count: number; stop(): void }) {
+  const left = leftOf(total.refused);
+  return (
+    <p class="line">
+      <progress max={count} value={total.done + left} aria-label="Calls decided" />
+      {countText(total.done)} of {countText(count)} done
+      {left === 0 ? "" : `, ${countText(left)} left as they are`}
+      <button type="button" onClick={stop}>
+        Stop
+      </button>
+    </p>
+  );
 }

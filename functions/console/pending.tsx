@@ -4,7 +4,7 @@ import { indexOf } from "../../shared/calls/ids.ts";
 import type { CallView } from "../api/operator/call-view.ts";
 import { addressOf } from "./address.ts";
 import { decide, type Decision, decisions } from "./decision.ts";
-import { messageOf, useDesk } from "./desk.tsx";
+import { type Ask, messageOf, useDesk } from "./desk.tsx";
 
 /** Time in which a decision can be undone before it is sent. */
 const undoMs = 10_000;
@@ -70,19 +70,13 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
     const one = current.current;
     if (one === undefined) return;
     replace(undefined);
+    const { call } = one;
     const carryOut = async () => {
-      const { call, decision } = one;
-      try {
-        const words = `${await decide(tools.current.ask, call.id, decision)} It was ${callName(call)}.`;
-        setTimeout(() => forget(call.id), settleMs);
-        setBecame({ call, words });
-        return words;
-      } catch (error) {
-        forget(call.id);
-        const words = `${decisions[decision].label}: not done, ${callName(call)}. ${messageOf(error)}`;
-        setBecame({ call, words });
-        throw new Error(words, { cause: error });
-      }
+      const { words, isDone } = await carriedOut(one, tools.current.ask);
+      setBecame({ call, words });
+      setTimeout(() => forget(call.id), isDone ? settleMs : 0);
+      if (!isDone) throw new Error(words);
+      return words;
     };
     tools.current.attempt(carryOut);
   }, []);
@@ -116,6 +110,20 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
       )}
     </PendingContext.Provider>
   );
+}
+
+/** Sends a decision. Resolves to what became of it, in words. */
+async function carriedOut(
+  { call, decision }: Pending,
+  ask: Ask,
+): Promise<{ words: string; isDone: boolean }> {
+  try {
+    const done = await decide(ask, call.id, decision);
+    return { words: `${done} It was ${callName(call)}.`, isDone: true };
+  } catch (error) {
+    const what = `${decisions[decision].label}: not done, ${callName(call)}.`;
+    return { words: `${what} ${messageOf(error)}`, isDone: false };
+  }
 }
 
 /** Says that the operator is about to sign out: what is pending must go while the token is known. */

@@ -57,7 +57,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
   useEffect(() => section.current?.focus(), [id]);
   if (call === undefined) return null;
   const choose = (decision: Decision) => {
-    if (!isSeen) return;
+    if (!isSeen || !mayDecide) return;
     if (decision === "redial") setIsAsking(true);
     else take(call, decision);
   };
@@ -67,24 +67,6 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
     else
       say(`Nothing was decided: ${callName(pending.call)} comes first. U undoes it, S sends it.`);
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isAsking) return;
-    if (event.target instanceof HTMLInputElement) return;
-    const key = event.key.toLowerCase();
-    const decision = decisionNames.find((one) => decisions[one].key === key);
-    const isPress = ["enter", " "].includes(key);
-    // A key that is held goes on for whatever call comes next.
-    if (event.repeat) {
-      if (isPress || decision !== undefined) event.preventDefault();
-      return;
-    }
-    if (key === "n") step(1);
-    else if (key === "b") step(-1);
-    else if (key === "s") send();
-    else if (decision !== undefined && mayDecide) decideByKey(decision);
-    else return;
-    event.preventDefault();
-  };
   return (
     // Keys work only while the focus is inside, so that they disturb no other tool (WCAG 2.1.4).
     <section
@@ -92,7 +74,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
       aria-labelledby="review"
       tabIndex={-1}
       ref={section}
-      onKeyDown={onKeyDown}
+      onKeyDown={(event) => onKeyDown(event, { step, send, decideByKey })}
     >
       <p class="line spread">
         <b id="review">
@@ -101,21 +83,46 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
         </b>
         <Steps step={step} />
       </p>
-      {mayDecide ? (
-        <>
-          <Decisions choose={choose} isSeen={isSeen} />
-          <p class="hint">
-            A decision is sent 10 seconds later: <kbd>U</kbd> undoes it, <kbd>S</kbd> sends it at
-            once.
-          </p>
-        </>
-      ) : null}
+      <Needs role="decide">
+        <Decisions choose={choose} isSeen={isSeen} />
+        <p class="hint">
+          A decision is sent 10 seconds later: <kbd>U</kbd> undoes it, <kbd>S</kbd> sends it at
+          once.
+        </p>
+      </Needs>
       <Known key={call.id} id={call.id} live={live} />
       {isAsking ? (
         <ConfirmRedial act={() => take(call, "redial")} close={() => setIsAsking(false)} />
       ) : null}
     </section>
   );
+}
+
+/** Performs what a key stands for. Keys are left alone while a dialog is open, which they would reach too. */
+function onKeyDown(
+  event: KeyboardEvent,
+  {
+    step,
+    send,
+    decideByKey,
+  }: { step(by: number): void; send(): void; decideByKey(decision: Decision): void },
+): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target instanceof Element && event.target.closest("input, dialog") !== null) return;
+  const key = event.key.toLowerCase();
+  const decision = decisionNames.find((one) => decisions[one].key === key);
+  const isPress = ["enter", " "].includes(key);
+  // A key that is held goes on for whatever call comes next.
+  if (event.repeat) {
+    if (isPress || decision !== undefined) event.preventDefault();
+    return;
+  }
+  if (key === "n") step(1);
+  else if (key === "b") step(-1);
+  else if (key === "s") send();
+  else if (decision !== undefined) decideByKey(decision);
+  else return;
+  event.preventDefault();
 }
 
 /**

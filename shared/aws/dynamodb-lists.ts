@@ -1,7 +1,7 @@
 import type { CallRow } from "../calls/call-row.ts";
 import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
 import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
-import { attentionStates } from "../calls/states.ts";
+import { attentionStates, type CallState } from "../calls/states.ts";
 import type { CallLedger, ListOf, Page } from "../ports/ledger.ts";
 import { type DynamoItems, textIn } from "./dynamodb-items.ts";
 import { attentionHashesOf, hourHashesOf, hourQueries, requestHashesOf } from "./dynamodb-rows.ts";
@@ -30,12 +30,7 @@ interface ListDeps {
 export function createDynamoLists(
   deps: ListDeps,
 ): Pick<CallLedger, "list" | "listOldest" | "ended"> {
-  const { items, read } = deps;
-
-  async function rowsOf(ids: readonly string[]): Promise<{ rows: CallRow[]; unreadable: number }> {
-    const { rows, unreadable } = await read(ids);
-    return { rows: ids.flatMap((id) => rows.get(id) ?? []), unreadable: unreadable.size };
-  }
+  const { items } = deps;
 
   /** Lists calls for which `isListed` holds, by time. */
   async function listByTime(
@@ -47,7 +42,7 @@ export function createDynamoLists(
     const rows: CallRow[] = [];
     let unreadable = 0;
     for (let start = 0; start < ids.length && rows.length <= limit; start += looksAtOnce) {
-      const found = await rowsOf(ids.slice(start, start + looksAtOnce));
+      const found = await readRows(ids.slice(start, start + looksAtOnce), deps);
       rows.push(...found.rows.filter(isListed));
       unreadable += found.unreadable;
     }
@@ -65,30 +60,21 @@ export function createDynamoLists(
       const { index, hashes, after, below = "~" } = positionOf(of);
       const end = before === undefined || below < before ? below : before;
       const range = { after, before: end, descending: true, limit };
-      const found = await items.queryAll(index, hashes, range);
-      const { rows, unreadable } = await rowsOf(found.map((item) => textIn(item, "sk")));
-      return {
-        // The index lags behind the table: the row's state may have changed.
-        rows: "state" in of ? rows.filter(({ state }) => state === of.state) : rows,
-        unreadable,
-        next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
-      };
+      const state = "state" in of ? of.state : undefined;
+      return listByIndex({ index, hashes, state }, range, deps);
     },
-    async listOldest({ state, after, limit }) {
-      const found = await items.queryAll("attention", attentionHashesOf(state), { after, limit });
-      const { rows, unreadable } = await rowsOf(found.map((item) => textIn(item, "sk")));
-      return {
-        // The index lags behind the table: the row's state may have changed.
-        rows: rows.filter((row) => row.state === state),
-        unreadable,
-        next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
-      };
+    listOldest({ state, after, limit }) {
+      const at = { index: "attention", hashes: attentionHashesOf(state), state } as const;
+      return listByIndex(at, { after, limit }, deps);
     },
     async ended({ before, after, limit }) {
       const hashes = attentionStates.flatMap(attentionHashesOf);
       const range = { after, before: firstCallIdAt(before), limit };
       const found = await items.queryAll("attention", hashes, range);
-      const { rows } = await rowsOf(found.map((item) => textIn(item, "sk")));
+      const { rows } = await readRows(
+        found.map((item) => textIn(item, "sk")),
+        deps,
+      );
       return {
         rows: rows
           .filter((row) => row.acceptedAt < before && attentionStates.includes(row.state))
@@ -97,6 +83,32 @@ export function createDynamoLists(
         next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
       };
     },
+  };
+}
+
+async function readRows(
+  ids: readonly string[],
+  { read }: ListDeps,
+): Promise<{ rows: CallRow[]; unreadable: number }> {
+  const { rows, unreadable } = await read(ids);
+  return { rows: ids.flatMap((id) => rows.get(id) ?? []), unreadable: unreadable.size };
+}
+
+/** Lists calls by an index. It lags behind the table: a row may be in another state than that of the list by now. */
+async function listByIndex(
+  { index, hashes, state }: { index: IndexName; hashes: string[]; state?: CallState | undefined },
+  range: Parameters<DynamoItems["queryAll"]>[2] & { limit: number },
+  deps: ListDeps,
+): Promise<Page> {
+  const found = await deps.items.queryAll(index, hashes, range);
+  const { rows, unreadable } = await readRows(
+    found.map((item) => textIn(item, "sk")),
+    deps,
+  );
+  return {
+    rows: state === undefined ? rows : rows.filter((row) => row.state === state),
+    unreadable,
+    next: found.length < range.limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
   };
 }
 

@@ -1,6 +1,6 @@
 import { SingleBar } from "cli-progress";
 import { csvField } from "../../../functions/console/csv.ts";
-import { type Json } from "./json.ts";
+import type { Json } from "./json.ts";
 import type { Values } from "./options.ts";
 import { tableOf } from "./table.ts";
 

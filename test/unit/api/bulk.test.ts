@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Bulk } from "../../../functions/api/operator/bulk.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
@@ -72,7 +72,7 @@ async function createFilledApi(calls: readonly { state: CallState; agent: string
 /** Takes the calls that are on the queue, each with the calls that it replaces. */
 async function queuedCalls(api: Api) {
   const messages = await Promise.all(
-    api.queue.take().map(async ({ open }): Promise<unknown> => JSON.parse(String(await open()))),
+    api.queue.take().map(async ({ open }): Promise<unknown> => JSON.parse(await open())),
   );
   return messages.map((message) => {
     const { requestId, ancestors }: { requestId: string; ancestors: string[] } = Object(message);
