@@ -2,14 +2,14 @@ import { type Pace } from "../telephony/rate.ts";
 import { minuteMs } from "../lib/units.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 
-/** Time in which what was seen of an account loses half of its weight. */
-const halfLifeMs = 2 * minuteMs;
+/** Time in which what was seen of an account loses half of its weight: short, as accounts become slow. */
+const halfLifeMs = minuteMs;
 /** Maximum time between two looks whose completed calls count: longer, and nobody looked in between. */
 const gapMsMax = 15_000;
-/** Minimum time for which an account must have been seen before its speed is used. */
-const seenMsMin = 15_000;
+/** Minimum time for which an account must have been seen before its speed counts as known. */
+const seenMsMin = 30_000;
 /** Share of a pace, less some calls, below which an account counts as slower than its pace. */
-const paceShare = 0.9;
+const paceShare = 0.93;
 const paceCalls = 1.5;
 
 /** The speed of an account, as the dispatcher's document has it. */
@@ -41,6 +41,11 @@ export function speedAfter(
   return { calls: calls * kept + completed, ms: ms * kept + elapsedMs, at };
 }
 
+/** True if an account's speed was seen for long enough. */
+export function isSpeedKnown(speed: Pick<Speed, "ms"> | undefined): boolean {
+  return speed !== undefined && speed.ms >= seenMsMin;
+}
+
 /**
  * Returns the pace at which an account was seen to take calls, where it is slower than the plan's pace or the plan has
  * none; undefined if the account keeps its pace, or too little was seen.
@@ -49,7 +54,7 @@ export function toSeenPace(
   { calls, ms }: Pick<Speed, "calls" | "ms">,
   pace: Pace | undefined,
 ): Pace | undefined {
-  if (ms < seenMsMin || calls === 0) return undefined;
+  if (!isSpeedKnown({ ms }) || calls === 0) return undefined;
   const seen = { intervalUs: Math.ceil((ms * 1000) / calls), burst: 1 };
   if (pace === undefined) return seen;
   const promised = (ms * 1000) / pace.intervalUs;

@@ -59,9 +59,12 @@ function endOf(calls: readonly CallNow[], { agentsCut, isCut }: WaitingNow): Exp
   if (isCut || calls.some(({ agentId }) => agentsCut.has(agentId))) {
     return { at: null, blockedBy: [...blockedBy, ...notRead.blockedBy] };
   }
+  const unmeasured = calls.flatMap((call) => call.unmeasured ?? []);
+  for (const [name, { length }] of Map.groupBy(unmeasured, (account) => account))
+    blockedBy.push({ reason: "not_measured", name, calls: length });
   let at = 0;
   for (const { endsAt } of calls) {
-    if (endsAt === null) return { at: null, blockedBy };
+    if (endsAt === null || unmeasured.length > 0) return { at: null, blockedBy };
     at = Math.max(at, endsAt);
   }
   return { at, blockedBy };

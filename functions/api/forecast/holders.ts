@@ -1,7 +1,7 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { throttles } from "../../../shared/policy/breaker-causes.ts";
-import { type BacklogOf, listOpenBreakers } from "../../../shared/policy/breakers.ts";
+import { type BacklogOf, listNotClosedBreakers } from "../../../shared/policy/breakers.ts";
 import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
 import { isLedgerSuspended, pauseKeysOf } from "../../../shared/policy/controls.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
@@ -43,10 +43,15 @@ function listHolders(
     const { until = null } = pause;
     return [{ reason: "paused", name, until }];
   });
-  const breakers = listOpenBreakers(of, route, documents).map(({ key, value }): Holder => {
-    const until = throttles.has(value.cause) ? value.probeAt : null;
-    return { reason: "breaker_open", name: key, until };
-  });
+  // A busy account is expected to go on from its next probe, soon as fast as before if it answers quickly.
+  const isQuick = documents.get("account", accountNameOf(route))?.value.quick === true;
+  const breakers = listNotClosedBreakers(of, route, documents).flatMap(
+    ({ key, value }): Holder[] => {
+      const isKnown = isQuick && throttles.has(value.cause);
+      if (value.state === "half_open" && isQuick) return [];
+      return [{ reason: "breaker_open", name: key, until: isKnown ? value.probeAt : null }];
+    },
+  );
   const held = [...pauses, ...breakers].filter(({ until }) => until === null || until > now);
   if (!isPoolResting(route, { documents, now })) return held;
   return [

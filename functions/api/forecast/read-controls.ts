@@ -13,7 +13,7 @@ import {
   pauseKeysOf,
   restoreKey,
 } from "../../../shared/policy/controls.ts";
-import { toSeenPace } from "../../../shared/policy/account-speed.ts";
+import { isSpeedKnown, toSeenPace } from "../../../shared/policy/account-speed.ts";
 import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
@@ -46,6 +46,8 @@ export interface ControlsRead extends BacklogsRead {
   agents: ReadonlySet<string>;
   /** Paces at which accounts were seen to take calls, where slower than the deployed plan's. */
   seenPaces: ReadonlyMap<string, Pace>;
+  /** Accounts that answer slowly, and whose speed was not seen for long enough. */
+  unmeasured: ReadonlySet<string>;
 }
 
 /** What is forecast: calls to be posted by a client, or all calls that wait. */
@@ -108,27 +110,30 @@ export async function readControls(
   const documents: DocumentsRead = {
     get: (kind, key) => numbers.documents.get(kind, key) ?? controls.get(kind, key),
   };
-  return { ...read, documents, hashes, caps, agents, seenPaces: seenPacesIn(controls, plans) };
+  return { ...read, documents, hashes, caps, agents, ...speedsIn(controls, plans) };
 }
 
-/** Returns the paces at which accounts were seen to take calls, where slower than the deployed plan's. */
-function seenPacesIn(
+/** Returns what was seen of the speed of the deployed plan's accounts. */
+function speedsIn(
   documents: DocumentsRead,
   plans: readonly PlanWithSchedule[],
-): Map<string, Pace> {
+): Pick<ControlsRead, "seenPaces" | "unmeasured"> {
   const { plan } = plans.at(-1) ?? {};
   const { accounts = {} } = documents.get(dispatcherKey.kind, dispatcherKey.key)?.value ?? {};
+  const seenPaces = new Map<string, Pace>();
+  const unmeasured = new Set<string>();
   const routes = new Map(
     Object.values(plan?.agents ?? {}).map((route) => [accountNameOf(route), route]),
   );
-  return new Map(
-    Object.entries(accounts).flatMap(([account, { speed }]): [string, Pace][] => {
-      const route = routes.get(account);
-      if (speed === undefined || route === undefined || plan === undefined) return [];
-      const seen = toSeenPace(speed, accountOf(route, plan).pace);
-      return seen === undefined ? [] : [[account, seen]];
-    }),
-  );
+  for (const [account, route] of routes) {
+    if (plan === undefined) continue;
+    const speed = Object.hasOwn(accounts, account) ? accounts[account]?.speed : undefined;
+    const seen = speed && toSeenPace(speed, accountOf(route, plan).pace);
+    if (seen !== undefined) seenPaces.set(account, seen);
+    const isSlow = documents.get("account", account)?.value.quick === false;
+    if (isSlow && !isSpeedKnown(speed)) unmeasured.add(account);
+  }
+  return { seenPaces, unmeasured };
 }
 
 /** Returns the first `most` distinct values. */

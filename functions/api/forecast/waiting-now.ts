@@ -26,6 +26,8 @@ export interface CallNow {
    * tell, as it waits for a person or a provider.
    */
   endsAt: number | null;
+  /** Its account, if that answers slowly and its speed is not known yet. */
+  unmeasured: string | undefined;
 }
 
 /** All calls that wait. */
@@ -80,6 +82,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const ends = isOther ? [] : forecastCalls(posted, settings, { read, hashKeys, now }).waiting;
   const calls = read.waiting.map((one, index): CallNow => {
     const { call } = one;
+    const { account = null } = ends[index] ?? {};
     return {
       id: call.id,
       client: call.client,
@@ -87,6 +90,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
       requestId: requestIdOf(call.ancestors?.[0] ?? call.id),
       heldBy: holderOf(one),
       endsAt: endOf(one, ends[index], { plan: settings.plan, now }),
+      unmeasured: account !== null && read.unmeasured.has(account) ? account : undefined,
     };
   });
   const { agentsCut, isCut } = read;

@@ -57,7 +57,7 @@ export const requestViewSchema = z
             .string()
             .check(
               z.describe(
-                "As in a row, such as `paused`, `breaker_open`, `hours`, `live_calls`; `not_read`: not all that waits could be read",
+                "As in a row, such as `paused`, `breaker_open`, `hours`, `live_calls`; `not_read`: not all that waits could be read; `not_measured`: the account answers slowly, and how many calls it takes is not known yet",
               ),
             ),
           name: z

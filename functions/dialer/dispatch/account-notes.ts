@@ -1,7 +1,6 @@
-import type { StandsBy } from "../../../shared/calls/stands-by.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { speedAfter } from "../../../shared/policy/account-speed.ts";
 import type { Served } from "../../../shared/policy/turns.ts";
+import { createAccountSpeeds, type SpeedSeen } from "./account-speeds.ts";
 import type { InFlight, SentRow } from "./in-flight.ts";
 import type { AccountShare } from "./shares.ts";
 
@@ -12,9 +11,6 @@ const sentOfAccountMax = 8;
 const sentMax = 200;
 /** Minimum calls in flight of an account whose queue lags. */
 const laggingMin = 5;
-
-/** Reasons why calls wait that show how fast their account is. */
-const limits = new Set<StandsBy>(["pace", "in_flight", "slow"]);
 
 type Notes = ValueOf<"dispatcher">["accounts"];
 type AccountEntry = Notes[string];
@@ -29,7 +25,7 @@ export interface AccountNotes {
   lagMaxOf(account: string): number | undefined;
   /** Maximum calls in flight at the last look at the account. */
   mostOf(account: string): number;
-  noteCompleted(account: string, seen: { completed: number; isLagging: boolean; at: number }): void;
+  noteCompleted(account: string, seen: SpeedSeen & { isLagging: boolean }): void;
   noteShare(account: string, share: AccountShare): void;
   /** Begins a look: forgets why calls of accounts did not go. Accounts in `paused` have paused backlogs. */
   beginLook(paused: ReadonlySet<string>): void;
@@ -48,8 +44,7 @@ export function createAccountNotes(former: Readonly<Notes>): AccountNotes {
   const served = new Map<string, Served>();
   const mostOf = new Map<string, number>();
   const lagMax = new Map<string, number>();
-  /** Accounts for which due calls waited at the end of the last look at them. */
-  const limited = new Set<string>();
+  const speeds = createAccountSpeeds();
   const entryOf = (account: string): AccountEntry =>
     entries.get(account) ?? {
       client: "",
@@ -70,9 +65,10 @@ export function createAccountNotes(former: Readonly<Notes>): AccountNotes {
     },
     lagMaxOf: (account) => lagMax.get(account),
     mostOf: (account) => mostOf.get(account) ?? 0,
-    noteCompleted(account, { completed, isLagging, at }) {
+    noteCompleted(account, { isLagging, ...seen }) {
+      const { completed } = seen;
       const { completed: before, speed: last } = entryOf(account);
-      const speed = speedAfter(last, { completed, at, isLimited: limited.delete(account) });
+      const speed = speeds.after(account, last, seen);
       change(account, { completed: [...before.slice(-1), completed], ...(speed && { speed }) });
       const max = lagMaxAfter(lagMax.get(account), isLagging, mostOf.get(account) ?? 0);
       if (max === undefined) lagMax.delete(account);
@@ -81,7 +77,7 @@ export function createAccountNotes(former: Readonly<Notes>): AccountNotes {
     noteShare(account, { allowance, most, why, served: last }) {
       served.set(account, last);
       mostOf.set(account, most);
-      if (why !== null && limits.has(why)) limited.add(account);
+      speeds.noteWhy(account, why);
       const agents = Object.fromEntries([...last.agents].slice(-servedMax));
       change(account, { client: last.client, agents, allowance, why });
     },

@@ -133,12 +133,15 @@ export function toOutliving({ view, notes, inFlight, waits, lookedAt }: Looks): 
 /** Records what these accounts have completed since the last look at them, and if their queue lags. */
 function noteCompleted(
   accounts: Iterable<string>,
-  { notes, inFlight }: Looks,
+  { view, notes, inFlight }: Looks,
   { clock }: DialerDeps,
 ): void {
   const at = clock.now();
-  for (const account of accounts)
-    notes.noteCompleted(account, { ...inFlight.takeCompleted(account), at });
+  const troubled = new Set([...view.all()].flatMap((one) => (hasBreaker(one) ? one.account : [])));
+  for (const account of accounts) {
+    const isTroubled = troubled.has(account);
+    notes.noteCompleted(account, { ...inFlight.takeCompleted(account), at, isTroubled });
+  }
 }
 
 /** Returns the accounts without a pace that have rows left and may complete their allowance before the next look. */
@@ -155,6 +158,11 @@ function quickAmong(
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),
   );
+}
+
+/** True if a breaker of a backlog, or of its account, is open or half-open. */
+function hasBreaker({ breaker, accountBreaker }: Waiting): boolean {
+  return [breaker, accountBreaker].some((one) => one !== undefined && one.value.state !== "closed");
 }
 
 /** True if breakers keep all calls of a backlog waiting until then. */

@@ -114,6 +114,19 @@ describe("the expected end of a request", () => {
     expect((await show(bench, id)).expected_end_at).toBeNull();
   });
 
+  it("is unknown while a slow account was not seen for long enough", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const id = await post(bench, callsOf(30));
+    const name = { kind: "account", key: account } as const;
+    await putDocument(bench.dialer, name, { quick: false, busy: true });
+    const { expected_end_at, blocked_by } = await show(bench, id);
+    expect(expected_end_at).toBeNull();
+    expect(blocked_by).toEqual([{ reason: "not_measured", name: account, calls: 30 }]);
+    bench.dialer.advance(5_000);
+    await seen(bench, 30, 60_000);
+    expect((await show(bench, id)).expected_end_at).toBe(at(5 + 29 * 2));
+  });
+
   it("counts the days of an account with callsPerDay", async () => {
     const bench = createForecastBench({ providers: { webhook: { callsPerDay: 20 } } }, startAt);
     const id = await post(bench, callsOf(50));

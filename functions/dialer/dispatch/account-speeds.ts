@@ -1,0 +1,49 @@
+import type { StandsBy } from "../../../shared/calls/stands-by.ts";
+import { type Speed, speedAfter } from "../../../shared/policy/account-speed.ts";
+
+/** Reasons why calls wait that show how fast their account is. */
+const limits = new Set<StandsBy>(["pace", "in_flight", "slow"]);
+/** Time before a breaker opens in which requests may have failed already. */
+const troubleMs = 30_000;
+
+/** What a look has seen of an account: see account-speed.ts. */
+export interface SpeedSeen {
+  completed: number;
+  at: number;
+  /** True if a breaker of the account or of one of its backlogs is not closed. */
+  isTroubled: boolean;
+}
+
+/** Measures how fast accounts take calls, from look to look. */
+export interface AccountSpeeds {
+  /** Records why due calls of an account wait. */
+  noteWhy(account: string, why: StandsBy | null): void;
+  /** Returns the speed after a look. */
+  after(account: string, before: Speed | undefined, seen: SpeedSeen): Speed | undefined;
+}
+
+export function createAccountSpeeds(): AccountSpeeds {
+  /** Accounts for which due calls waited at the end of the last look at them. */
+  const limited = new Set<string>();
+  /** The speeds of the last half minute, the oldest first. */
+  const lately = new Map<string, { at: number; speed: Speed | undefined }[]>();
+  return {
+    noteWhy(account, why) {
+      if (why !== null && limits.has(why)) limited.add(account);
+    },
+    after(account, before, { completed, at, isTroubled }) {
+      const isLimited = limited.delete(account);
+      const kept = lately.get(account) ?? [];
+      if (isTroubled) {
+        // Requests had failed before the breaker opened: that was no speed.
+        const [oldest] = kept;
+        lately.delete(account);
+        const speed = oldest === undefined ? before : oldest.speed;
+        return speedAfter(speed, { completed, at, isLimited: false });
+      }
+      const since = kept.findLastIndex((one) => one.at <= at - troubleMs);
+      lately.set(account, [...kept.slice(Math.max(0, since)), { at, speed: before }]);
+      return speedAfter(before, { completed, at, isLimited });
+    },
+  };
+}
