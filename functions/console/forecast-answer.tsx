@@ -153,33 +153,9 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
           "Until",
         ]}
       >
-        {accounts.map(
-          ({ account, calls, first_at, last_at, limit, seen_calls_per_second, waiting }) => (
-            <tr key={account}>
-              <th scope="row">{account ?? "no route"}</th>
-              <td>{countText(calls)}</td>
-              <td>
-                <Time at={first_at} />
-              </td>
-              <td>
-                <Time at={last_at} />
-              </td>
-              <td>
-                {limit === null ? "nothing" : limitNames[limit]}
-                {seen_calls_per_second === null
-                  ? null
-                  : ` (${seen_calls_per_second.toLocaleString()} a second seen)`}
-              </td>
-              <td>
-                {countText(waiting.calls)}
-                {waiting.is_whole ? "" : "+"}
-              </td>
-              <td>
-                <Time at={waiting.last_at} />
-              </td>
-            </tr>
-          ),
-        )}
+        {accounts.map((one) => (
+          <AccountRow key={one.account} account={one} />
+        ))}
       </Table>
       {rules.length === 0 ? null : (
         <Table label="Rules of the forecast" columns={["Rule", "Delayed calls", "Longest delay"]}>
@@ -196,6 +172,35 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
         </Table>
       )}
     </section>
+  );
+}
+
+function AccountRow({ account: of }: { account: AccountForecast }) {
+  const { account, calls, first_at, last_at, limit, seen_calls_per_second, waiting } = of;
+  return (
+    <tr>
+      <th scope="row">{account ?? "no route"}</th>
+      <td>{countText(calls)}</td>
+      <td>
+        <Time at={first_at} />
+      </td>
+      <td>
+        <Time at={last_at} />
+      </td>
+      <td>
+        {limit === null ? "nothing" : limitNames[limit]}
+        {seen_calls_per_second === null
+          ? null
+          : ` (${seen_calls_per_second.toLocaleString()} a second seen)`}
+      </td>
+      <td>
+        {countText(waiting.calls)}
+        {waiting.is_whole ? "" : "+"}
+      </td>
+      <td>
+        <Time at={waiting.last_at} />
+      </td>
+    </tr>
   );
 }
 

@@ -64,7 +64,6 @@ export function OneRequest({ id }: { id: string }) {
 function Actions({ request }: { request: RequestDetail }) {
   const { ask, attempt } = useDesk();
   const [isAsking, setIsAsking] = useState(false);
-  const pauses = useLive<Pauses>("/pauses");
   const mayDecide = useRoles().includes("decide");
   const waits = isUnderWay(request) && mayDecide;
   return (
@@ -78,20 +77,8 @@ function Actions({ request }: { request: RequestDetail }) {
             Cancel waiting calls
           </button>
         ) : null}
-        {waits && pauses.data !== undefined
-          ? request.agents.map((agent_id) => (
-              <PauseButton key={agent_id} what={{ agent_id }} pauses={pauses.data} isNamed />
-            ))
-          : null}
+        {waits ? <AgentPauses agents={request.agents} /> : null}
       </p>
-      {waits && pauses.data === undefined && pauses.problem !== undefined ? (
-        <p class="problem">
-          It could not be read whether its agents are paused: {pauses.problem}{" "}
-          <button type="button" onClick={pauses.reload}>
-            Try again
-          </button>
-        </p>
-      ) : null}
       {waits ? (
         <p class="hint">
           A pause keeps all calls of an agent waiting, those of other requests too.
@@ -116,6 +103,28 @@ function Actions({ request }: { request: RequestDetail }) {
           </p>
         </Confirm>
       ) : null}
+    </>
+  );
+}
+
+/** Buttons that pause agents or resume them, or a sentence if it could not be read whether they are paused. */
+function AgentPauses({ agents }: { agents: readonly string[] }) {
+  const { data, problem, reload } = useLive<Pauses>("/pauses");
+  if (data === undefined) {
+    return problem === undefined ? null : (
+      <span class="problem">
+        It could not be read whether its agents are paused: {problem}{" "}
+        <button type="button" onClick={reload}>
+          Try again
+        </button>
+      </span>
+    );
+  }
+  return (
+    <>
+      {agents.map((agent_id) => (
+        <PauseButton key={agent_id} what={{ agent_id }} pauses={data} isNamed />
+      ))}
     </>
   );
 }

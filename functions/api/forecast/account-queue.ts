@@ -42,15 +42,12 @@ export function createAccountQueue(
     from,
     seenPace,
   }: { items: readonly Queued[]; from: number; seenPace?: Pace | undefined },
-  { plan, documents }: DecisionInputs,
+  inputs: DecisionInputs,
 ): AccountQueue {
-  const planned = items[0] && accountOf(items[0].route, plan).pace;
-  const isSlow = seenPace !== undefined && seenPace.intervalUs > (planned?.intervalUs ?? 0);
-  const pace = isSlow ? seenPace : (planned ?? unpaced);
+  const { documents } = inputs;
   const { kind, key } = paceKeyOf(account);
-  const live =
-    items[0] && createLine(account, { route: items[0].route, from }, { plan, documents });
-  const day = items[0] && createDays(account, { route: items[0].route, from }, { plan, documents });
+  const limits =
+    items[0] && createLimits(account, { route: items[0].route, from, seenPace }, inputs);
   const turn = findServedAt(account, documents);
   const turns = createTurns<Queued>(turn);
   const atOnce = items.filter(({ isAtOnce }) => isAtOnce);
@@ -59,28 +56,16 @@ export function createAccountQueue(
   let taken = 0;
   /** Number of calls that are due. */
   let due = atOnce.length;
-  let served = {
+  let served: Served = {
     at: from,
-    limit: "pace" as Limit,
+    limit: "pace",
     arrivalUs: documents.get(kind, key)?.value.arrivalUs ?? 0,
   };
   let before = { arrivalUs: served.arrivalUs, turn: copyServed(turn) };
 
-  const nextServed = (): typeof served | undefined => {
+  const nextServed = (): Served | undefined => {
     const dueAt = due > 0 ? served.at : later[taken]?.dueAt;
-    if (dueAt === undefined) return undefined;
-    const freeAt = live?.freeAt() ?? 0;
-    const ready = Math.max(served.at, dueAt, freeAt);
-    const notBefore = day?.freeAt(ready) ?? ready;
-    const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
-    const at = toPermitTime(baseUs, pace, { index: 0, notBefore });
-    const byPace = isSlow ? "speed" : "pace";
-    const byLine = freeAt === at ? "live_calls" : byPace;
-    return {
-      at,
-      limit: notBefore > ready ? "calls_per_day" : byLine,
-      arrivalUs: baseUs + pace.intervalUs,
-    };
+    return dueAt === undefined ? undefined : limits?.next(served, dueAt);
   };
   return {
     add(item) {
@@ -105,9 +90,44 @@ export function createAccountQueue(
       served.arrivalUs = before.arrivalUs;
       Object.assign(turn, before.turn);
     },
-    dial() {
-      live?.begin(served.at);
-      day?.count(served.at);
+    dial: () => limits?.dial(served.at),
+  };
+}
+
+/** The last service of a queue: its time, what limited it, and the theoretical arrival time of the pace. */
+interface Served {
+  at: number;
+  limit: Limit;
+  arrivalUs: number;
+}
+
+/** The limits of an account: its pace or the speed that was seen, its live calls, and its calls of a day. */
+function createLimits(
+  account: string,
+  { route, from, seenPace }: { route: Route; from: number; seenPace: Pace | undefined },
+  { plan, documents }: Pick<DecisionInputs, "plan" | "documents">,
+) {
+  const { pace: planned } = accountOf(route, plan);
+  const isSlow = seenPace !== undefined && seenPace.intervalUs > (planned?.intervalUs ?? 0);
+  const pace = isSlow ? seenPace : (planned ?? unpaced);
+  const live = createLine(account, { route, from }, { plan, documents });
+  const day = createDays(account, { route, from }, { plan, documents });
+  return {
+    /** Returns the next service of a call that is due at `dueAt`. */
+    next(served: Served, dueAt: number): Served {
+      const freeAt = live?.freeAt() ?? 0;
+      const ready = Math.max(served.at, dueAt, freeAt);
+      const notBefore = day?.freeAt(ready) ?? ready;
+      const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
+      const at = toPermitTime(baseUs, pace, { index: 0, notBefore });
+      const byPace = isSlow ? "speed" : "pace";
+      const byLine = freeAt === at ? "live_calls" : byPace;
+      const limit = notBefore > ready ? "calls_per_day" : byLine;
+      return { at, limit, arrivalUs: baseUs + pace.intervalUs };
+    },
+    dial(at: number) {
+      live?.begin(at);
+      day?.count(at);
     },
   };
 }

@@ -54,7 +54,11 @@ export async function readExpectedEnds(
 
 function endOf(calls: readonly CallNow[], { agentsCut, isCut }: WaitingNow): ExpectedEnd {
   const held = calls.filter(({ heldBy }) => !turnReasons.has(heldBy.reason));
-  const blockedBy = countHolders(held).map(({ isExact: _, ...holder }) => holder);
+  const blockedBy = countHolders(held).map(({ reason, name, calls: count }) => ({
+    reason,
+    name,
+    calls: count,
+  }));
   // Later calls of these agents were not read.
   if (isCut || calls.some(({ agentId }) => agentsCut.has(agentId))) {
     return { at: null, blockedBy: [...blockedBy, ...notRead.blockedBy] };

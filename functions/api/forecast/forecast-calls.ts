@@ -5,7 +5,7 @@ import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { isOnDoNotCallList } from "../../../shared/policy/controls.ts";
 import { createHolders, type Holder, type HolderOf } from "./holders.ts";
-import type { ControlsRead, PlanWithSchedule } from "./read-controls.ts";
+import type { ControlsRead } from "./read-controls.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
 import {
@@ -17,7 +17,7 @@ import {
 import { findPlanErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
-import type { Delay, End, Ended, Queued } from "./queued.ts";
+import type { Delay, End, Ended, PlanWithSchedule, Queued } from "./queued.ts";
 import { addDelay, limitIn, toEnd, notForecast, runQueues } from "./run-queues.ts";
 
 /** The calls as posted, and by whom. */

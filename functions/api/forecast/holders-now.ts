@@ -6,7 +6,8 @@ import { findStillReason } from "../../../shared/policy/dispatcher.ts";
 import { liveCallsIn } from "../../../shared/policy/live-calls.ts";
 import { createHolders } from "./holders.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
-import type { ControlsRead, PlanWithSchedule } from "./read-controls.ts";
+import type { PlanWithSchedule } from "./queued.ts";
+import type { ControlsRead } from "./read-controls.ts";
 
 /** What holds a waiting call now. */
 export interface HeldBy {

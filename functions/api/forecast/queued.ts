@@ -1,5 +1,13 @@
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
 import type { Limit } from "./forecast-schema.ts";
+
+/** A plan with its schedule. */
+export interface PlanWithSchedule {
+  plan: DialPlan;
+  schedule: Schedule;
+}
 
 /** A call in a forecast's queue, which updates the call as simulated time passes. */
 export interface Queued extends Call {

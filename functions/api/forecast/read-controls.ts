@@ -1,5 +1,4 @@
 import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
@@ -19,21 +18,15 @@ import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
 import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
-import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
+import type { PlanWithSchedule } from "./queued.ts";
 import { readNumbers } from "./read-numbers.ts";
 
 /** Maximum agents whose pauses and breakers are read. */
 const agentsReadMax = 1_000;
 /** Maximum requests whose cancellations are read. */
 const requestsReadMax = 2_000;
-
-/** A plan with its schedule. */
-export interface PlanWithSchedule {
-  plan: DialPlan;
-  schedule: Schedule;
-}
 
 /** The documents that control calls today, and the waiting calls, as far as they were read. */
 export interface ControlsRead extends BacklogsRead {

@@ -5,7 +5,7 @@ import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
-import type { PlanWithSchedule } from "./read-controls.ts";
+import type { PlanWithSchedule } from "./queued.ts";
 
 /** Numbers whose documents are read in one go, and at the same time: four documents a number and key. */
 const numbersAtOnce = 500;

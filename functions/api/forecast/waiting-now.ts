@@ -104,14 +104,8 @@ function endOf(
   forecasted: Forecasted | undefined,
   { plan, now }: { plan: RouteDeps["plan"]; now: number },
 ): number | null {
-  switch (forecasted?.end.kind) {
-    case "dialed":
-      return forecasted.end.at;
-    case "expire":
-      return Math.max(now, expiryOf(call, plan));
-    case "rejected":
-      return now;
-    default:
-      return null;
-  }
+  const { end } = forecasted ?? {};
+  if (end?.kind === "dialed") return end.at;
+  if (end?.kind === "expire") return Math.max(now, expiryOf(call, plan));
+  return end?.kind === "rejected" ? now : null;
 }

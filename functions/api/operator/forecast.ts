@@ -1,6 +1,7 @@
 import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { isOfOtherKey } from "../../../shared/policy/controls.ts";
-import { type PlanWithSchedule, readControls } from "../forecast/read-controls.ts";
+import type { PlanWithSchedule } from "../forecast/queued.ts";
+import { readControls } from "../forecast/read-controls.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
 import { readCallAt } from "../calls/call-errors.ts";
 import type { RouteDeps } from "../http/context.ts";
