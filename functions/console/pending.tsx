@@ -13,6 +13,9 @@ const settleMs = 5000;
 
 const signOutEvent = "outbound-calls-sign-out";
 
+/** Time for which the outcome of a decision is shown. */
+const becameMs = 30_000;
+
 interface Pending {
   call: CallView;
   decision: Decision;
@@ -197,6 +200,10 @@ function Bar({ pending, undo, send }: { pending: Pending; undo(): void; send(): 
 
 /** The outcome of the decision that was sent last. */
 function Became({ call, words, close }: { call: CallView; words: string; close(): void }) {
+  useEffect(() => {
+    const timer = setTimeout(close, becameMs);
+    return () => clearTimeout(timer);
+  }, [words]);
   return (
     <section class="card line spread pending" aria-label="Last decision">
       <span>

@@ -108,15 +108,12 @@ function onKeyDown(
   }: { step(by: number): void; send(): void; decideByKey(decision: Decision): void },
 ): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target instanceof Element && event.target.closest("input, dialog") !== null) return;
   const key = event.key.toLowerCase();
+  // A key that is held goes on for whatever call comes next, and for the button of a dialog that it has opened.
+  if (event.repeat && ["enter", " "].includes(key)) event.preventDefault();
+  if (event.repeat) return;
+  if (event.target instanceof Element && event.target.closest("input, dialog") !== null) return;
   const decision = decisionNames.find((one) => decisions[one].key === key);
-  const isPress = ["enter", " "].includes(key);
-  // A key that is held goes on for whatever call comes next.
-  if (event.repeat) {
-    if (isPress || decision !== undefined) event.preventDefault();
-    return;
-  }
   if (key === "n") step(1);
   else if (key === "b") step(-1);
   else if (key === "s") send();

@@ -96,6 +96,16 @@ describe("an operator who reviews calls", () => {
     expect(await inState("NEEDS_REVIEW")).toHaveLength(5);
   });
 
+  it("opens the question of a redial by a held Enter, and does not answer it", async () => {
+    await button("Not placed: call again A").focus();
+    for (let n = 0; n < 5; n++) await page.keyboard.down("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.up("Enter");
+    await page.clock.runFor(11_000);
+    expect(await page.getByRole("dialog").isVisible()).toBe(true);
+    expect(sent).toEqual([]);
+  });
+
   it("shows the oldest call first, with its client, the answer in words and the dashboard", async () => {
     const [oldest] = (await inState("NEEDS_REVIEW")).toReversed();
     const facts = page.getByRole("region", { name: /^Call 1 of 7/ });

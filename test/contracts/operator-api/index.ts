@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import { itLetsOperatorsIn } from "./access.ts";
 import { itListsTheAuditLog } from "./audit.ts";
+import { itActsInBulk } from "./bulk.ts";
 import { itShowsCalls } from "./calls.ts";
 import { itCountsCalls } from "./counts.ts";
 import { itPutsDeadLettersBack } from "./dead-letters.ts";
@@ -22,6 +23,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itShowsCalls(api);
     itListsByName(api);
     itActsOnCalls(api);
+    itActsInBulk(api);
     itPausesCalls(api);
     itCountsCalls(api);
     itShowsHowFarItIs(api);

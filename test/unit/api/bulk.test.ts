@@ -4,6 +4,7 @@ import type { Bulk } from "../../../functions/api/operator/bulk.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import { type CallState, states } from "../../../shared/calls/states.ts";
+import { randomVersion } from "../../../shared/lib/random.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
@@ -165,6 +166,28 @@ describe("an action on all calls that fit a filter", () => {
     for (const { done, refused, found } of both) expect(done + refused).toBe(found);
     await expectOneRedialEach(api, await read());
     expect(inState(await read(), "REDIALED")).toBe(70);
+  });
+
+  it("leaves a call whose number is erased while it is redialed", async () => {
+    const { api, rows, read } = await createFilledApi(many(2, "REJECTED"));
+    const [erased] = rows;
+    if (erased === undefined) throw new Error("there is no call");
+    const body = { action: "redial", filter: { state: "REJECTED" } };
+    const { cursor } = (await ask(api, "/bulk", body)).answer;
+    const write = api.ledger.write.bind(api.ledger);
+    let isErased = false;
+    api.ledger.write = async (changes) => {
+      if (!isErased) {
+        isErased = true;
+        const next = { ...erased, request: null, version: randomVersion() };
+        await write([{ next, seen: erased.version }]);
+      }
+      return write(changes);
+    };
+    const { answer } = await ask(api, "/bulk", { ...body, cursor });
+    expect(answer).toMatchObject({ done: 1, refused: { erased: 1 } });
+    expect((await read()).map(({ state }) => state)).toEqual(["REJECTED", "REDIALED"]);
+    await expectOneRedialEach(api, await read());
   });
 
   it("keeps its promises beside single acts, repeated requests and a failing queue", async () => {
