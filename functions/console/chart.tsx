@@ -81,7 +81,7 @@ export function Chart({
           <Bar key={hour} hour={hour} series={used} x={scale.xOf(index)} scale={scale} />
         ))}
         <Hours hours={hours} stepMs={stepMs} scale={scale} />
-        <text x={0} y={height - edges.bottom + 16}>
+        <text x={0} y={height - 6}>
           calls
         </text>
       </svg>

@@ -7,18 +7,15 @@ import type { Pauses } from "../api/operator/pauses.ts";
 import type { WaitingByReason } from "../api/operator/waiting.ts";
 import { addressOf } from "./address.ts";
 import { type Live, Shown, useLive } from "./desk.tsx";
+import { NeedList } from "./needs.tsx";
 import { ResultsOfCalls } from "./results.tsx";
-import { Age, Time, ageText, countText } from "./shared.tsx";
+import { Age, ageText, countText } from "./shared.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 
 const hourMs = 3_600_000;
 const refreshMs = 10_000;
-/** Age of the last sweep from which a warning is shown. A sweep begins every minute, and waiting calls depend on it. */
-const sweepMsMax = 5 * 60_000;
-/** Share of the ledger's maximum size from which on a warning is shown. */
-const warnedShare = 0.7;
 
-/** Cards for problems, progress and open tasks, with links, and what became of calls. */
+/** Cards for problems, progress and open tasks, with links, what needs a person, and what became of calls. */
 export function Overview() {
   const counts = useLive<Counts>("/counts?hours=24", refreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);
@@ -30,11 +27,11 @@ export function Overview() {
       <Shown live={counts} what="The counts">
         {(data) => (
           <>
-            <Warnings counts={data} />
             <Cards counts={data} pauses={pauses} backlogs={backlogs} />
           </>
         )}
       </Shown>
+      <NeedList />
       <ResultsOfCalls />
       <section class="card" aria-labelledby="why">
         <h3 id="why">Why calls wait</h3>
@@ -43,50 +40,6 @@ export function Overview() {
         </Shown>
       </section>
     </>
-  );
-}
-
-function Warnings({ counts }: { counts: Counts }) {
-  return (
-    <>
-      <Halted counts={counts} />
-      <Filling size={counts.ledger_size} />
-    </>
-  );
-}
-
-/** Warning of a ledger that is nearly full. */
-function Filling({ size }: { size: Counts["ledger_size"] }) {
-  if (size === null || size.bytes < size.bytes_max * warnedShare) return null;
-  const { bytes, bytes_max, full_at } = size;
-  return (
-    <p class="problem" role="alert">
-      The ledger has {Math.floor((bytes / bytes_max) * 100)} % of the size that it may have
-      {full_at === null ? null : (
-        <>
-          {" "}
-          and is full at <Time at={full_at} /> if it grows as today
-        </>
-      )}
-      : lower <code>retentionDays</code>, or archive ended calls.
-    </p>
-  );
-}
-
-function Halted({ counts: { suspended_since, last_sweep_at } }: { counts: Counts }) {
-  if (suspended_since !== null) {
-    return (
-      <p class="problem" role="alert">
-        The ledger was restored from a backup: nothing has been dialed since{" "}
-        <Time at={suspended_since} />. <code>npm run calls -- restored</code> says what to do.
-      </p>
-    );
-  }
-  if (last_sweep_at === null || Date.now() - Date.parse(last_sweep_at) < sweepMsMax) return null;
-  return (
-    <p class="problem" role="alert">
-      The last full sweep was at <Time at={last_sweep_at} />: waiting calls may not be dialed.
-    </p>
   );
 }
 

@@ -9,6 +9,7 @@ import { Campaigns } from "./campaigns.tsx";
 import { DoNotCall } from "./do-not-call.tsx";
 import { Forecast } from "./forecast.tsx";
 import { type Message, Said, useMessage } from "./messages.tsx";
+import { NeedCount, NeedsReader, useNeedCount } from "./needs.tsx";
 import { Overview } from "./overview.tsx";
 import { announceSignOut, PendingDecision } from "./pending.tsx";
 import { Requests } from "./requests.tsx";
@@ -75,17 +76,19 @@ function Desk({ ask, place, show }: { ask: Ask; place: Place; show(message: Mess
   return (
     <DeskContext.Provider value={useTools(ask, { view: place.view, show })}>
       <SearchBox />
-      <Navigation place={place} />
-      <Roles>
-        <PendingDecision>
-          <main id="main">
-            <Heading place={place} />
-            <Undoing>
-              <Shows place={place} />
-            </Undoing>
-          </main>
-        </PendingDecision>
-      </Roles>
+      <NeedsReader>
+        <Navigation place={place} />
+        <Roles>
+          <PendingDecision>
+            <main id="main">
+              <Heading place={place} />
+              <Undoing>
+                <Shows place={place} />
+              </Undoing>
+            </main>
+          </PendingDecision>
+        </Roles>
+      </NeedsReader>
     </DeskContext.Provider>
   );
 }
@@ -102,6 +105,7 @@ function Navigation({ place }: { place: Place }) {
               aria-current={place.view === name ? "page" : undefined}
             >
               {views[name]}
+              <NeedCount view={name} />
             </a>
           </li>
         ))}
@@ -114,8 +118,12 @@ function Navigation({ place }: { place: Place }) {
 function Heading({ place }: { place: Place }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const shown = useRef(place.view);
+  const needs = useNeedCount("overview");
   useEffect(() => {
-    document.title = `${views[place.view]} · Outbound Calls: operator`;
+    const count = needs === 0 ? "" : `(${needs}) `;
+    document.title = `${count}${views[place.view]} · Outbound Calls: operator`;
+  }, [place.view, needs]);
+  useEffect(() => {
     if (shown.current !== place.view) heading.current?.focus();
     shown.current = place.view;
   }, [place.view]);

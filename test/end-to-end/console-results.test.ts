@@ -118,4 +118,64 @@ describe("the first page", () => {
     await page.getByRole("list", { name: "Now" }).getByText("Placed today").waitFor();
     expect(await page.getByText(/No call has ended/).count()).toBe(0);
   });
+
+  it("says that what needs a person could not be read, wholly or in part", async () => {
+    const path = /\/operator\/needs/;
+    await page.route(path, (route) =>
+      route.fulfill({ status: 503, json: { detail: "The ledger cannot be reached." } }),
+    );
+    await signIn();
+    await page.getByText(/^What needs a person could not be read: The ledger/).waitFor();
+    expect(await page.getByText("Nothing does.").count()).toBe(0);
+    await page.unroute(path);
+    await page.route(path, (route) =>
+      route.fulfill({ json: { needs: [], unread: ["breakers", "held"] } }),
+    );
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await page.getByText("Circuit breakers could not be read").waitFor();
+    expect(await page.getByText("Nothing does.").count()).toBe(0);
+  });
+
+  it("lists what needs a person, in the title and the navigation too, and resumes it", async () => {
+    await page.addInitScript(`
+      window.notified = [];
+      window.Notification = class {
+        static permission = "default";
+        static async requestPermission() { return (this.permission = "granted"); }
+        constructor(title, { body }) { window.notified.push(title + " | " + body); }
+      };`);
+    await page.reload();
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+    await signIn();
+    const needs = page.getByRole("region", { name: "What needs a person" });
+    await needs.getByText("91 calls held of research").waitFor();
+    await needs.getByText("310 calls held of crm").waitFor();
+    await needs.getByText("7 calls to decide of research").waitFor();
+    expect(await page.title()).toMatch(/^\(3\) Overview · /);
+    const navigation = page.getByRole("navigation", { name: "Views" });
+    await navigation.getByRole("link", { name: "Review 7 need a person" }).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    // Nobody is notified who has not asked for it, nor of what was there before.
+    expect(await page.evaluate("window.notified")).toEqual([]);
+    await needs.getByRole("button", { name: "Notify me of new ones" }).click();
+    await needs.getByRole("button", { name: "Do not notify me any more" }).waitFor();
+    const value = {
+      state: "open" as const,
+      code: "http_401",
+      openedAt: Date.now(),
+      probeAt: Date.now(),
+      intervalMs: 60_000,
+      cause: "account_refused" as const,
+      room: 0,
+      blamed: [],
+    };
+    const next = { kind: "breaker", key: "account:vapi", version: "v", value, expiresAt: null };
+    await server.api.documents.write([{ next: { ...next, kind: "breaker" }, seen: null }]);
+    await needs.getByRole("button", { name: "Resume agent agent_paris" }).click();
+    await needs.getByText(/The code says: the credentials are wrong/).waitFor();
+    await needs.getByText("310 calls held of crm").waitFor({ state: "detached" });
+    expect(await page.evaluate("window.notified")).toEqual([
+      expect.stringMatching(/account vapi \| The provider refuses the account/),
+    ]);
+  });
 });

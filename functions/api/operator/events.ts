@@ -138,7 +138,7 @@ const listEvents = declareRoute({
 
 export const eventRoutes = [listEvents];
 
-async function viewsOf(
+export async function viewsOf(
   receivers: readonly Receiver[],
   { ledger, documents, clock }: RouteDeps,
 ): Promise<ReceiverView[]> {

@@ -14,6 +14,7 @@ import { eventRoutes } from "./events.ts";
 import { findListedRoutes } from "./find-listed.ts";
 import { forecastRoutes } from "./forecast.ts";
 import { meRoutes } from "./me.ts";
+import { needRoutes } from "./needs.ts";
 import { pauseRoutes } from "./pauses.ts";
 import { planRoutes } from "./plan.ts";
 import { redialRoutes } from "./redial.ts";
@@ -41,6 +42,7 @@ export const operatorRoutes: readonly Route[] = [
   ...waitingRoutes,
   ...planRoutes,
   ...countRoutes,
+  ...needRoutes,
   ...resultRoutes,
   ...campaignRoutes,
   ...auditRoutes,
