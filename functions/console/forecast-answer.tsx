@@ -33,7 +33,7 @@ const limitNames: Record<NonNullable<AccountForecast["limit"]>, string> = {
   not_before: "the client's not-before",
   caps: "calls to one number",
   pause: "a pause",
-  breaker: "a circuit breaker",
+  caller_ids: "its calling numbers, which rest",
 };
 /** Words before the name of what limits calls, where it is no rule of the plan. */
 const ruleNames: Partial<Record<NonNullable<AccountForecast["limit"]>, string>> = {
@@ -42,7 +42,7 @@ const ruleNames: Partial<Record<NonNullable<AccountForecast["limit"]>, string>> 
   live_calls: "live calls of ",
   calls_per_day: "calls a day of ",
   pause: "pause of ",
-  breaker: "breaker ",
+  caller_ids: "calling numbers of ",
 };
 
 /** The forecast of a batch: outcomes, a curve of calls by hour, delays, and refused calls. */

@@ -15,7 +15,7 @@ const paceCalls = 1.5;
 /** The speed of an account, as the dispatcher's document has it. */
 export type Speed = NonNullable<ValueOf<"dispatcher">["accounts"][string]["speed"]>;
 
-/** What a look has seen of an account. */
+/** The findings of a look at an account. */
 interface Seen {
   /** Calls completed since the last look. */
   completed: number;

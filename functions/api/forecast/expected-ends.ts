@@ -3,11 +3,11 @@ import type { RouteDeps } from "../http/context.ts";
 import { turnReasons } from "./holders-now.ts";
 import { type CallNow, readWaitingNow, type WaitingNow } from "./waiting-now.ts";
 
-/** When the last waiting call of a request is expected to be dialed, or to end otherwise. */
+/** The time at which the last waiting call of a request is expected to be dialed, or to end otherwise. */
 export interface ExpectedEnd {
   /** Milliseconds since the epoch. Null: nobody can tell, and `blockedBy` says why, or nothing waits. */
   at: number | null;
-  /** What holds its calls beside their turn: the reason of a row, the name of what holds them, and how many calls. */
+  /** The holders of its calls beside their turn, each with its name and the number of calls; reasons as in rows. */
   blockedBy: { reason: string; name: string; calls: number }[];
 }
 

@@ -51,12 +51,18 @@ export interface ForecastedCalls {
  * Forecasts calls under a plan: first by the checks of acceptance, then by the dialer's decisions, in queues together
  * with the calls that wait already.
  *
- * @param inputs.now time before which nothing is dialed, in milliseconds since the epoch
+ * @param inputs.now the present time, in milliseconds since the epoch
+ * @param inputs.from time before which nothing is dialed
  */
 export function forecastCalls(
   posted: Posted,
   { plan, schedule }: PlanWithSchedule,
-  { read, hashKeys, now }: { read: ControlsRead; hashKeys: HashKeys; now: number },
+  {
+    read,
+    hashKeys,
+    now,
+    from = now,
+  }: { read: ControlsRead; hashKeys: HashKeys; now: number; from?: number },
 ): ForecastedCalls {
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
@@ -77,8 +83,7 @@ export function forecastCalls(
   const queued = [...fresh, ...waiting].flatMap((one) => (isQueued(one) ? one : []));
   const ended: Ended[] = [];
   const { caps, seenPaces } = read;
-  for (const one of runQueues(queued, { caps, seenPaces, from: now }, known))
-    ended[one.index] = one;
+  for (const one of runQueues(queued, { caps, seenPaces, from }, known)) ended[one.index] = one;
   const endedOf = (one: Queued | Forecasted) =>
     isQueued(one) ? (ended[one.index] ?? { ...one, end: notForecast }) : one;
   return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
@@ -118,7 +123,7 @@ function holdBack(item: Queued, holder: Holder | undefined, now: number): End | 
   if (until === null) return { kind: "blocked", reason };
   const from = Math.max(item.dueAt, now);
   if (until <= from) return undefined;
-  const limit = reason === "breaker_open" ? "breaker" : "pause";
+  const limit = reason === "paused" ? "pause" : "caller_ids";
   addDelay(item, { limit, rule: name, ms: until - from });
   item.dueAt = until;
   return undefined;

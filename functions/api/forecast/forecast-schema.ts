@@ -29,11 +29,11 @@ const limitSchema = z
     "not_before",
     "caps",
     "pause",
-    "breaker",
+    "caller_ids",
   ])
   .check(
     z.describe(
-      "`speed`: the account was seen to take calls more slowly than its pace; `pause`: one that ends by itself; `breaker`: of a busy or full account, until its next probe",
+      "`speed`: the account was seen to take calls more slowly than its pace; `pause`: one that ends by itself; `caller_ids`: all numbers of the agent's pool rest",
     ),
   );
 export type Limit = z.infer<typeof limitSchema>;
@@ -97,7 +97,7 @@ const ruleSchema = z.strictObject({
     .string()
     .check(
       z.describe(
-        "The path of its entry in the plan, such as `countries.CA`; of a limit of an account, the account; of a pause or breaker, its name",
+        "The path of its entry in the plan, such as `countries.CA`; of a limit of an account, the account; of a pause, its name",
       ),
     ),
   calls: z.int().check(z.describe("How many calls it delays")),

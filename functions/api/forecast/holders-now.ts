@@ -9,11 +9,11 @@ import type { WaitingCall } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
 import type { ControlsRead } from "./read-controls.ts";
 
-/** What holds a waiting call now. */
+/** The holder of a waiting call now. */
 export interface HeldBy {
   /** As in a row, without what follows its colon. */
   reason: string;
-  /** What holds it, by its name: a pause, a breaker, a rule of the plan, an account, a check. Empty: nothing more to say. */
+  /** Name of the pause, breaker, rule of the plan, account or check. Empty: there is none. */
   name: string;
   /** True if it is known of this very call; false where it is that of the nearest call whose row was read. */
   isExact: boolean;

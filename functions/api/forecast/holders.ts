@@ -1,12 +1,11 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { throttles } from "../../../shared/policy/breaker-causes.ts";
 import { type BacklogOf, listNotClosedBreakers } from "../../../shared/policy/breakers.ts";
 import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
 import { isLedgerSuspended, pauseKeysOf } from "../../../shared/policy/controls.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 
-/** What keeps all calls of a client and agent waiting. */
+/** A pause, a breaker or the like, which keeps all calls of a client and agent waiting. */
 export interface Holder {
   /** As in a row: `restored`, `paused`, `breaker_open`, `caller_ids`. */
   reason: string;
@@ -43,14 +42,13 @@ function listHolders(
     const { until = null } = pause;
     return [{ reason: "paused", name, until }];
   });
-  // A busy account is expected to go on from its next probe, soon as fast as before if it answers quickly.
+  // Half-open, an account that answers quickly soon is as fast as before.
   const isQuick = documents.get("account", accountNameOf(route))?.value.quick === true;
   const breakers = listNotClosedBreakers(of, route, documents).flatMap(
-    ({ key, value }): Holder[] => {
-      const isKnown = isQuick && throttles.has(value.cause);
-      if (value.state === "half_open" && isQuick) return [];
-      return [{ reason: "breaker_open", name: key, until: isKnown ? value.probeAt : null }];
-    },
+    ({ key, value }): Holder[] =>
+      value.state === "half_open" && isQuick
+        ? []
+        : [{ reason: "breaker_open", name: key, until: null }],
   );
   const held = [...pauses, ...breakers].filter(({ until }) => until === null || until > now);
   if (!isPoolResting(route, { documents, now })) return held;

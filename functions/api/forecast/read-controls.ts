@@ -43,7 +43,7 @@ export interface ControlsRead extends BacklogsRead {
   unmeasured: ReadonlySet<string>;
 }
 
-/** What is forecast: calls to be posted by a client, or all calls that wait. */
+/** The subject of a forecast: calls to be posted by a client, or all calls that wait. */
 export type Asked = { requests: readonly CallRequest[]; client: string } | { allWaiting: true };
 
 /**

@@ -16,7 +16,7 @@ const readMsMax = 12_000;
 /** A call whose number is read, and the client that makes it. */
 type NumberCall = Pick<Call, "client" | "request">;
 
-/** What was read of numbers. Those that are missing in `hashes` were not read. */
+/** Documents of numbers. Numbers that are missing in `hashes` were not read. */
 export interface NumbersRead {
   /** Do-not-call entries, caps and erasures of the numbers. */
   documents: DocumentsRead;

@@ -154,7 +154,6 @@ const reasonsOfLimits: Partial<Record<Limit, string>> = {
   caps: "max_calls",
   speed: "in_flight",
   pause: "paused",
-  breaker: "breaker_open",
 };
 
 /** Returns the reason that a row would have during such a delay. */

@@ -2,6 +2,9 @@ import { requestIdOf } from "../../../shared/calls/ids.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import { isOfOtherKey } from "../../../shared/policy/controls.ts";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { type Forecasted, forecastCalls } from "./forecast-calls.ts";
@@ -79,7 +82,9 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const isOther = isOfOtherKey(read.documents, hashKeys);
   const holderOf = createHoldersNow(read, { ...settings, now, isOther });
   const posted = { calls: [], client: "", agents: [], at: now };
-  const ends = isOther ? [] : forecastCalls(posted, settings, { read, hashKeys, now }).waiting;
+  const from = servedFrom(read.documents, now);
+  const inputs = { read, hashKeys, now, from };
+  const ends = isOther ? [] : forecastCalls(posted, settings, inputs).waiting;
   const calls = read.waiting.map((one, index): CallNow => {
     const { call } = one;
     const { account = null } = ends[index] ?? {};
@@ -96,6 +101,13 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const { agentsCut, isCut } = read;
   const rowsRead = read.waiting.filter(({ hasNumber }) => hasNumber).length;
   return { at: now, calls, rowsRead, agentsCut, isCut };
+}
+
+/** Returns the time from which calls are served: where no dispatcher runs, that of the clock's next one. */
+function servedFrom(documents: DocumentsRead, now: number): number {
+  const dispatcher = documents.get(dispatcherKey.kind, dispatcherKey.key)?.value;
+  const isIdle = dispatcher !== undefined && dispatcher.holder === null;
+  return isIdle ? Math.ceil(now / minuteMs) * minuteMs : now;
 }
 
 /** Returns the time at which a call is expected to be dialed, or to end otherwise. */

@@ -6,7 +6,7 @@ const limits = new Set<StandsBy>(["pace", "in_flight", "slow"]);
 /** Time before a breaker opens in which requests may have failed already. */
 const troubleMs = 30_000;
 
-/** What a look has seen of an account: see account-speed.ts. */
+/** The findings of a look at an account: see account-speed.ts. */
 export interface SpeedSeen {
   completed: number;
   at: number;

@@ -12,11 +12,11 @@ const minuteMs = 60_000;
 /** An expected end is right where it is off by no more than this, or by no more than this share of the time until then. */
 const rightMs = 30_000;
 const rightShare = 0.1;
-const asksMax = 90;
+const asksMax = 80;
 const hours = { "mon-sun": ["09:00-12:00", "12:20-20:00"] };
 const route = (provider: string) => ({ provider, url: `http://127.0.0.1:9/${provider}` });
 
-/** What is drawn. Times: seconds from the start. */
+/** A drawn situation. Times: seconds from the start. */
 const situation = fc.record({
   callsPerSecond: fc.constantFrom(1, 2, 5, 10),
   /** Time that the provider takes to answer, in milliseconds. Slow ones cannot keep the pace. */
@@ -25,8 +25,8 @@ const situation = fc.record({
     fc.integer({ min: 3_000, max: 9_000 }),
     fc.constantFrom(50, 300),
   ),
-  calls: fc.integer({ min: 150, max: 500 }),
-  others: fc.integer({ min: 0, max: 200 }),
+  calls: fc.integer({ min: 100, max: 300 }),
+  others: fc.integer({ min: 0, max: 120 }),
   /** Local time of the start: the hours open, are open, or close a little later. */
   startAt: fc.constantFrom("10:00", "10:00", "11:58", "11:50"),
   askAt: fc.integer({ min: 60, max: 240 }),
@@ -129,9 +129,10 @@ const isRight = ({ asked, expected, happened }: Outcome) =>
 
 it("expected ends come true, under pauses, breakers and openings, with slow providers too", async () => {
   const seed = Number(process.env["SEED"] ?? Date.now() % 2 ** 31);
+  console.log(`expected ends, seed ${seed}`);
   const outcomes: Outcome[] = [];
   const lines: string[] = [];
-  for (const one of fc.sample(fc.noBias(situation), { seed, numRuns: 2 * situations })) {
+  for (const one of fc.sample(fc.noBias(situation), { seed, numRuns: 4 * situations })) {
     if (outcomes.length === situations) break;
     const began = Date.now();
     const outcome = await askAndDial(one);
@@ -144,7 +145,7 @@ it("expected ends come true, under pauses, breakers and openings, with slow prov
         `${outcome.nulls} asks without a figure, ${JSON.stringify(one)} ${Date.now() - began}ms`,
     );
   }
-  console.log(`expected ends, seed ${seed}\n${lines.join("\n")}`);
+  console.log(lines.join("\n"));
   expect(outcomes).toHaveLength(situations);
   expect(outcomes.filter(isRight).length).toBeGreaterThanOrEqual(0.9 * situations);
-}, 120_000);
+}, 180_000);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Requests, RequestDetail } from "../../../functions/api/operator/requests.ts";
+import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "../../support/forecast-bench.ts";
 import { pause, putDocument } from "../../support/dialer-calls.ts";
@@ -84,6 +85,18 @@ describe("the expected end of a request", () => {
     expect(blocked_by).toEqual([{ reason: "paused", name: "agent agent_support", calls: 40 }]);
   });
 
+  it("waits for the end of a client's pause that ends by itself", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const id = await post(bench, callsOf(30));
+    const until = Date.parse(at(600));
+    const of = { client: "crm" };
+    const value = { of, at: bench.dialer.now(), by: "ops", until };
+    await putDocument(bench.dialer, pauseKeyOf(of), value, until);
+    const { expected_end_at, blocked_by } = await show(bench, id);
+    expect(expected_end_at).toBe(at(629));
+    expect(blocked_by).toEqual([{ reason: "paused", name: "client crm", calls: 30 }]);
+  });
+
   it("waits for an opening and names the rule that is closed", async () => {
     const night = "2026-06-01T20:00:00.000Z";
     const bench = createForecastBench({ ...nine, ...onePerSecond }, night);
@@ -93,25 +106,34 @@ describe("the expected end of a request", () => {
     expect(blocked_by).toEqual([{ reason: "hours", name: "callingHours.default", calls: 30 }]);
   });
 
-  it("waits for the next probe of a busy account, and nobody can tell when a silent one answers", async () => {
+  it("is unknown while a breaker is open, which is named", async () => {
     const bench = createForecastBench(onePerSecond, startAt);
     const id = await post(bench, callsOf(30));
     const key = `account:${account}`;
-    const until = Date.parse(at(60));
-    const breaker = { state: "open", code: "http_429", openedAt: 0, probeAt: until, intervalMs: 1 };
-    const put = (cause: "busy" | "unreachable") =>
-      putDocument(
-        bench.dialer,
-        { kind: "breaker", key },
-        { ...breaker, state: "open", cause, room: 0, blamed: [] },
-      );
-    await put("busy");
-    const busy = await show(bench, id);
-    expect(busy.expected_end_at).toBe(at(89));
-    expect(busy.blocked_by).toEqual([{ reason: "breaker_open", name: key, calls: 30 }]);
+    const value = { cause: "busy", code: "http_429", openedAt: 0, intervalMs: 1 } as const;
+    const more = { probeAt: Date.parse(at(60)), room: 1, blamed: [] };
+    const put = (state: "open" | "half_open") =>
+      putDocument(bench.dialer, { kind: "breaker", key }, { ...value, ...more, state });
+    await put("open");
+    const { expected_end_at, blocked_by } = await show(bench, id);
+    expect(expected_end_at).toBeNull();
+    expect(blocked_by).toEqual([{ reason: "breaker_open", name: key, calls: 30 }]);
     bench.dialer.advance(5_000);
-    await put("unreachable");
-    expect((await show(bench, id)).expected_end_at).toBeNull();
+    await put("half_open");
+    expect((await show(bench, id)).expected_end_at).toBe(at(34)); // it answers quickly
+  });
+
+  it("counts from the next start of a dispatcher where none runs", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const id = await post(bench, callsOf(30));
+    await putDocument(bench.dialer, dispatcherKey, {
+      holder: null,
+      since: 0,
+      beatAt: 0,
+      accounts: {},
+    });
+    bench.dialer.advance(10_000);
+    expect((await show(bench, id)).expected_end_at).toBe(at(60 + 29));
   });
 
   it("is unknown while a slow account was not seen for long enough", async () => {
@@ -124,7 +146,7 @@ describe("the expected end of a request", () => {
     expect(blocked_by).toEqual([{ reason: "not_measured", name: account, calls: 30 }]);
     bench.dialer.advance(5_000);
     await seen(bench, 30, 60_000);
-    expect((await show(bench, id)).expected_end_at).toBe(at(5 + 29 * 2));
+    expect((await show(bench, id)).expected_end_at).toBe(at(60 + 29 * 2));
   });
 
   it("counts the days of an account with callsPerDay", async () => {

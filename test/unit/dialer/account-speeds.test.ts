@@ -14,7 +14,7 @@ describe("the speeds that a dispatcher measures", () => {
     }
     expect(speed && (speed.calls * 1000) / speed.ms).toBeCloseTo(2);
     const troubled = speeds.after("one", speed, { completed: 0, at: 122_000, isTroubled: true });
-    // What the last look before that half minute had found.
+    // The last look before that half minute found it.
     expect(troubled).toEqual({ ...kept[44], at: null });
     speeds.noteWhy("one", "breaker_open");
     const later = speeds.after("one", troubled, { completed: 9, at: 124_000, isTroubled: false });
