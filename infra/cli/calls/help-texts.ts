@@ -40,12 +40,12 @@ export const helps: Record<string, Help> = {
   send: {
     words: "FILE",
     about: "Sends a CSV or JSON of leads as one campaign. Without --yes it only checks them.",
-    example: "send leads.csv --campaign spring --client-token-from-env TOKEN",
+    example: "send leads.csv --campaign A --client-token-file F",
   },
   bulk: {
     words: "cancel|placed|close|redial|pause|resume",
     about: "Acts on all calls that fit a filter. Without --yes it only counts them.",
-    example: "bulk cancel --client crm --campaign spring --dry-run",
+    example: "bulk cancel --client crm --campaign spring",
   },
   redial: {
     words: "ID… or a choice",
