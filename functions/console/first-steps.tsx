@@ -18,7 +18,7 @@ export function FirstSteps() {
   const { data: calls } = useLive<CallsPage>("/calls?limit=1");
   const { data: plan } = useLive<PlanInWords>("/plan");
   if (calls === undefined || plan === undefined || calls.calls.length > 0) return null;
-  const [named] = plan.agents.filter(({ agent_id }) => agent_id !== "*");
+  const named = plan.agents.find(({ agent_id }) => agent_id !== "*");
   const simulated = findSimulated(plan);
   return (
     <section class="card" aria-labelledby="first-steps">

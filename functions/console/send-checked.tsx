@@ -1,25 +1,17 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { FoundFile } from "../api/requests/sent-files.ts";
 import { createSending } from "./client-posts.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
 import { askAsClient } from "./leads/ask-client-api.ts";
-import { checkLeads, type LeadsChecked } from "./leads/check-leads.ts";
-import { type DividedLeads, divideLeads } from "./leads/divide-leads.ts";
+import { checkLeads } from "./leads/check-leads.ts";
+import { divideLeads } from "./leads/divide-leads.ts";
 import type { Lead } from "./leads/read-leads.ts";
 import type { LeadTable } from "./leads/read-table.ts";
-import type { Reader } from "./send.tsx";
+import type { Reader } from "./load-reader.ts";
 import { RefusedRows } from "./send-rows.tsx";
-import { SendThese } from "./send-these.tsx";
+import { type CheckedLeads, SendThese } from "./send-these.tsx";
 import { countText, textIn } from "./shared.tsx";
-
-/** Leads that were checked for a client and a campaign. */
-export interface CheckedLeads extends LeadsChecked, FoundFile {
-  divided: DividedLeads;
-  leads: readonly Lead[];
-  campaign: string;
-  token: string;
-}
 
 /** Asks for the campaign and the client's token, checks the leads with the service, and offers to send them. */
 export function CheckAndSend({
@@ -31,43 +23,7 @@ export function CheckAndSend({
   table: LeadTable;
   leads: readonly Lead[];
 }) {
-  const { ask, say } = useDesk();
-  const [checked, setChecked] = useState<CheckedLeads>();
-  const [doing, setDoing] = useState<string>();
-  const [problem, setProblem] = useState<string>();
-  // Another choice makes other leads, which were not checked.
-  useEffect(() => setChecked(undefined), [leads]);
-  const current = useRef(leads);
-  current.current = leads;
-  const check = async (form: FormData) => {
-    const [campaign, token] = [textIn(form, "campaign"), textIn(form, "token")];
-    setChecked(undefined);
-    setProblem(undefined);
-    try {
-      setDoing("Checking …");
-      const divided = await divideLeads(leads);
-      const deps = createSending(token);
-      const found = await askAsClient<FoundFile>(
-        "/v1/sent-files/find",
-        { file: divided.file },
-        deps,
-      );
-      const { parts } = divided;
-      const answers = await checkLeads(
-        { parts, client: found.client },
-        (done) => setDoing(`Checking … ${done} of ${parts.length} parts`),
-        ask,
-      );
-      if (current.current !== leads) return;
-      setChecked({ ...found, ...answers, divided, leads, campaign, token });
-      say(`${countText(leads.length - answers.leftOut.length)} leads may be sent.`);
-    } catch (error) {
-      setProblem(messageOf(error));
-      say("The leads were not checked.");
-    } finally {
-      setDoing(undefined);
-    }
-  };
+  const { checked, doing, problem, check, forget } = useCheck(leads);
   return (
     <>
       <form
@@ -76,7 +32,7 @@ export function CheckAndSend({
           event.preventDefault();
           void check(new FormData(event.currentTarget));
         }}
-        onInput={() => setChecked(undefined)}
+        onInput={forget}
       >
         <h3>The campaign</h3>
         <div class="line">
@@ -108,6 +64,45 @@ export function CheckAndSend({
       {checked === undefined ? null : <Answers reader={reader} table={table} checked={checked} />}
     </>
   );
+}
+
+/** Checks leads for a client and a campaign. Another choice makes other leads, which were not checked. */
+function useCheck(leads: readonly Lead[]) {
+  const { ask, say } = useDesk();
+  const [checked, setChecked] = useState<CheckedLeads>();
+  const [doing, setDoing] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  const current = useRef({ leads, asked: 0 });
+  if (current.current.leads !== leads) current.current = { leads, asked: 0 };
+  const forget = () => {
+    current.current.asked += 1;
+    setChecked(undefined);
+  };
+  const check = async (form: FormData) => {
+    const [campaign, token] = [textIn(form, "campaign"), textIn(form, "token")];
+    forget();
+    const { asked } = current.current;
+    const isCurrent = () => current.current.leads === leads && current.current.asked === asked;
+    setProblem(undefined);
+    try {
+      setDoing("Checking …");
+      const divided = await divideLeads(leads);
+      const body = { file: divided.file };
+      const found = await askAsClient<FoundFile>("/v1/sent-files/find", body, createSending(token));
+      const { parts } = divided;
+      const progress = (done: number) => setDoing(`Checking … ${done} of ${parts.length} parts`);
+      const answers = await checkLeads({ parts, client: found.client }, progress, ask);
+      if (!isCurrent()) return;
+      setChecked({ ...found, ...answers, divided, leads, campaign, token });
+      say(`${countText(leads.length - answers.leftOut.length)} leads may be sent.`);
+    } catch (error) {
+      setProblem(messageOf(error));
+      say("The leads were not checked.");
+    } finally {
+      setDoing(undefined);
+    }
+  };
+  return { checked: checked?.leads === leads ? checked : undefined, doing, problem, check, forget };
 }
 
 function Answers({

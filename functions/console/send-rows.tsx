@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Lead, RefusedRow } from "./leads/read-leads.ts";
 import type { LeadTable } from "./leads/read-table.ts";
-import type { Reader } from "./send.tsx";
+import type { Reader } from "./load-reader.ts";
 import { countText, Table } from "./shared.tsx";
 
 /** Rows that are shown; the file to be mended has all of them. */

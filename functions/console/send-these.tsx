@@ -1,31 +1,90 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { FoundFile } from "../api/requests/sent-files.ts";
 import { createSending } from "./client-posts.ts";
 import { messageOf, useDesk } from "./desk.tsx";
+import type { LeadsChecked } from "./leads/check-leads.ts";
+import type { DividedLeads } from "./leads/divide-leads.ts";
+import type { Lead } from "./leads/read-leads.ts";
 import { type SendingProgress, sendLeads } from "./leads/send-leads.ts";
-import type { CheckedLeads } from "./send-checked.tsx";
 import { countText, Time } from "./shared.tsx";
 
 type Lost = "accepted" | "not_accepted";
 
+/** Leads that were checked for a client and a campaign. */
+export interface CheckedLeads extends LeadsChecked, FoundFile {
+  divided: DividedLeads;
+  leads: readonly Lead[];
+  campaign: string;
+  token: string;
+}
+
 /** Sends the checked leads, shows how far that is, and leads on to their campaign. */
 export function SendThese({ checked }: { checked: CheckedLeads }) {
-  const { say } = useDesk();
-  const { sent, campaign, divided, leads, leftOut, token } = checked;
+  const { sent, campaign, leads, leftOut } = checked;
   const count = leads.length - leftOut.length;
   const [isAgain, setIsAgain] = useState(false);
   const [lost, setLost] = useState<Lost>();
-  const [progress, setProgress] = useState<SendingProgress>();
-  const [problem, setProblem] = useState<string>();
-  const sending = useSending();
+  const { progress, problem, isRunning, send, stop } = useSend(checked);
   const isBlocked = sent !== null && (sent.is_finished || sent.campaign !== campaign);
   const lostPart = sent?.parts.find(({ is_lost }) => is_lost);
-  const isReady =
-    count > 0 &&
-    (!isBlocked || isAgain) &&
-    (lostPart === undefined || lost !== undefined || isAgain);
-  const isDone = progress !== undefined && progress.partsSent === progress.parts;
-  const send = () =>
-    sending.run(async (checkStopped) => {
+  const isDecided = lostPart === undefined || lost !== undefined;
+  const isReady = count > 0 && (isAgain || (!isBlocked && isDecided));
+  if (progress !== undefined && progress.partsSent === progress.parts) {
+    return (
+      <section class="card" aria-labelledby="send">
+        <h3 id="send">Send</h3>
+        <p>
+          {countText(progress.calls)} calls are accepted. Show{" "}
+          <a href={campaignAddress(checked)}>campaign {campaign}</a>.
+        </p>
+      </section>
+    );
+  }
+  return (
+    <section class="card" aria-labelledby="send">
+      <h3 id="send">Send</h3>
+      <SentBefore checked={checked} isAgain={isAgain} choose={setIsAgain} />
+      {lostPart === undefined || isAgain ? null : (
+        <LostPart index={lostPart.index} at={lostPart.begun_at} lost={lost} choose={setLost} />
+      )}
+      <p class="line">
+        <button
+          type="button"
+          class="grave"
+          disabled={!isReady || isRunning}
+          onClick={() => void send({ isAgain, lost })}
+        >
+          Send these {countText(count)}
+        </button>
+        {isRunning ? (
+          <button type="button" onClick={stop}>
+            Stop after this part
+          </button>
+        ) : null}
+      </p>
+      {progress === undefined ? null : (
+        <p>
+          {progress.partsSent} of {progress.parts} parts are sent, {countText(progress.calls)}{" "}
+          calls.
+        </p>
+      )}
+      {problem === undefined ? null : (
+        <p class="problem">
+          {problem} What was sent is noted: send the same file as the same campaign to go on.
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Sends checked leads, and tells how far that is. */
+function useSend({ sent, divided, leftOut, campaign, token }: CheckedLeads) {
+  const { say } = useDesk();
+  const [progress, setProgress] = useState<SendingProgress>();
+  const [problem, setProblem] = useState<string>();
+  const { run, ...running } = useSending();
+  const send = ({ isAgain, lost }: { isAgain: boolean; lost: Lost | undefined }) =>
+    run(async (checkStopped) => {
       setProblem(undefined);
       const left = new Set(leftOut.map(({ lead }) => lead.call.phone_number));
       try {
@@ -40,50 +99,7 @@ export function SendThese({ checked }: { checked: CheckedLeads }) {
         say("Not all leads were sent.");
       }
     });
-  return (
-    <section class="card" aria-labelledby="send">
-      <h3 id="send">Send</h3>
-      {sent === null || isDone ? null : (
-        <SentBefore checked={checked} isAgain={isAgain} choose={setIsAgain} />
-      )}
-      {lostPart === undefined || isDone || isAgain ? null : (
-        <LostPart index={lostPart.index} at={lostPart.begun_at} lost={lost} choose={setLost} />
-      )}
-      {isDone ? (
-        <p>
-          {countText(progress.calls)} calls are accepted. Show{" "}
-          <a href={campaignAddress(checked)}>campaign {campaign}</a>.
-        </p>
-      ) : (
-        <p class="line">
-          <button
-            type="button"
-            class="grave"
-            disabled={!isReady || sending.isRunning}
-            onClick={() => void send()}
-          >
-            Send these {countText(count)}
-          </button>
-          {sending.isRunning ? (
-            <button type="button" onClick={sending.stop}>
-              Stop after this part
-            </button>
-          ) : null}
-        </p>
-      )}
-      {progress === undefined || isDone ? null : (
-        <p>
-          {progress.partsSent} of {progress.parts} parts are sent, {countText(progress.calls)}{" "}
-          calls.
-        </p>
-      )}
-      {problem === undefined ? null : (
-        <p class="problem">
-          {problem} What was sent is noted: send the same file as the same campaign to go on.
-        </p>
-      )}
-    </section>
-  );
+  return { progress, problem, send, ...running };
 }
 
 /** Runs a sending, one at a time, and stops it between two requests when asked to or when the view is left. */

@@ -4,12 +4,10 @@ import type { ColumnRole } from "./leads/columns.ts";
 import type { LeadsRead } from "./leads/read-leads.ts";
 import type { LeadTable } from "./leads/read-table.ts";
 import { messageOf, useDesk, useLive } from "./desk.tsx";
+import { type Reader, useReader } from "./load-reader.ts";
 import { Columns } from "./send-columns.tsx";
 import { CheckAndSend } from "./send-checked.tsx";
 import { Preview, RefusedRows } from "./send-rows.tsx";
-
-/** The reader of leads, as the page has loaded it. */
-export type Reader = typeof import("./leads/reader.ts");
 
 /** A file of leads that was read, and what was chosen for it. */
 interface Opened {
@@ -68,19 +66,6 @@ export function Send() {
       )}
     </>
   );
-}
-
-/** Loads the reader of leads, which is a file of its own. */
-function useReader(): Reader | undefined {
-  const { say } = useDesk();
-  const [reader, setReader] = useState<Reader>();
-  useEffect(() => {
-    import("./leads/reader.ts").then(
-      (loaded) => setReader(loaded),
-      () => say("The reader of leads cannot be loaded. Reload the page."),
-    );
-  }, [say]);
-  return reader;
 }
 
 /** Reads the leads anew when a choice changes. Undefined while they are read; an error as the words for it. */

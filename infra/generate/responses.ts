@@ -117,12 +117,7 @@ export const callbackResponses = {
     },
   ),
 };
-export const response = (
-  name:
-    | keyof typeof operatorResponses
-    | keyof typeof clientResponses
-    | keyof typeof callbackResponses,
-) => ({
+export const response = (name: keyof typeof clientResponses | keyof typeof callbackResponses) => ({
   $ref: `#/components/responses/${name}`,
 });
 export const commonReferences = {

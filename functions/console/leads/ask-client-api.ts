@@ -81,8 +81,7 @@ export async function postRepeatedly(
     try {
       const answer = await post(request.path, request.body, request.headers);
       if (answer.status < 300) return answer;
-      const problem: Partial<Problem> = parsed(answer.text) ?? {};
-      failure = new RefusedError(answer.status, problem);
+      failure = new RefusedError(answer.status, problemIn(answer.text));
       if (answer.status < 500) break;
       waitMs = Math.max(waitMs, Math.min(Number(answer.retryAfter) * 1000 || 0, retryAfterMsMax));
     } catch {
@@ -100,15 +99,18 @@ export async function askAsClient<Answer>(
   deps: SendingDeps,
 ): Promise<Answer> {
   const { text } = await postRepeatedly({ path, body: JSON.stringify(body) }, deps);
-  const answer = parsed<Answer>(text);
-  if (answer === undefined) throw new Error("The service gave an answer that is not JSON.");
-  return answer;
-}
-
-function parsed<Value>(text: string): Value | undefined {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    throw new Error("The service gave an answer that is not JSON.");
+  }
+}
+
+/** Reads a problem; nothing of an answer in the words of a gateway. */
+function problemIn(text: string): Partial<Problem> {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
   }
 }

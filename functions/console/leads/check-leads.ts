@@ -7,7 +7,7 @@ import type { Lead } from "./read-leads.ts";
 type AskOperator = <Answer extends object>(path: string, body: object) => Promise<Answer>;
 
 /** A lead that is left out, and why. */
-export interface LeftOutLead {
+interface LeftOutLead {
   lead: Lead;
   reason: string;
   isListed: boolean;

@@ -71,9 +71,9 @@ export function toIndexSet(indexes: ReadonlySet<number>): string {
 }
 
 export function fromIndexSet(set: string): Set<number> {
-  const bits = [...atob(set)].flatMap((character) =>
+  const bits = Array.from(atob(set), (character) =>
     Array.from({ length: 8 }, (_, bit) => ((character.codePointAt(0) ?? 0) & (1 << bit)) !== 0),
-  );
+  ).flat();
   return new Set(bits.flatMap((isIn, index) => (isIn ? index : [])));
 }
 

@@ -47,7 +47,7 @@ export interface ReadingChoices {
 }
 
 /** @throws an Error for people if no lead can be read with these choices */
-export function checkChoices({ roles }: ReadingChoices): void {
+function checkChoices({ roles }: ReadingChoices): void {
   const count = (role: ColumnRole) => roles.filter((one) => one === role).length;
   if (count("number") !== 1) throw new Error("Choose one column for the phone number.");
   if (count("agent") > 1) throw new Error("Choose one column at most for the agent.");

@@ -1,8 +1,8 @@
 import Papa from "papaparse";
 import { decodeText } from "./decode-text.ts";
 
-export const fileBytesMax = 50 * 1024 * 1024;
-export const rowsMax = 100_000;
+const fileBytesMax = 50 * 1024 * 1024;
+const rowsMax = 100_000;
 /** Separators that are told apart by the line of column names. */
 const separators = [",", ";", "\t", "|"];
 

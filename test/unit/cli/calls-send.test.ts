@@ -98,7 +98,12 @@ describe("npm run calls -- send", () => {
     expect(JSON.parse(checked.out)).toMatchObject({ calls: 1, refused: [{ line: 3 }], sent: null });
     const { out } = await send(
       "one,two,three\n2025550100,2025550101,agent_support\n",
-      ...[...named, ...mapped, "--country", "US", "--yes", "--json"],
+      ...named,
+      ...mapped,
+      "--country",
+      "US",
+      "--yes",
+      "--json",
     );
     expect(JSON.parse(out)).toMatchObject({ client: "crm", campaign: "spring", calls: 1 });
     expect(await dial()).toEqual(["+12025550101"]);

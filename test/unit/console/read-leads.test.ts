@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { guessColumns } from "../../../functions/console/leads/columns.ts";
 import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
@@ -15,8 +15,8 @@ const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 async function read(file: string | Uint8Array, choices: Partial<ReadingChoices> = {}) {
   const table = readTable(typeof file === "string" ? bytesOf(file) : file);
   const roles = guessColumns(table);
-  const read = await readLeads(table, { roles, country: "US", agent: "agent_sales", ...choices });
-  return { table, roles, ...read };
+  const found = await readLeads(table, { roles, country: "US", agent: "agent_sales", ...choices });
+  return { table, roles, ...found };
 }
 
 describe("a file of leads", () => {

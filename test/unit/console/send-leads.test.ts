@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PostAsClient } from "../../../functions/console/leads/ask-client-api.ts";
 import { divideLeads } from "../../../functions/console/leads/divide-leads.ts";
@@ -28,7 +28,7 @@ function createBench() {
   const campaigns = new Set<string>();
   const drain = async () => {
     for (const delivered of api.queue.take()) {
-      const message = JSON.parse(String(await delivered.open()));
+      const message = JSON.parse(await delivered.open());
       campaigns.add(message.campaign);
       for (const [index, { phone_number }] of message.requests.entries()) {
         const ids = accepted.get(phone_number) ?? new Set();
