@@ -21,7 +21,9 @@ export function Send() {
   const { say } = useDesk();
   const reader = useReader();
   const [opened, setOpened] = useState<Opened>();
-  const [country, setCountry] = useState(() => new Intl.Locale(navigator.language).region ?? "US");
+  const [country, setCountry] = useState(
+    () => new Intl.Locale(navigator.language).maximize().region ?? "US",
+  );
   const [agent, setAgent] = useState("");
   const [problem, setProblem] = useState<string>();
   const read = useLeads(reader, { opened, country, agent });

@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { divideLeads, sha256 } from "../../functions/console/leads/divide-leads.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -26,6 +28,8 @@ let server: ConsoleServer;
 let context: BrowserContext;
 let page: Page;
 const complaints: string[] = [];
+/** Time by which the service's clock is ahead. */
+let later = 0;
 
 /** Opens the page of a service in memory, signed in by the keyboard. */
 async function open(
@@ -37,7 +41,8 @@ async function open(
     DIAL_PLAN: JSON.stringify(simulated),
     ALLOW_SIMULATOR: "true",
   };
-  server = await startConsoleServer(createTestApi({ environment }));
+  later = 0;
+  server = await startConsoleServer(createTestApi({ environment, now: () => Date.now() + later }));
   if (browser === undefined) throw new Error("there is no browser");
   const viewport = { width, height: 900 };
   context = await browser.newContext({ viewport, colorScheme, locale: "en-US" });
@@ -71,41 +76,38 @@ async function fillCampaign(): Promise<void> {
   await page.keyboard.press("Enter");
 }
 async function queued(): Promise<{ campaign: string; requests: { phone_number: string }[] }[]> {
-  return Promise.all(
-    server.api.queue.take().map(async ({ open: read }) => JSON.parse(await read())),
-  );
+  return Promise.all(server.api.queue.take().map(async (one) => JSON.parse(await one.open())));
 }
 
-const looks = [
-  { width: 1024, colorScheme: "light" },
-  { width: 390, colorScheme: "dark" },
-] as const;
-describe.each(looks)("by the keyboard alone, $colorScheme at $width px", (look) => {
+/** Chooses a file and an agent, and waits until its leads are read. */
+async function read(name: string, text: string, leads: number): Promise<void> {
+  await choose(name, text);
+  await type(page, page.getByLabel("Agent of rows that name none"), "agent_sales");
+  await page.getByRole("heading", { name: `${leads} leads` }).waitFor();
+}
+
+describe("by the keyboard alone", () => {
   it("a CSV becomes a campaign, and the same CSV nobody's second call", async () => {
     const { csv, numbers, badLines } = makeLeadFile(100);
-    await open("send", look);
+    await open("send");
     await choose("leads.xlsx", "PK\u0003\u0004");
     await page.getByText("The file is a workbook or an archive").waitFor();
-    await choose("leads.csv", csv);
-    await type(page, page.getByLabel("Agent of rows that name none"), "agent_sales");
-    await page.getByRole("heading", { name: `${numbers.length} leads` }).waitFor();
+    await read("leads.csv", csv, numbers.length);
     const refused = page.getByRole("region", { name: "Rows that are not sent, by the file" });
-    for (const line of badLines)
-      await refused
-        .last()
-        .getByRole("rowheader", { name: String(line), exact: true })
-        .waitFor();
-    await page
-      .getByRole("row", { name: /^6 1.303.555.0003 \+13035550003|\(303\) 555-0005 \+13035550005/ })
-      .first()
-      .waitFor();
+    for (const line of badLines) {
+      await refused.getByRole("rowheader", { name: String(line), exact: true }).waitFor();
+    }
+    await page.getByRole("row", { name: "7 (303) 555-0005 +13035550005" }).waitFor();
+    const downloaded = page.waitForEvent("download");
+    await press(page, page.getByRole("link", { name: /^Download these rows/ }));
+    const mend = await readFile(await (await downloaded).path(), "utf8");
+    expect(mend).toMatch(/^\ufeffline,refused because,Name,Mobile,Segment\n2,phone number: has no/);
     // A column may be given another meaning, and gets its own back.
     await tabTo(page, page.getByLabel("Meaning of Mobile"));
     await page.keyboard.press("End");
     await page.getByText("Choose one column for the phone number.").waitFor();
     await page.keyboard.press("Home");
     await page.getByRole("heading", { name: `${numbers.length} leads` }).waitFor();
-    expect(await flawsOf(page)).toEqual([]);
     await fillCampaign();
     await button(`Send these ${numbers.length}`).waitFor();
     expect([await flawsOf(page), await queued()]).toEqual([[], []]);
@@ -114,13 +116,12 @@ describe.each(looks)("by the keyboard alone, $colorScheme at $width px", (look) 
     const [request, ...others] = await queued();
     expect([request?.campaign, others]).toEqual(["spring", []]);
     expect(request?.requests.map(({ phone_number }) => phone_number)).toEqual(numbers.toSorted());
-    await page.getByRole("link", { name: "campaign spring" }).waitFor();
+    const campaign = page.getByRole("link", { name: "campaign spring" });
+    expect(await campaign.getAttribute("href")).toBe("#/campaigns/spring?client=crm");
 
     await page.reload();
     const [header = "", ...rows] = csv.trim().split("\r\n");
-    await choose("same.csv", [header, ...rows.toReversed()].join("\n"));
-    await type(page, page.getByLabel("Agent of rows that name none"), "agent_sales");
-    await page.getByRole("heading", { name: `${numbers.length} leads` }).waitFor();
+    await read("same.csv", [header, ...rows.toReversed()].join("\n"), numbers.length);
     await fillCampaign();
     await page.getByText(/These leads were sent at .* as campaign spring\. Nobody/).waitFor();
     expect(await button(/^Send these/).isDisabled()).toBe(true);
@@ -130,6 +131,42 @@ describe.each(looks)("by the keyboard alone, $colorScheme at $width px", (look) 
     await press(page, button(/^Send these/));
     await said(/^Sent: 97 calls/);
     expect((await queued()).map(({ requests }) => requests.length)).toEqual([97]);
+  });
+
+  it("a part whose answer was lost a day ago is sent only after a decision, on a dark phone too", async () => {
+    await open("send", { width: 390, colorScheme: "dark" });
+    const { csv, numbers } = makeLeadFile(5);
+    const [first = "", second = ""] = numbers;
+    const divided = await divideLeads(
+      [first, second].map((phone_number, line) => ({
+        line,
+        original: "",
+        call: { phone_number, agent_id: "agent_sales" },
+      })),
+    );
+    const { file, parts } = divided;
+    const ask = async (path: string, body: object) =>
+      server.api.app.request(`/v1/sent-files${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const campaign = "spring";
+    const [part] = parts.map(({ digest, leads: { length: calls } }) => ({ digest, calls }));
+    await ask("", { file, campaign, parts: [part] });
+    const content = await sha256("a body whose answer was lost");
+    await ask("/parts", { file, round: 1, index: 0, state: "begun", content });
+    later = 24 * 3_600_000;
+    await read("leads.csv", csv, numbers.length);
+    await fillCampaign();
+    await page.getByText("0 of 1 parts of these leads were sent since").waitFor();
+    await page.getByText(/^Part 1 was begun at .*, and its answer was lost/).waitFor();
+    expect([await flawsOf(page), await button(/^Send these/).isDisabled()]).toEqual([[], true]);
+    await tabTo(page, page.getByLabel("It was accepted: go on behind it"));
+    await page.keyboard.press("ArrowDown");
+    await press(page, button(/^Send these/));
+    await said(/^Sent: 2 calls/);
+    expect((await queued()).map(({ requests }) => requests.length)).toEqual([2]);
   });
 });
 
