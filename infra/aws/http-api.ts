@@ -21,6 +21,8 @@ const routes = {
   "/v1/requests/{id}": apigateway.HttpMethod.GET,
   "/v1/requests/{id}/cancel": apigateway.HttpMethod.POST,
   "/v1/do-not-call": apigateway.HttpMethod.POST,
+  "/v1/sent-files": apigateway.HttpMethod.POST,
+  "/v1/sent-files/{step}": apigateway.HttpMethod.POST,
   "/healthz": apigateway.HttpMethod.GET,
   "/readyz": apigateway.HttpMethod.GET,
   "/operator/{proxy+}": apigateway.HttpMethod.ANY,

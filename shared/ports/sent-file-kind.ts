@@ -24,6 +24,8 @@ export const sentFileKind = {
         leftOut: z.string(),
         /** Hash under HASH_KEY of the body of its request. */
         content: z.nullable(z.string()),
+        /** Name of the sender's run that begun it, which says if its one request was refused. Null: there may be others. */
+        attempt: z.nullable(z.string()),
         isSent: z.boolean(),
         /** The `X-Request-Id` of its 201. Null: none is known. */
         requestId: z.nullable(z.string()),

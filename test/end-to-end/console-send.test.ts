@@ -155,7 +155,7 @@ describe("by the keyboard alone", () => {
     const [part] = parts.map(({ digest, leads: { length: calls } }) => ({ digest, calls }));
     await ask("", { file, campaign, parts: [part] });
     const content = await sha256("a body whose answer was lost");
-    await ask("/parts", { file, round: 1, index: 0, state: "begun", content });
+    await ask("/parts", { file, round: 1, index: 0, state: "begun", content, attempt: "x" });
     later = 24 * 3_600_000;
     await read("leads.csv", csv, numbers.length);
     await fillCampaign();

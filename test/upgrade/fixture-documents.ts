@@ -92,6 +92,7 @@ export function createDocuments(
               begunAt: ago(29),
               leftOut: "Ag==",
               content: "body of its request",
+              attempt: "the first",
               isSent: true,
               requestId: null,
             },

@@ -13,8 +13,12 @@ const marginMs = hourMs;
 export type SentFile = ValueOf<"sent-file">;
 export type SentPart = SentFile["parts"][number];
 
+/** Fields of a part of which no request was sent. */
+const planned = { begunAt: null, leftOut: "", content: null, attempt: null };
+
 type Step =
-  | { state: "begun"; index: number; content: string; left_out: string }
+  | { state: "begun"; index: number; content: string; left_out: string; attempt: string }
+  | { state: "refused"; attempt: string }
   | { state: "sent"; request_id: string | null }
   | { state: "planned" };
 
@@ -25,13 +29,18 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
   if (step.state === "planned") {
     if (part.begunAt === null) return part;
     return isLost(part, deps)
-      ? { ...part, begunAt: null, content: null, leftOut: "" }
+      ? { ...part, ...planned }
       : "The part may be repeated under its Idempotency-Key: that is safer.";
+  }
+  if (step.state === "refused") {
+    // Another run may have sent the part too, and may still be accepted.
+    return part.attempt === step.attempt ? { ...part, ...planned } : part;
   }
   const contents = listKeys(deps.hashKeys).map((key) => hmacUnder(key)(`content ${step.content}`));
   const [content = ""] = contents;
   if (part.begunAt === null) {
-    return { ...part, begunAt: deps.clock.now(), leftOut: step.left_out, content };
+    const { left_out: leftOut, attempt } = step;
+    return { ...part, begunAt: deps.clock.now(), leftOut, content, attempt };
   }
   if (isLost(part, deps)) {
     return (
@@ -39,7 +48,11 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
       "Look among the campaign's requests of that time, and say whether it was accepted."
     );
   }
-  if (part.content !== null && contents.includes(part.content)) return part;
+  if (part.content !== null && contents.includes(part.content)) {
+    return part.attempt === null || part.attempt === step.attempt
+      ? part
+      : { ...part, attempt: null };
+  }
   return `Part ${step.index + 1} was begun with another content: choose the columns and the agent as then.`;
 }
 
@@ -70,9 +83,7 @@ export function createFile(
     parts: parts.map((part) => ({
       key: partKey(hashKeys.current, { client, campaign: name, round: of, digest: part.digest }),
       calls: part.calls,
-      begunAt: null,
-      leftOut: "",
-      content: null,
+      ...planned,
       isSent: false,
       requestId: null,
     })),

@@ -158,6 +158,12 @@ export const markSentPart = declareRoute({
       ...stepFields,
       state: z.literal("begun"),
       content: digest.check(z.describe("SHA-256 of the body of the part's request")),
+      attempt: z
+        .string()
+        .check(
+          z.regex(/^[\w-]{1,64}$/),
+          z.describe("A random name of the sender's run, for `refused`"),
+        ),
       left_out: z
         ._default(z.string(), "")
         .check(z.maxLength(leftOutCharactersMax), z.regex(/^[A-Za-z0-9+/]*={0,2}$/)),
@@ -166,6 +172,17 @@ export const markSentPart = declareRoute({
       ...stepFields,
       state: z.literal("sent"),
       request_id: z._default(z.nullable(requestId), null),
+    }),
+    z.strictObject({
+      ...stepFields,
+      state: z
+        .literal("refused")
+        .check(
+          z.describe(
+            "The one request of the part was answered 401 or 422, so nothing was accepted",
+          ),
+        ),
+      attempt: z.string().check(z.describe("The run that has sent that one request")),
     }),
     z.strictObject({ ...stepFields, state: z.literal("planned") }),
   ]),

@@ -29,16 +29,21 @@ export interface SendingDeps {
 export class RefusedError extends Error {
   readonly status: number;
   readonly errors: NonNullable<Problem["errors"]>;
-  constructor(status: number, { detail, errors = [] }: Partial<Problem>) {
+  /** True if the request was sent once: then nothing of it was accepted. */
+  readonly isFirst: boolean;
+  constructor(status: number, { detail, errors = [] }: Partial<Problem>, isFirst: boolean) {
     super(detail ?? `HTTP ${status}`);
     this.status = status;
     this.errors = errors;
+    this.isFirst = isFirst;
   }
 }
 
 /** Waits between the tries of a request, in milliseconds, and the longest wait that an answer may ask for. */
 const delaysMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 const retryAfterMsMax = 60_000;
+/** Statuses below 500 of a gateway in front of the service, after which a request is repeated. */
+const gatewayStatuses = [408, 429];
 
 /**
  * Creates a function that sends requests with a client's token.
@@ -75,14 +80,14 @@ export async function postRepeatedly(
   { post, sleep, checkStopped }: SendingDeps,
 ): Promise<ClientAnswer> {
   let failure: Error = new Error("The service cannot be reached.");
-  for (const delayMs of [...delaysMs, undefined]) {
+  for (const [index, delayMs] of [...delaysMs, undefined].entries()) {
     checkStopped?.();
     let waitMs = delayMs ?? 0;
     try {
       const answer = await post(request.path, request.body, request.headers);
       if (answer.status < 300) return answer;
-      failure = new RefusedError(answer.status, problemIn(answer.text));
-      if (answer.status < 500) break;
+      failure = new RefusedError(answer.status, problemIn(answer.text), index === 0);
+      if (answer.status < 500 && !gatewayStatuses.includes(answer.status)) break;
       waitMs = Math.max(waitMs, Math.min(Number(answer.retryAfter) * 1000 || 0, retryAfterMsMax));
     } catch {
       failure = new Error("The service cannot be reached.");

@@ -15,6 +15,9 @@ import {
  */
 const begunMsMax = 30 * 60_000;
 
+/** Statuses by which the service itself refuses a batch. */
+const refusals = [401, 422];
+
 /** Choices for the sending of leads. */
 export interface Sending extends DividedLeads {
   /** Name of the campaign, as the header `Call-Campaign` has it. */
@@ -98,7 +101,8 @@ async function sendPart(
     askAsClient<SentPartView>("/v1/sent-files/parts", { ...of, ...step }, deps);
   const content = await sha256(body);
   const until = Date.now() + begunMsMax;
-  const begun = await mark({ state: "begun", content, left_out });
+  const attempt = crypto.randomUUID();
+  const begun = await mark({ state: "begun", content, left_out, attempt });
   if (begun.state === "sent") return begun;
   if (leftOut.size === part.leads.length) return mark({ state: "sent" });
   const request = {
@@ -111,12 +115,16 @@ async function sendPart(
     if (Date.now() > until)
       throw new Error("Sending was interrupted for long. Send the file again.");
   };
-  const { requestId } = await postRepeatedly(request, { ...deps, checkStopped }).catch(
-    (error: unknown) => {
-      throw error instanceof RefusedError ? withLines(error, part, leftOut) : error;
+  const sent = await postRepeatedly(request, { ...deps, checkStopped }).catch(
+    async (error: unknown) => {
+      if (!(error instanceof RefusedError)) throw error;
+      // Nothing of the part was accepted, so it may be sent any time, with other rows left out.
+      if (error.isFirst && refusals.includes(error.status))
+        await mark({ state: "refused", attempt }).catch(() => undefined);
+      throw withLines(error, part, leftOut);
     },
   );
-  return mark({ state: "sent", request_id: requestId });
+  return mark({ state: "sent", request_id: sent.requestId });
 }
 
 /** Names the lines of a file in the service's errors about the calls of a request. */

@@ -73,11 +73,28 @@ export function itRemembersSentFiles(api: RequestsApiBench): void {
     const file = aFile();
     await ask("", file);
     const step = { file: file.file, round: 1, index: 1 };
-    const first = await ask("/parts", { ...step, state: "begun", content, left_out: "Ag==" });
+    const first = await ask("/parts", {
+      ...step,
+      state: "begun",
+      attempt: "one",
+      content,
+      left_out: "Ag==",
+    });
     expect(first.body).toMatchObject({ index: 1, state: "begun", left_out: "Ag==" });
-    const again = await ask("/parts", { ...step, state: "begun", content, left_out: "BA==" });
+    const again = await ask("/parts", {
+      ...step,
+      state: "begun",
+      attempt: "one",
+      content,
+      left_out: "BA==",
+    });
     expect(again.body).toEqual(first.body);
-    const other = await ask("/parts", { ...step, state: "begun", content: sha256("other") });
+    const other = await ask("/parts", {
+      ...step,
+      state: "begun",
+      attempt: "one",
+      content: sha256("other"),
+    });
     expect([other.status, other.body.detail]).toEqual([
       409,
       expect.stringContaining("another content"),
@@ -89,11 +106,30 @@ export function itRemembersSentFiles(api: RequestsApiBench): void {
     ]);
     const sent = await ask("/parts", { ...step, state: "sent", request_id: requestId });
     expect(sent.body).toMatchObject({ state: "sent", request_id: requestId });
-    expect((await ask("/parts", { ...step, state: "begun", content })).body).toEqual(sent.body);
+    expect(
+      (await ask("/parts", { ...step, state: "begun", attempt: "one", content })).body,
+    ).toEqual(sent.body);
     expect((await ask("/find", { file: file.file })).body.sent).toMatchObject({
       is_finished: false,
       parts: [{ state: "planned" }, { state: "sent" }],
     });
+  });
+
+  it("takes a part back whose one request was refused, unless another run has begun it too", async () => {
+    const file = aFile();
+    await ask("", file);
+    const step = { file: file.file, round: 1, index: 0 };
+    const begin = async (attempt: string) =>
+      (await ask("/parts", { ...step, state: "begun", content, attempt })).body.state;
+    const refuse = async (attempt: string) =>
+      (await ask("/parts", { ...step, state: "refused", attempt })).body.state;
+    expect([await begin("one"), await refuse("one")]).toEqual(["begun", "planned"]);
+    expect([await begin("two"), await refuse("one")]).toEqual(["begun", "begun"]);
+    expect([await begin("three"), await refuse("two"), await refuse("three")]).toEqual([
+      "begun",
+      "begun",
+      "begun",
+    ]);
   });
 
   it("refuses a file that was sent, and sends it once more to one who says so", async () => {

@@ -14,7 +14,7 @@ const file = {
   parts: [{ digest: sha256("part"), calls: 2 }],
 };
 const step = { file: file.file, round: 1, index: 0 };
-const begun = { ...step, state: "begun", content: sha256("body") };
+const begun = { ...step, state: "begun", content: sha256("body"), attempt: "one" };
 
 /** Creates an API whose clock the test sets, and that may start anew under another HASH_KEY. */
 function createBench() {
