@@ -20,7 +20,7 @@ const documents = { public: publicJson, operator: operatorJson };
 
 /** Routes that serve the documents themselves, and pages. */
 const undocumented =
-  /^GET \/(openapi\.json|docs|operator|operator\/(page\.(js|css)|openapi\.json))$/;
+  /^GET \/(openapi\.json|docs|operator|operator\/(page\.(js|css)|leads\.js|openapi\.json))$/;
 
 describe("the OpenAPI documents", () => {
   it("name every route that the API has", () => {
