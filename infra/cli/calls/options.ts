@@ -42,10 +42,8 @@ const options = {
   "calls-min": { type: "string" },
 } as const;
 
-const choosing = [
-  ...["state", "request", "number", "client", "campaign", "agent", "provider", "reason"],
-  ...["from", "until"],
-];
+const fields = ["state", "request", "client", "campaign", "agent", "reason", "from", "until"];
+const choosing = [...fields, "number", "provider"];
 /** Options of commands that ask before they act. */
 const asking = ["yes", "dry-run"];
 /** Options of each command, beside --json and --help. */
@@ -55,10 +53,7 @@ export const optionsOf: Record<string, string[]> = {
   redial: [...choosing, "not-placed", ...asking],
   resolve: [...choosing, "placed", "not-placed"],
   cancel: ["request", "agent", ...asking],
-  bulk: [
-    ...["state", "client", "campaign", "agent", "account", "reason", "request", "from", "until"],
-    ...["not-placed", ...asking],
-  ],
+  bulk: [...fields, "account", "not-placed", ...asking],
   pause: ["agent", "account", "client", "reason", "until", ...asking],
   resume: ["agent", "account", "client", "breaker"],
   pauses: ["csv"],

@@ -132,10 +132,7 @@ export function nameOf({ agent_id, account, client, breaker }: Resumed): string 
 }
 
 /** Tells who paused something, why and until when: `paused by ada: repair, until 2026-12-01T08:00:00.000Z`. */
-export function pausedText(
-  pause: PauseView & { reason?: string | null; until?: string | null },
-): string {
-  const { by, reason = null, until = null } = pause;
+export function pausedText({ by, reason, until }: PauseView): string {
   const why = reason === null ? "" : `: ${reason}`;
   return `paused by ${by}${why}${until === null ? "" : `, until ${until}`}`;
 }
