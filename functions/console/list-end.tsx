@@ -16,27 +16,13 @@ export function ListEnd<Item>({
   /** Name of the button that reads on. */
   more?: string;
 }) {
-  const { items, lookedUntil, hasMore, isLooking, hasNewer, problem, note, readAt } = list;
-  const isEmpty = items?.length === 0;
+  const { items, hasMore, hasNewer, problem, note } = list;
   return (
     <>
-      {problem === undefined ? null : (
-        <p class="problem">
-          {what} could not be read: {problem}{" "}
-          <button type="button" onClick={list.retry}>
-            Try again
-          </button>
-          {readAt === undefined ? null : (
-            <span class="hint">
-              {" "}
-              As of <Time at={readAt} />.
-            </span>
-          )}
-        </p>
-      )}
+      {problem === undefined ? null : <Problem list={list} what={what} />}
       {note === undefined ? null : <p class="problem">{note}</p>}
       {items === undefined && problem === undefined ? <p class="hint">Loading …</p> : null}
-      {isEmpty && !hasMore ? <p>{nothing}</p> : null}
+      {items?.length === 0 && !hasMore ? <p>{nothing}</p> : null}
       {hasNewer ? (
         <p class="line">
           Newer ones came in.{" "}
@@ -45,25 +31,41 @@ export function ListEnd<Item>({
           </button>
         </p>
       ) : null}
-      {items !== undefined && hasMore ? (
-        <p class="line" aria-live="polite">
-          {isLooking ? "Looking further …" : isEmpty ? "None found so far." : null}
-          {lookedUntil === null || lookedUntil === undefined ? null : (
-            <span class="hint">
-              Looked back to <Time at={lookedUntil} />.
-            </span>
-          )}
-          {isLooking ? (
-            <button type="button" onClick={list.stop}>
-              Stop
-            </button>
-          ) : (
-            <button type="button" onClick={list.more}>
-              {more}
-            </button>
-          )}
-        </p>
-      ) : null}
+      {items !== undefined && hasMore ? <GoOn list={list} more={more} /> : null}
     </>
+  );
+}
+
+function Problem<Item>({ list, what }: { list: List<Item>; what: string }) {
+  return (
+    <p class="problem">
+      {what} could not be read: {list.problem}{" "}
+      <button type="button" onClick={list.retry}>
+        Try again
+      </button>
+      {list.readAt === undefined ? null : (
+        <span class="hint">
+          {" "}
+          As of <Time at={list.readAt} />.
+        </span>
+      )}
+    </p>
+  );
+}
+
+function GoOn<Item>({ list, more }: { list: List<Item>; more: string }) {
+  const { items, lookedUntil, isLooking } = list;
+  return (
+    <p class="line" aria-live="polite">
+      {isLooking ? "Looking further …" : items?.length === 0 ? "None found so far." : null}
+      {lookedUntil === null || lookedUntil === undefined ? null : (
+        <span class="hint">
+          Looked back to <Time at={lookedUntil} />.
+        </span>
+      )}
+      <button type="button" onClick={isLooking ? list.stop : list.more}>
+        {isLooking ? "Stop" : more}
+      </button>
+    </p>
   );
 }
