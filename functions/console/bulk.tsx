@@ -80,7 +80,9 @@ export function useBulk() {
     stopped.current = false;
     attempt(() => act(from, working));
   };
-  const close = () => setStage(undefined);
+  // A dialog that was confirmed closes after the work has begun.
+  const close = () =>
+    setStage((now) => (now?.is === "asking" || now?.is === "failed" ? undefined : now));
   const view = stage && <StageView stage={stage} stop={stop} goOn={goOn} close={close} />;
   return { begin, isBusy: stage !== undefined, view };
 }
