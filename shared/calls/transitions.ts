@@ -218,6 +218,8 @@ export function applyAction(
   if (!states[row.state].actions.some((allowed) => actionsTo[action.to].includes(allowed))) {
     return undefined;
   }
+  // A row whose number is erased must not name a call that never comes.
+  if (action.to === "REDIALED" && row.request === null) return undefined;
   const reason = "reason" in action ? action.reason : "operator";
   const next = enterState(row, { state: action.to, reason, by }, write);
   return action.to === "REDIALED" ? { ...next, redialedAs: action.redialedAs } : next;

@@ -14,16 +14,13 @@ const writesMax = 3;
  * Writes an operator's action over many rows, as `changeCall` does over one. The caller has recorded the action in the
  * audit log.
  *
- * @param actionOf returns the action for a row as it stands, also after another write; undefined to leave it
+ * @param actionOf returns the action for a row
  * @returns the resulting rows, and those that stand otherwise: their state does not allow the action any more, or others
  * keep changing them
  */
 export async function changeCalls(
   c: Context<ApiEnv>,
-  {
-    rows,
-    actionOf,
-  }: { rows: readonly CallRow[]; actionOf(row: CallRow): OperatorAction | undefined },
+  { rows, actionOf }: { rows: readonly CallRow[]; actionOf(row: CallRow): OperatorAction },
   deps: RouteDeps,
 ): Promise<{ changed: CallRow[]; others: CallRow[] }> {
   const by = c.get("caller").tokenId;
@@ -34,8 +31,7 @@ export async function changeCalls(
     const at = deps.clock.now();
     const changes = left.flatMap((row) => {
       const write = { version: deps.random.version(), at };
-      const action = actionOf(row);
-      const next = action && applyAction(row, { action, by }, write);
+      const next = applyAction(row, { action: actionOf(row), by }, write);
       if (next === undefined) others.push(row);
       return next === undefined ? [] : [{ next, seen: row.version }];
     });

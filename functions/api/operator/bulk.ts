@@ -195,11 +195,8 @@ async function act(
   const target = `bulk ${bulk}: ${wordsOf(filter)}`;
   const name = `bulk_${action}`;
   if (open.length > 0) await recordAction(c, { action: name, target, count: open.length }, deps);
-  const actionOf = (row: CallRow): OperatorAction | undefined => {
-    if (to !== "REDIALED") return { to };
-    // A row whose number is erased must not name a call that never comes.
-    return row.request === null ? undefined : { to, redialedAs: aCallId(deps) };
-  };
+  const actionOf = (): OperatorAction =>
+    to === "REDIALED" ? { to, redialedAs: aCallId(deps) } : { to };
   const { changed, others } = await changeCalls(c, { rows: open, actionOf }, deps);
   const done = [...changed, ...rows.filter(isDone)];
   if (!(await areSent(c, done, deps))) {

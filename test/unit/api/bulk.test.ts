@@ -259,7 +259,12 @@ async function actOnOne(api: Api, id: string): Promise<void> {
   const found = (await api.ledger.read([id])).rows.get(id);
   const [first] = found === undefined ? [] : states[found.state].actions;
   const body = first === "resolve" ? { outcome: "placed" } : {};
-  if (first !== undefined) await ask(api, `/calls/${id}/${first}`, body);
+  if (first === undefined) return;
+  // A redial that the queue did not take is repeated, as its answer says.
+  for (let tries = 0; tries < 5; tries++) {
+    const { status } = await ask(api, `/calls/${id}/${first}`, body);
+    if (status !== 503) return;
+  }
 }
 
 /** Checks that each redialed row has one new call on the queue, however often it is there, and no other row has any. */

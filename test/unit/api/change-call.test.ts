@@ -39,6 +39,28 @@ it("acts on a call whose row changes meanwhile, but not its state, as where an e
   expect(await audited()).toBe(1);
 });
 
+it("redials no call whose number is erased meanwhile", async () => {
+  const { ledger, documents, app, queue } = createTestApi();
+  const row = rowIn("REJECTED", aCall({ acceptedAt: Date.now() }));
+  await writeRows([row], ledger, documents);
+  const write = ledger.write.bind(ledger);
+  ledger.write = async (changes) => {
+    ledger.write = write;
+    const next = { ...row, request: null, version: randomVersion() };
+    await write([{ next, seen: row.version }]);
+    return write(changes);
+  };
+  const answer = await app.request(`/operator/calls/${row.id}/redial`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${tokens.operator}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining("erased")]);
+  // The row names no call that never comes.
+  expect((await ledger.read([row.id])).rows.get(row.id)?.state).toBe("REJECTED");
+  expect(queue.take()).toEqual([]);
+});
+
 it("ends with a conflict where the row changes again and again", async () => {
   const { redial } = await createBusyApi(3);
   const answer = await redial();
