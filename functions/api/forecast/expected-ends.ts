@@ -32,8 +32,9 @@ export async function readExpectedEnds(
   try {
     waiting = await readWaitingNow(deps);
   } catch (error) {
-    if (!(error instanceof UnreachableError)) throw error;
-    deps.log("warning", "expected_ends.not_read", { error: causeForLog(error) });
+    // A document of a later version must not hide the requests either.
+    const level = error instanceof UnreachableError ? "warning" : "alarm";
+    deps.log(level, "expected_ends.not_read", { error: causeForLog(error) });
     return new Map(requestIds.map((id) => [id, notRead]));
   }
   const own = waiting.calls.map((call) => ({ call, of: tries.get(call.id) ?? call.requestId }));

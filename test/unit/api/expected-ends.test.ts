@@ -167,6 +167,17 @@ describe("the expected end of a request", () => {
     expect(view.blocked_by).toEqual([{ reason: "not_read", name: "", calls: 0 }]);
   });
 
+  it("says so too where only a later version can read a document", async () => {
+    const bench = createForecastBench(onePerSecond, startAt);
+    const id = await post(bench, callsOf(30));
+    const name = { kind: "breaker", key: `account:${account}` } as const;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a later version's value
+    await putDocument(bench.dialer, name, { state: "later" } as never);
+    const view = await show(bench, id);
+    expect(view).toMatchObject({ expected_end_at: null, by_state: { WAITING: 30 } });
+    expect(view.blocked_by).toEqual([{ reason: "not_read", name: "", calls: 0 }]);
+  });
+
   it("is read once for those who ask at the same time, and again after five seconds", async () => {
     const bench = createForecastBench(onePerSecond, startAt);
     const id = await post(bench, callsOf(30));
