@@ -48,7 +48,7 @@ export function ResultsOfCalls() {
 }
 
 /** A labelled list of options. */
-export function Choice<Option extends string>({
+function Choice<Option extends string>({
   name,
   value,
   options,
@@ -119,7 +119,7 @@ function costFacts(cost: Results["total"]["cost"]): [name: string, value: string
 }
 
 /** The ends of calls over time. */
-export function Ends({ results, period }: { results: Results; period: string }) {
+function Ends({ results, period }: { results: Results; period: string }) {
   const { ends, minutes, to } = results;
   const stepMs = minutes * 60_000;
   const from = Date.parse(results.from);

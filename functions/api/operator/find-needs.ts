@@ -139,7 +139,7 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
 
 async function findPauses(deps: RouteDeps): Promise<Found[]> {
   return (await listOf("pause", deps)).map(({ key, value: { of, at, by } }) => {
-    const [[kind = "", name = ""] = []] = Object.entries<string>(of);
+    const [[kind, name] = ["", ""]] = Object.entries<string>(of);
     return need(
       {
         id: `pause ${key} ${at}`,

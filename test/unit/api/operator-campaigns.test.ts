@@ -13,24 +13,29 @@ const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
 async function createBench() {
   const api = createTestApi({ environment, now: () => now });
   await fillWithADay(api.ledger, api.documents, now);
-  async function ask<Answer>(path: string): Promise<{ status: number; body: Answer }> {
+  async function ask(path: string): Promise<{ status: number; text: string }> {
     const headers = { authorization: `Bearer ${tokens.operator}` };
     const response = await api.app.request(`/operator${path}`, { headers });
     const text = await response.text();
     const declared = path.replace(/(\/campaigns\/)[^?]+/, "$1x");
     expectDeclared("get", declared, { status: response.status, text });
-    const body: Answer = JSON.parse(text);
-    return { status: response.status, body };
+    return { status: response.status, text };
   }
+  const list = async (query = ""): Promise<Campaigns> =>
+    JSON.parse((await ask(`/campaigns${query}`)).text);
+  const show = async (path: string): Promise<CampaignDetail> =>
+    JSON.parse((await ask(`/campaigns/${path}`)).text);
+  const request = async (id: string): Promise<RequestDetail> =>
+    JSON.parse((await ask(`/requests/${id}`)).text);
   const pages = await Promise.all(
     callStates.map((state) => api.ledger.list({ state, limit: 5000 })),
   );
-  return { ...api, ask, rows: pages.flatMap((page) => page.rows) };
+  return { ...api, ask, list, show, request, rows: pages.flatMap((page) => page.rows) };
 }
 
 it("lists campaigns by client with what became of their calls, the latest first", async () => {
-  const { ask, rows } = await createBench();
-  const { body } = await ask<Campaigns>("/campaigns");
+  const { list, rows } = await createBench();
+  const body = await list();
   const offers = rows.filter(({ campaign }) => campaign === "November offers");
   expect(body.campaigns.map(({ name, client, requests }) => [name, client, requests])).toEqual([
     ["November offers", "crm", 2],
@@ -41,15 +46,15 @@ it("lists campaigns by client with what became of their calls, the latest first"
     placed: offers.filter(({ state }) => state === "PLACED").length,
     first_accepted_at: "2026-11-21T10:00:00.000Z",
   });
-  expect((await ask<Campaigns>("/campaigns?client=shop")).body.campaigns).toEqual([]);
+  expect((await list("?client=shop")).campaigns).toEqual([]);
 });
 
 it("shows one campaign of a client: progress over its requests, results, tries and live calls", async () => {
-  const { ask, rows, ledger, documents } = await createBench();
+  const { show, request, rows, ledger } = await createBench();
   const offers = rows.filter(({ campaign }) => campaign === "November offers");
-  const path = "/campaigns/November%20offers?client=crm";
-  const { body } = await ask<CampaignDetail>(path);
-  expect(body.requests.map(({ total }) => total).toSorted()).toEqual([2400, 310].toSorted());
+  const path = "November%20offers?client=crm";
+  const body = await show(path);
+  expect(body.requests.map(({ total }) => total)).toEqual([310, 2400]);
   expect(body).toMatchObject({
     name: "November offers",
     requests_found: 2,
@@ -61,9 +66,7 @@ it("shows one campaign of a client: progress over its requests, results, tries a
   const answered = offers.filter(({ result }) => result?.status === "completed").length;
   expect(body.results.results.completed).toBe(answered);
   // Its end is the latest of its requests' ends, and it is held by whatever holds them.
-  const requests = await Promise.all(
-    body.requests.map(async ({ id }) => (await ask<RequestDetail>(`/requests/${id}`)).body),
-  );
+  const requests = await Promise.all(body.requests.map(({ id }) => request(id)));
   expect(body.progress.expected_end_at).toBe(
     requests
       .map(({ expected_end_at: end }) => end ?? "")
@@ -81,9 +84,8 @@ it("shows one campaign of a client: progress over its requests, results, tries a
       seen: row.version,
     })),
   );
-  const live = (await ask<CampaignDetail>(path)).body.live_calls;
+  const live = (await show(path)).live_calls;
   expect(live).toBe(placed.length + 6); // six are being dialed
-  expect((await documents.list("usage", { limit: 1 })).length).toBe(1);
 });
 
 it("knows no campaign of another client", async () => {

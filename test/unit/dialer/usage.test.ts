@@ -32,7 +32,7 @@ it("adds once for a hundred calls of one agent, and once for their results", asy
   bench.record = async ({ id }) => (id.endsWith("0") ? busy : completed);
   bench.list = async () => new Map(bench.dialed.map(({ call }) => [`CA_${call.id}`, completed]));
   await pollAfter(bench, 3);
-  const [{ value = {} } = {}] = await countersIn(bench);
+  const [{ value } = { value: {} }] = await countersIn(bench);
   expect(value).toMatchObject({ PLACED: 100, completed: 100, seconds: 4200 });
   expect(additions.length).toBe(2);
 });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
