@@ -6,8 +6,8 @@ import { lengthText, rateText } from "./result-words.ts";
 import { Totals } from "./results.tsx";
 import { Age, countText, Fact, Table, Time } from "./shared.tsx";
 
-const refreshMs = 10_000;
-/** Thousands of rows may be read for one campaign. */
+/** The list reads the usage of a month, and a campaign up to ten thousand rows. */
+const refreshMs = 60_000;
 const detailRefreshMs = 30_000;
 
 /** Campaigns with their results, or one of them if the URL names it and its client. */

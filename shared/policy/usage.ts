@@ -203,7 +203,7 @@ interface UsageHour {
 /**
  * Adds steps of calls to the usage of an hour: one write per client, agent and campaign.
  *
- * @throws if one of them could not be added; others may have been
+ * @throws if one of them could not be added; the others have been
  */
 export async function addUsage(
   steps: readonly UsageStep[],
@@ -221,6 +221,7 @@ export async function addUsage(
   }
   const expiresAt = (Math.floor(at / hourMs) + 1) * hourMs + retentionMs;
   const all = [...byKey.values()];
+  const failed: unknown[] = [];
   for (let start = 0; start < all.length; start += atOnce) {
     const added = await Promise.allSettled(
       all.slice(start, start + atOnce).map(async ({ of, counters }) => {
@@ -228,8 +229,9 @@ export async function addUsage(
         await documents.add(usageKeyOf(at, admitted), counters, expiresAt);
       }),
     );
-    for (const one of added) if (one.status === "rejected") throw one.reason;
+    failed.push(...added.flatMap((one) => (one.status === "rejected" ? [one.reason] : [])));
   }
+  if (failed.length > 0) throw failed[0];
 }
 
 /**

@@ -109,15 +109,13 @@ const showCampaign = declareRoute({
   async handle({ c, deps, query: { client } }) {
     const { ledger, clock } = deps;
     const name = c.req.param("id") ?? "";
-    const [{ found, isWhole }, { usage }] = await Promise.all([
-      findRequests({ name, client }, ledger),
-      readOfCampaigns(deps),
-    ]);
+    const { found, isWhole } = await findRequests({ name, client }, ledger);
     const [newest] = found;
     const oldest = found.at(-1);
     if (newest === undefined || oldest === undefined) {
       return answerProblem(c, 404, { detail: "This client has no campaign of this name." });
     }
+    const { usage } = await readOfCampaigns(deps, isWhole ? oldest.acceptedAt : 0);
     const own = usage.filter((one) => one.client === client && one.campaign === name);
     const results = sumUsage(own);
     const looked = await sampleOf(found, deps);
@@ -150,10 +148,11 @@ const showCampaign = declareRoute({
 
 export const campaignRoutes = [listCampaigns, showCampaign];
 
-/** Reads the usage of calls with a campaign, newest first. */
-async function readOfCampaigns({ clock, documents }: RouteDeps) {
+/** Reads the usage of calls with a campaign since a time, newest first. */
+async function readOfCampaigns({ clock, documents }: RouteDeps, since = 0) {
   const to = clock.now();
-  const read = await readUsage({ from: to - usageDays * dayMs, to }, documents);
+  const from = Math.max(since, to - usageDays * dayMs);
+  const read = await readUsage({ from, to }, documents);
   return { ...read, usage: read.usage.filter(({ campaign }) => campaign !== "") };
 }
 

@@ -152,7 +152,14 @@ describe("a delivery", () => {
       (await bench.documents.list("usage", { limit: 10 })).map(({ value }) => value);
     const slot = Math.floor((bench.now() % 3_600_000) / 300_000);
     expect(await counted()).toEqual([
-      { accepted: 3, PLACED: 2, REJECTED: 1, [`@${slot} PLACED`]: 2, [`@${slot} REJECTED`]: 1 },
+      {
+        accepted: 3,
+        requests: 3,
+        PLACED: 2,
+        REJECTED: 1,
+        [`@${slot} PLACED`]: 2,
+        [`@${slot} REJECTED`]: 1,
+      },
     ]);
     bench.breakDocuments({
       add: (document, ...rest) =>

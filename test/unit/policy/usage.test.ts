@@ -253,6 +253,22 @@ describe("the documents of usage", () => {
     expect(found?.value).toEqual({ PLACED: 2 });
   });
 
+  it("are added where others cannot be, and the failure is told", async () => {
+    const documents = create();
+    const failing = {
+      ...documents,
+      add: async (...of: Parameters<typeof documents.add>) => {
+        if (of[0].key.includes("bad")) throw new Error("down");
+        return documents.add(...of);
+      },
+    };
+    const steps = Array.from({ length: 25 }, (_, n) =>
+      step({ client: n === 0 ? "bad" : `client_${n}` }),
+    );
+    await expect(addUsage(steps, hour(), failing)).rejects.toThrow("down");
+    expect(await readKeys(documents)).toHaveLength(24);
+  });
+
   it("are read by hours, the newest first, and say how far back", async () => {
     const documents = create();
     for (const hours of [-30, -2, -1, 0, 1])
