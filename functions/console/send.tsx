@@ -21,9 +21,7 @@ export function Send() {
   const { say } = useDesk();
   const reader = useReader();
   const [opened, setOpened] = useState<Opened>();
-  const [country, setCountry] = useState(
-    () => new Intl.Locale(navigator.language).maximize().region ?? "US",
-  );
+  const [country, setCountry] = useState(() => regionOf(navigator.language) ?? "US");
   const [agent, setAgent] = useState("");
   const [problem, setProblem] = useState<string>();
   const read = useLeads(reader, { opened, country, agent });
@@ -71,6 +69,15 @@ export function Send() {
 }
 
 /** Reads the leads anew when a choice changes. Undefined while they are read; an error as the words for it. */
+/** Returns the region of a browser's language, such as `DE`. Intl does not know every name of a language. */
+function regionOf(language: string): string | undefined {
+  try {
+    return new Intl.Locale(language).maximize().region;
+  } catch {
+    return undefined;
+  }
+}
+
 function useLeads(
   reader: Reader | undefined,
   { opened, country, agent }: { opened: Opened | undefined; country: string; agent: string },

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf, useDesk } from "./desk.tsx";
+import { useRenewal } from "./renewal.ts";
 import { hasGap, type ListPage, type ListRead, mergePage, type Placed } from "./merge-page.ts";
 
 /** Pauses between the pages of one search: the first ones, and all others. */
@@ -175,22 +176,20 @@ function useRefresh<Item>(held: Held<Item>): void {
   useEffect(() => {
     if (changes > 0 && !held.read.isLooking) void refresh(held, undefined, refreshedMax);
   }, [changes]);
-  useEffect(() => {
-    let next: string | undefined;
-    let readAt = Date.now();
-    const tick = async () => {
-      const { read, source } = held;
-      if (document.visibilityState !== "visible" || read.isLooking) return;
-      const isRare = read.cursor !== undefined && read.placed.length < source.pageItems;
-      if (Date.now() - readAt < (isRare ? rareRefreshMs : refreshMs) - 500) return;
-      readAt = Date.now();
-      const second = await refresh(held, undefined, 1);
-      next ??= second;
-      if (next !== undefined) next = await refresh(held, next, 1);
-    };
-    const timer = setInterval(() => void tick(), refreshMs);
-    return () => clearInterval(timer);
-  }, []);
+  const round = useRef<{ next?: string | undefined; readAt: number }>({ readAt: Date.now() });
+  useRenewal(async () => {
+    const { read, source } = held;
+    const { current } = round;
+    if (read.isLooking) return true;
+    const isRare = read.cursor !== undefined && read.placed.length < source.pageItems;
+    const isDue = Date.now() - current.readAt >= (isRare ? rareRefreshMs : refreshMs) - 500;
+    if (!isDue && read.problem === undefined) return true;
+    current.readAt = Date.now();
+    const second = await refresh(held, undefined, 1);
+    current.next ??= second;
+    if (current.next !== undefined) current.next = await refresh(held, current.next, 1);
+    return held.read.problem === undefined;
+  }, refreshMs);
 }
 
 /**

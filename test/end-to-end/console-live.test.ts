@@ -79,6 +79,26 @@ describe("the open page", () => {
     await page.getByText(/^As of/).waitFor({ state: "detached" });
   });
 
+  it("does so with a list of calls too, and shows those that came in meanwhile", async () => {
+    const write = async (reason: string) => {
+      const request = { phone_number: "+12025550177", agent_id: "agent_sales" };
+      const row = rowIn("EXPIRED", aCall({ acceptedAt: Date.now(), request }), { reason });
+      await writeRows([row], server.api.ledger, server.api.documents);
+    };
+    await write("first_one");
+    await signIn("calls?state=EXPIRED");
+    const found = page.getByRole("region", { name: "Calls found" });
+    await found.getByRole("cell", { name: "first_one" }).waitFor();
+    await context.setOffline(true);
+    await page.clock.runFor(intervalMs);
+    await page.getByText("The service cannot be reached.").waitFor();
+    await page.getByText(/^As of .*\d:\d\d/).waitFor();
+    await write("second_one");
+    await context.setOffline(false);
+    await found.getByRole("cell", { name: "second_one" }).waitFor();
+    await page.getByText(/^As of/).waitFor({ state: "detached" });
+  });
+
   it("shows an open call's new state without a click, and reads nothing while it is hidden", async () => {
     const row = rowIn("NEEDS_REVIEW", aCall({}), { reason: "outcome_unknown" });
     await writeRows([row], server.api.ledger, server.api.documents);
