@@ -43,7 +43,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   cancel   ID… | --request ID | --agent A     calls that are WAITING
   bulk     cancel | placed | close | redial | pause | resume  [--state STATE] [--client C] [--campaign C]
            [--agent A] [--account P] [--reason R] [--request ID] [--from TIME] [--until TIME] [--not-placed]
-           [--dry-run] [--yes]                counts the calls that fit; with --yes, acts on all of them
+           [--dry-run] [--yes]                counts the calls that fit, asks, and acts on all of them
   pause    --agent A | --account P | --client C   [--reason WHY] [--until TIME]   keeps calls WAITING
   resume   --agent A | --account P | --client C | --breaker KEY
   pauses                                      the pauses and the open circuit breakers

@@ -1,23 +1,30 @@
 import type { Bulk } from "../../../functions/api/operator/bulk.ts";
 import type { Command, CommandDeps } from "./command.ts";
-import { Failure } from "./failures.ts";
+import { counted, exitUnlessAgreed } from "./agree.ts";
+import { Failure, Misuse } from "./failures.ts";
 import { chosen, type Values } from "./options.ts";
 import { barOf, say } from "./terminal.ts";
 
+/** Describes each action on so many calls. */
+const deeds: Record<string, (calls: string) => string> = {
+  cancel: (calls) => `cancels ${calls}, for good`,
+  placed: (calls) => `marks ${calls} as placed, for good`,
+  close: (calls) => `closes ${calls} as not placed, for good`,
+  redial: (calls) => `calls the numbers of ${calls} again`,
+  pause: (calls) => `keeps ${calls} that wait, and all that come, from being dialed`,
+  resume: (calls) => `lets ${calls} that wait be dialed again`,
+};
 const actions = ["cancel", "placed", "close", "redial"];
 const pauses = ["pause", "resume"];
 /** Maximum tries of one request, and the time between them. A repeated request acts on the same calls. */
 const triesMax = 5;
 const retryMs = 5000;
 
-/** The command that acts on all calls that fit a filter: it counts them first, and acts with --yes alone. */
+/** The command that acts on all calls that fit a filter: it counts them first, and asks. */
 export const bulkCommands: Record<string, Command> = {
   async bulk([name = "", ...rest], values, { ask, terminal }) {
     if (rest.length > 0 || ![...actions, ...pauses].includes(name)) {
-      throw new Failure(`bulk is followed by ${[...actions, ...pauses].join(", ")}, and options.`);
-    }
-    if (values.yes === true && values["dry-run"] === true) {
-      throw new Failure("Give either --dry-run or --yes.");
+      throw new Misuse(`bulk is followed by ${[...actions, ...pauses].join(", ")}, and options.`);
     }
     const isPause = pauses.includes(name);
     const what = isPause ? pausedIn(values) : undefined;
@@ -29,24 +36,24 @@ export const bulkCommands: Record<string, Command> = {
       filter,
       ...(values["not-placed"] === true ? { not_placed: true } : {}),
     };
-    const counted = await goOn({ ...body, dry_run: true }, { ask, terminal });
-    const isMeant = values.yes === true;
-    if (!isMeant || (counted.found === 0 && !isPause)) {
-      const hint = isMeant || values["dry-run"] === true ? "" : " Nothing was changed: add --yes.";
-      const meant = isPause ? `${counted.found} calls wait.` : `${counted.found} calls fit.`;
-      say(`${meant}${hint}`, { found: counted.found, until: counted.until }, { values, terminal });
+    const { found, until } = await goOn({ ...body, dry_run: true }, { ask, terminal });
+    if (found === 0 && !isPause) {
+      say("0 calls fit.", { found, until }, { values, terminal });
       return 0;
     }
+    const act = { does: deeds[name]?.(counted(found, "call")) ?? name, answer: { found, until } };
+    const exit = await exitUnlessAgreed(act, { values, terminal });
+    if (exit !== undefined) return exit;
     if (what !== undefined) {
       await ask(`/${name}`, what);
       const done = name === "pause" ? "Paused" : "Resumed";
-      say(`${done}; ${counted.found} calls wait.`, { [name]: what }, { values, terminal });
+      say(`${done}; ${counted(found, "call")} waiting.`, { [name]: what }, { values, terminal });
       return 0;
     }
-    const bar = barOf(counted.found, values, terminal);
+    const bar = barOf(found, values, terminal);
     // The calls that were counted, and none that came later.
     const total = await goOn(
-      { ...body, filter: { ...filter, until: counted.until } },
+      { ...body, filter: { ...filter, until } },
       { ask, terminal, onAnswer: ({ done, left }) => bar.update(done + left) },
     );
     bar.stop();
@@ -63,7 +70,7 @@ function pausedIn(values: Values): Record<string, string> {
   const { client, agent, account } = values;
   const given = Object.values(filterIn(values)).filter((value) => value !== undefined);
   const names = "--client, --agent or --account";
-  if (given.length !== 1) throw new Failure(`pause and resume take one of ${names} alone.`);
+  if (given.length !== 1) throw new Misuse(`pause and resume take one of ${names} alone.`);
   return chosen({ client, agent_id: agent, account }, names);
 }
 

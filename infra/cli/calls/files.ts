@@ -6,22 +6,25 @@ import type { Terminal } from "./terminal.ts";
 /** Maximum lines of one file that are named as wrong. */
 const linesMax = 20;
 
-/** Reads a file of --file; `-` is stdin. @throws a Misuse if it cannot be read */
-async function readText(file: string, terminal: Pick<Terminal, "readInput">): Promise<string> {
-  if (file === "-") {
-    if (terminal.readInput === undefined) throw new Misuse("--file - needs something on stdin.");
-    return terminal.readInput();
+type Input = Pick<Terminal, "readInput">;
+
+/** Reads a file; `-` is stdin. @throws a Misuse if it cannot be read */
+export async function readBytes(file: string, { readInput }: Input): Promise<Uint8Array> {
+  if (file !== "-") {
+    return readFile(file).catch(() => {
+      throw new Misuse(`${file} cannot be read.`);
+    });
   }
-  return readFile(file, "utf8").catch(() => {
-    throw new Misuse(`${file} cannot be read.`);
-  });
+  if (readInput === undefined) throw new Misuse("There is nothing on stdin.");
+  return readInput();
+}
+
+async function readText(file: string, terminal: Input): Promise<string> {
+  return new TextDecoder().decode(await readBytes(file, terminal));
 }
 
 /** @throws a Misuse that names the line if the file is not JSON */
-export async function readJson(
-  file: string,
-  terminal: Pick<Terminal, "readInput">,
-): Promise<unknown> {
+export async function readJson(file: string, terminal: Input): Promise<unknown> {
   const text = await readText(file, terminal);
   try {
     return JSON.parse(text);
@@ -37,10 +40,7 @@ export async function readJson(
  *
  * @throws a Misuse that names the lines that hold anything else
  */
-export async function readNumbers(
-  file: string,
-  terminal: Pick<Terminal, "readInput">,
-): Promise<string[]> {
+export async function readNumbers(file: string, terminal: Input): Promise<string[]> {
   const lines = (await readText(file, terminal)).split(/\r?\n/);
   const found = lines.flatMap((line, index) =>
     line.split(/\s+/).flatMap((number) => (number === "" ? [] : { number, line: index + 1 })),

@@ -44,7 +44,7 @@ export const helps: Record<string, Help> = {
   },
   bulk: {
     words: "cancel|placed|close|redial|pause|resume",
-    about: "Acts on all calls that fit a filter. Without --yes it only counts them.",
+    about: "Acts on all calls that fit a filter. It counts them first, and asks.",
     example: "bulk cancel --client crm --campaign spring",
   },
   redial: {

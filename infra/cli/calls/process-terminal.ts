@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,7 +18,7 @@ export function processTerminal(): Terminal {
     complain: (line) => console.error(line),
     isInteractive: stderr.isTTY,
     sleep: (ms) => sleep(ms),
-    readInput: () => text(stdin),
+    readInput: () => buffer(stdin),
     columns: Math.max(columnsMin, stdout.isTTY ? stdout.columns : columnsMin),
     // A question on a screen needs an answer from a keyboard.
     ...(stdin.isTTY && stderr.isTTY ? { ask: askOnTerminal } : {}),

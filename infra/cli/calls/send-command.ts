@@ -14,7 +14,8 @@ import { readLeads, type RefusedRow } from "../../../functions/console/leads/rea
 import { type LeadTable, readTable } from "../../../functions/console/leads/read-table.ts";
 import { sendLeads } from "../../../functions/console/leads/send-leads.ts";
 import type { Command, CommandDeps } from "./command.ts";
-import { Failure, Refusal } from "./failures.ts";
+import { Failure, Misuse, Refusal } from "./failures.ts";
+import { readBytes } from "./files.ts";
 import type { Values } from "./options.ts";
 import { barOf, show } from "./terminal.ts";
 
@@ -24,15 +25,15 @@ const printedMax = 20;
 export const sendCommands: Record<string, Command> = {
   /** Reads leads, says what would become of them, and with --yes sends them as one campaign. */
   async send([path], values, { ask, terminal }) {
-    if (path === undefined) throw new Failure("send needs a file of leads: CSV or JSON.");
+    if (path === undefined) throw new Misuse("send needs a file of leads: CSV or JSON.");
     const { campaign } = values;
-    if (campaign === undefined) throw new Failure("send needs --campaign with a name.");
+    if (campaign === undefined) throw new Misuse("send needs --campaign with a name.");
     const deps: SendingDeps = {
       post: createPostAsClient(await clientOf(values, terminal), terminal.fetch),
       sleep: terminal.sleep,
     };
     const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
-    const table = await tableOf(path);
+    const table = await tableOf(path, terminal);
     const roles = rolesOf(table, values.map ?? []);
     const choices = { roles, country: values.country?.toUpperCase(), agent: values.agent };
     const { leads, refused } = await told(readLeads(table, choices));
@@ -85,24 +86,22 @@ async function clientOf(
   { environment }: CommandDeps["terminal"],
 ): Promise<{ origin: string; token: string }> {
   if ((variable === undefined) === (file === undefined)) {
-    throw new Failure("Give one of --client-token-from-env NAME or --client-token-file FILE.");
+    throw new Misuse("Give one of --client-token-from-env NAME or --client-token-file FILE.");
   }
   const text =
     file === undefined
       ? (environment[variable ?? ""] ?? "")
       : await readFile(file, "utf8").catch(() => {
-          throw new Failure(`${file} cannot be read.`);
+          throw new Misuse(`${file} cannot be read.`);
         });
   const token = text.trim();
-  if (token === "") throw new Failure(`${file ?? variable} has no token.`);
+  if (token === "") throw new Misuse(`${file ?? variable} has no token.`);
   const origin = (environment["OUTBOUND_CALLS_URL"] ?? "").replace(/\/+$/, "");
   return { origin, token };
 }
 
-async function tableOf(path: string): Promise<LeadTable> {
-  const bytes = await readFile(path).catch(() => {
-    throw new Failure(`${path} cannot be read.`);
-  });
+async function tableOf(path: string, terminal: CommandDeps["terminal"]): Promise<LeadTable> {
+  const bytes = await readBytes(path, terminal);
   return told(Promise.resolve().then(() => readTable(bytes)));
 }
 
@@ -114,7 +113,7 @@ function rolesOf(table: LeadTable, mapped: readonly string[]) {
     const role = columnRoles.find((known) => known === name);
     const index = table.columns.indexOf(column);
     if (role === undefined || index < 0) {
-      throw new Failure(
+      throw new Misuse(
         `--map is ROLE=COLUMN: a role of ${columnRoles.join(", ")}, and a column of ${table.columns.join(", ")}.`,
       );
     }
@@ -160,7 +159,7 @@ async function mend(
     return;
   }
   await writeFile(file, toMendCsv(table.columns, sorted), { mode: 0o600 }).catch(() => {
-    throw new Failure(`${file} cannot be written.`);
+    throw new Misuse(`${file} cannot be written.`);
   });
 }
 
@@ -189,7 +188,7 @@ function doneOf({ parts }: NonNullable<FoundFile["sent"]>): string {
 function lostOf(text: string | undefined): "accepted" | "not_accepted" | undefined {
   if (text === undefined || text === "accepted") return text;
   if (text === "not-accepted") return "not_accepted";
-  throw new Failure("--lost is accepted or not-accepted.");
+  throw new Misuse("--lost is accepted or not-accepted.");
 }
 
 /** Turns errors for people into failures of the command. */

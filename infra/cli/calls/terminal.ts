@@ -18,7 +18,7 @@ export interface Terminal {
   /** Asks a person and resolves to the answer. Absent where nobody can be asked. */
   ask?(question: string): Promise<string>;
   /** Reads stdin to its end. */
-  readInput?(): Promise<string>;
+  readInput?(this: void): Promise<Uint8Array>;
   /** Maximum width of tables. Absent, they are as wide as they need. */
   columns?: number | undefined;
   /** Clears the screen. Absent where stdout is no screen. */

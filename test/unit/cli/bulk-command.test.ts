@@ -19,15 +19,19 @@ async function createFilledApi(state: CallState, count: number) {
 }
 
 describe("npm run calls -- bulk", () => {
-  it("counts first, and acts with --yes alone", async () => {
+  it("counts first, and acts only if it is agreed to", async () => {
     const { bulk, inState } = await createFilledApi("WAITING", 130);
     const counted = await bulk("cancel --agent agent_sales");
     expect(counted).toEqual({
-      code: 0,
-      out: "130 calls fit. Nothing was changed: add --yes.",
-      err: "",
+      code: 2,
+      out: "",
+      err: expect.stringMatching(
+        /^This cancels 130 calls, for good\. Nothing was done: give --yes/,
+      ),
     });
-    expect((await bulk("cancel --client crm --dry-run --json")).out).toMatch(/^\{"found":130,/);
+    expect((await bulk("cancel --client crm --dry-run --json")).out).toMatch(
+      /^\{"dry_run":true,"found":130,/,
+    );
     expect(await inState("WAITING")).toBe(130);
     const done = await bulk("cancel --agent agent_sales --yes");
     expect([done.code, done.out]).toEqual([0, "130 done, 0 refused."]);
@@ -54,10 +58,10 @@ describe("npm run calls -- bulk", () => {
 
   it("pauses one agent, client or account, once told how much waits", async () => {
     const { api, bulk } = await createFilledApi("WAITING", 3);
-    expect((await bulk("pause --agent agent_sales")).out).toMatch(/^3 calls wait\. Nothing/);
-    expect((await bulk("pause --agent agent_sales --yes")).out).toBe("Paused; 3 calls wait.");
+    expect((await bulk("pause --agent agent_sales")).err).toMatch(/^This keeps 3 calls that wait/);
+    expect((await bulk("pause --agent agent_sales --yes")).out).toBe("Paused; 3 calls waiting.");
     expect(await api.documents.list("pause", { limit: 9 })).toHaveLength(1);
-    expect((await bulk("resume --agent agent_sales --yes")).out).toBe("Resumed; 3 calls wait.");
+    expect((await bulk("resume --agent agent_sales --yes")).out).toBe("Resumed; 3 calls waiting.");
     expect((await bulk("pause --reason hours --yes")).err).toMatch(/^Give one of --client/);
     const narrow = await bulk("pause --agent agent_sales --reason hours --yes");
     expect(narrow.err).toMatch(/^pause and resume take one/);

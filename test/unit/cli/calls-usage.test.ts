@@ -137,7 +137,7 @@ describe("a grave command", () => {
 describe("a file of numbers", () => {
   it("is read from stdin, and its wrong lines are named without what stands there", async () => {
     const { calls, posted } = createBench();
-    const from = (lines: string[]) => ({ readInput: async () => lines.join("\n") });
+    const from = (lines: string[]) => ({ readInput: async () => Buffer.from(lines.join("\n")) });
     const wrong = await calls("dnc add --file -", from(["+12025550123", "0202 555", "", "x"]));
     expect(wrong).toEqual({
       code: 2,
