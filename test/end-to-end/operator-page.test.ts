@@ -171,7 +171,8 @@ describe("the operator's page", () => {
     expect(await held.textContent()).not.toContain("303555");
     await open("overview");
     await card(/^Waiting 1/).waitFor();
-    await page.getByRole("link", { name: "paused", exact: true }).click();
+    await page.getByText(/^paused .*webhook/).waitFor();
+    await open("calls?state=WAITING&reason=paused");
     await found().getByRole("cell", { name: "paused" }).waitFor();
     await open("accounts");
     await button("Resume account webhook").first().click();
