@@ -1,5 +1,5 @@
-import type { Counts } from "../../../functions/api/operator/counts.ts";
-import type { Pauses } from "../../../functions/api/operator/pauses.ts";
+import type { Campaigns } from "../../../functions/api/operator/campaigns.ts";
+import type { Needs } from "../../../functions/api/operator/needs.ts";
 import type { RequestView } from "../../../functions/api/operator/request-progress.ts";
 import type { Requests } from "../../../functions/api/operator/requests.ts";
 import { statesWhere } from "../../../shared/calls/states.ts";
@@ -7,7 +7,6 @@ import { Misuse } from "./failures.ts";
 import type { Client } from "./client.ts";
 import type { Json } from "./json.ts";
 import { numberOf, type Values } from "./options.ts";
-import { nameOf, pausedText } from "./waiting-commands.ts";
 
 /** Rows for a table, and for --json the answer's own items, each with an `id`. */
 export interface List {
@@ -58,6 +57,7 @@ function requestRow({ counted, queued, by_state, agents, ...request }: RequestVi
   return { ...request, ended: `${Math.floor(share * 100)} %`, agents: agents.join(", ") };
 }
 
+const needColumns = ["what", "calls", "since", "means", "fix"];
 const campaignColumns = [
   "name",
   "client",
@@ -72,44 +72,22 @@ const campaignColumns = [
 export async function listCampaigns(values: Values, ask: Client): Promise<List> {
   const limit = numberOf(values.limit ?? "50", "--limit");
   const query = new URLSearchParams(filterOf({ client: values.client }));
-  const { campaigns } = await ask<{ campaigns: Json[] }>(`/campaigns?${query.toString()}`);
+  const { campaigns } = await ask<Campaigns>(`/campaigns?${query.toString()}`);
   const items = campaigns
     .slice(0, limit)
-    .map((one) => ({ id: JSON.stringify([one["client"], one["name"]]), ...one }));
+    .map((one) => ({ id: JSON.stringify([one.client, one.name]), ...one }));
   return { columns: campaignColumns, rows: items, items };
 }
 
-/** Lists what needs a person: calls to review, open circuit breakers and pauses. */
+/** Lists what needs a person. Parts that could not be read are items too, so that none is taken for well. */
 async function listNeeds(ask: Client): Promise<List> {
-  const [counts, { pauses, breakers }] = await Promise.all([
-    ask<Counts>("/counts?hours=1"),
-    ask<Pauses>("/pauses"),
-  ]);
-  const review = counts.current.NEEDS_REVIEW ?? 0;
-  const text = review === counts.current_max ? `${review} or more` : String(review);
-  const items: Json[] = [
-    ...(counts.suspended_since === null
-      ? []
-      : [
-          {
-            id: "restore",
-            what: "the ledger was restored: nothing is dialed",
-            since: counts.suspended_since,
-          },
-        ]),
-    ...(review === 0 ? [] : [{ id: "review", what: `${text} calls need review`, since: null }]),
-    ...breakers.map(({ key, code, opened_at }) => ({
-      id: `breaker ${key}`,
-      what: `answers ${code}`,
-      since: opened_at,
-    })),
-    ...pauses.map((pause) => ({
-      id: `pause ${nameOf(pause)}`,
-      what: pausedText(pause),
-      since: pause.at,
-    })),
-  ];
-  return { columns: ["what", "since", "id"], rows: items, items };
+  const { needs, unread } = await ask<Needs>("/needs");
+  const rows = needs.map(({ calls, calls_max, ...need }) => ({
+    ...need,
+    calls: calls !== null && calls === calls_max ? `${calls} or more` : calls,
+  }));
+  const missing = unread.map((part) => ({ id: `unread ${part}`, what: `${part}: not read` }));
+  return { columns: needColumns, rows: [...rows, ...missing], items: [...needs, ...missing] };
 }
 
 /** Returns the list of a name: requests, campaigns or needs. */

@@ -125,14 +125,14 @@ export const waitingCommands: Record<string, Command> = {
 };
 
 /** Names the target of a pause or resume: `agent agent_sales`. */
-export function nameOf({ agent_id, account, client, breaker }: Resumed): string {
+function nameOf({ agent_id, account, client, breaker }: Resumed): string {
   if (agent_id !== undefined) return `agent ${agent_id}`;
   if (client !== undefined) return `client ${client}`;
   return account === undefined ? `breaker ${breaker}` : `account ${account}`;
 }
 
 /** Tells who paused something, why and until when: `paused by ada: repair, until 2026-12-01T08:00:00.000Z`. */
-export function pausedText({ by, reason, until }: PauseView): string {
+function pausedText({ by, reason, until }: PauseView): string {
   const why = reason === null ? "" : `: ${reason}`;
   return `paused by ${by}${why}${until === null ? "" : `, until ${until}`}`;
 }
