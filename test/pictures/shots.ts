@@ -19,14 +19,14 @@ export const shots: Shot[] = [
     name: "overview",
     address: "overview",
     views: ["overview.tsx"],
-    height: 740,
-    ready: "hours:countries.FR",
+    height: 1180,
+    ready: "hours regions.florida",
   },
   {
     name: "requests",
     address: "requests",
     views: ["requests.tsx"],
-    height: 560,
+    height: 720,
     ready: "600 calls",
   },
   {
