@@ -106,7 +106,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     const labels = await page.locator("svg[role=img] text").allTextContents();
     expect(labels).toContain("1,000"); // a step of the axis of calls
     expect(labels.filter((text) => /\d\d:00/.test(text)).length).toBeGreaterThan(2);
-    await page.getByText("hours:countries.FR").waitFor();
+    await page.getByText("hours regions.florida").waitFor();
     expect(await flawsOf(page)).toEqual([]);
     await press(page, now.getByRole("link", { name: /^To review/ }));
     await page.getByRole("heading", { level: 2, name: "Review" }).waitFor();
@@ -171,7 +171,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await open("Requests");
     const request = page.getByRole("listitem").filter({ hasText: "360 calls of research" });
     await request.getByText(/about \d+ placed/).waitFor();
-    await request.getByText(/expected to end in/).waitFor();
+    await request.getByText(/Held now: 91 by breaker open account:retell/).waitFor();
     await press(page, link(/^360 calls of research/));
     await page.getByText("91 waiting").waitFor();
     expect(await flawsOf(page)).toEqual([]);

@@ -19,7 +19,7 @@ export const shots: Shot[] = [
     name: "overview",
     address: "overview",
     views: ["overview.tsx"],
-    height: 1180,
+    height: 980,
     ready: "hours regions.florida",
   },
   {
