@@ -215,15 +215,22 @@ async function refresh<Item>(
       const isCut = start === undefined && held.pages > 1;
       if (isCut && hasGap(held.read, { placed: place(page.items), cursor })) {
         held.put({ hasNewer: true, problem: undefined });
-        return undefined;
+        start = aboveAll(held);
+      } else {
+        putPage(held, page, start);
+        start = cursor;
       }
-      putPage(held, page, start);
-      start = cursor;
     }
   } catch (error) {
     if (held.run === run) held.put({ problem: messageOf(error) });
   }
   return isShown(start, held) ? start : undefined;
+}
+
+/** Returns the cursor of a page that begins with the first item that is shown. A digit sorts before `_`. */
+function aboveAll<Item>({ read }: Held<Item>): string | undefined {
+  const [first] = read.placed;
+  return first && `${first.position}_`;
 }
 
 /** True if a page from this cursor on would have items that are shown. */
