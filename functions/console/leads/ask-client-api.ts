@@ -43,7 +43,7 @@ export class RefusedError extends Error {
 const delaysMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 const retryAfterMsMax = 60_000;
 /** Statuses below 500 of a gateway in front of the service, after which a request is repeated. */
-const gatewayStatuses = [408, 429];
+const gatewayStatuses = new Set([408, 429]);
 
 /**
  * Creates a function that sends requests with a client's token.
@@ -87,7 +87,7 @@ export async function postRepeatedly(
       const answer = await post(request.path, request.body, request.headers);
       if (answer.status < 300) return answer;
       failure = new RefusedError(answer.status, problemIn(answer.text), index === 0);
-      if (answer.status < 500 && !gatewayStatuses.includes(answer.status)) break;
+      if (answer.status < 500 && !gatewayStatuses.has(answer.status)) break;
       waitMs = Math.max(waitMs, Math.min(Number(answer.retryAfter) * 1000 || 0, retryAfterMsMax));
     } catch {
       failure = new Error("The service cannot be reached.");

@@ -16,7 +16,7 @@ import {
 const begunMsMax = 30 * 60_000;
 
 /** Statuses by which the service itself refuses a batch. */
-const refusals = [401, 422];
+const refusals = new Set([401, 422]);
 
 /** Choices for the sending of leads. */
 export interface Sending extends DividedLeads {
@@ -119,7 +119,7 @@ async function sendPart(
     async (error: unknown) => {
       if (!(error instanceof RefusedError)) throw error;
       // Nothing of the part was accepted, so it may be sent any time, with other rows left out.
-      if (error.isFirst && refusals.includes(error.status))
+      if (error.isFirst && refusals.has(error.status))
         await mark({ state: "refused", attempt }).catch(() => undefined);
       throw withLines(error, part, leftOut);
     },
