@@ -97,8 +97,10 @@ async function sendPart(
   const left_out = view.state === "begun" ? view.left_out : toIndexSet(new Set(chosen));
   const leftOut = fromIndexSet(left_out);
   const body = bodyOf(part, leftOut);
+  // A part that was begun is finished, also when sending is to stop.
+  const { post, sleep } = deps;
   const mark = (step: object) =>
-    askAsClient<SentPartView>("/v1/sent-files/parts", { ...of, ...step }, deps);
+    askAsClient<SentPartView>("/v1/sent-files/parts", { ...of, ...step }, { post, sleep });
   const content = await sha256(body);
   const until = Date.now() + begunMsMax;
   const attempt = crypto.randomUUID();
@@ -110,12 +112,14 @@ async function sendPart(
     body,
     headers: { "call-campaign": sending.campaign, "idempotency-key": begun.idempotency_key },
   };
+  let tries = 0;
   const checkStopped = () => {
-    deps.checkStopped?.();
+    if (tries > 0) deps.checkStopped?.();
+    tries += 1;
     if (Date.now() > until)
       throw new Error("Sending was interrupted for long. Send the file again.");
   };
-  const sent = await postRepeatedly(request, { ...deps, checkStopped }).catch(
+  const sent = await postRepeatedly(request, { post, sleep, checkStopped }).catch(
     async (error: unknown) => {
       if (!(error instanceof RefusedError)) throw error;
       // Nothing of the part was accepted, so it may be sent any time, with other rows left out.

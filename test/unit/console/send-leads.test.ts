@@ -73,7 +73,16 @@ function createBench() {
     const parts: { index: number; is_lost: boolean }[] = JSON.parse(text).sent?.parts ?? [];
     return parts.find(({ is_lost }) => is_lost)?.index;
   };
-  return { api, send, findLost, accepted, bodies, campaigns, pass: (ms: number) => (now += ms) };
+  return {
+    api,
+    post,
+    send,
+    findLost,
+    accepted,
+    bodies,
+    campaigns,
+    pass: (ms: number) => (now += ms),
+  };
 }
 
 describe("leads", () => {
@@ -164,6 +173,26 @@ function refusedAsSent(error: unknown): { partsSent: number } {
 }
 
 describe("an interrupted sending", () => {
+  it("is stopped after a part, which is noted as sent", async () => {
+    const { api, post } = createBench();
+    const divided = await divideLeads(leadsOf(10), { callsMax: 4, bytesMax: 10_000 });
+    const sending = { ...divided, campaign: "spring", leftOut: new Set<string>() };
+    let isStopped = false;
+    const stopping: PostAsClient = async (path, ...request) => {
+      if (path === "/v1/calls/batch") isStopped = true;
+      return post([])(path, ...request);
+    };
+    const checkStopped = () => {
+      if (isStopped) throw new Error("stopped");
+    };
+    const deps = { post: stopping, sleep: async () => undefined, checkStopped };
+    await expect(sendLeads(sending, () => undefined, deps)).rejects.toThrow("stopped");
+    const { text } = await post([])("/v1/sent-files/find", JSON.stringify({ file: divided.file }));
+    const { parts }: { parts: { state: string }[] } = JSON.parse(text).sent;
+    expect(parts.map(({ state }) => state)).toEqual(["sent", "planned", "planned"]);
+    expect(api.queue.take()).toEqual([]);
+  });
+
   const fate = fc.constantFrom<Fate>(
     "answered",
     "answered",
