@@ -19,6 +19,7 @@ const told: Record<string, Role> = {
   search: "see",
   forecast: "see",
   checkDoNotCall: "see",
+  findListedNumbers: "see",
   revealCall: "reveal",
   revealDeadLetter: "reveal",
   discardDeadLetter: "configure",
