@@ -41,6 +41,7 @@ export async function readNumbers(
   const isCapped = cappedBy(plans);
   const hashes = new Map<string, readonly string[]>();
   const caps = new Map<string, readonly number[]>();
+  /** The documents of numbers by hash, with which all their keys begin. */
   const parts = new Map<string, DocumentsRead>();
   const readSome = async (some: typeof numbers) => {
     const own = some.map(([number]) => [number, hashesOf(number, hashKeys)] as const);
@@ -54,9 +55,9 @@ export async function readNumbers(
       ];
     });
     const read = await documents.read(keys);
-    for (const { kind, key } of keys) parts.set(`${kind} ${key}`, read);
     for (const [number, of] of own) {
       hashes.set(number, of);
+      for (const hash of of) parts.set(hash, read);
       caps.set(number, timesIn(of, read));
     }
   };
@@ -71,7 +72,7 @@ export async function readNumbers(
     if (!(await Promise.all(read.map(hasSucceeded))).every(Boolean)) break;
   }
   return {
-    documents: { get: (kind, key) => parts.get(`${kind} ${key}`)?.get(kind, key) },
+    documents: { get: (kind, key) => parts.get(key.split(" ", 1)[0] ?? "")?.get(kind, key) },
     hashes,
     caps,
   };
