@@ -26,5 +26,19 @@ export function itCountsCalls(api: OperatorApiBench): void {
       (before[0] ?? 0) + 3,
       (before[1] ?? 0) + 1,
     ]);
+    // The results are of the same documents, and each call has ended once.
+    const { body } = await ask("/results?by=hour");
+    expect(body).toMatchObject({
+      total: { placed: await count("PLACED"), cancelled: await count("CANCELLED") },
+      minutes: 60,
+      ends: expect.arrayContaining([expect.objectContaining({ outcome: "CANCELLED" })]),
+    });
+    expect((await ask("/campaigns")).status).toBe(200);
+    expect((await ask("/campaigns/spring?client=crm")).status).toBe(404);
+    await callIn("NEEDS_REVIEW");
+    expect((await ask("/needs")).body).toMatchObject({
+      unread: [],
+      needs: expect.arrayContaining([expect.objectContaining({ kind: "review" })]),
+    });
   });
 }
