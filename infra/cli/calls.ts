@@ -30,7 +30,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
            [--agent A] [--provider P] [--reason R] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call with its history; --reveal adds its number and context
   request  ID                                 the progress of a request, until it is finished
-  requests [--client C] [--campaign NAME] [--calls-min N] [--limit N]     how far requests are, newest first
+  requests [--client C] [--campaign NAME] [--agent A] [--calls-min N] [--limit N]   how far requests are
   campaigns [NAME --client C]                 the campaigns, or how far one is
   watch    [requests|campaigns|needs]         shows the table anew until Ctrl-C; in a pipe: JSON a line per change
   forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all]

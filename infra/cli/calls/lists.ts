@@ -19,6 +19,7 @@ const openStates = statesWhere(({ open }) => open);
 const requestColumns = [
   "id",
   "client",
+  "campaign",
   "ended",
   "total",
   "expected_end_at",
@@ -32,6 +33,7 @@ export async function listRequests(values: Values, ask: Client): Promise<List> {
   const filter = filterOf({
     client: values.client,
     campaign: values.campaign,
+    agent_id: values.agent,
     calls_min: values["calls-min"],
   });
   const found: RequestView[] = [];

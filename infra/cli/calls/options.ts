@@ -64,9 +64,9 @@ export const optionsOf: Record<string, string[]> = {
   audit: ["limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],
   request: [],
-  requests: ["client", "campaign", "calls-min", "limit", "csv"],
+  requests: ["client", "campaign", "agent", "calls-min", "limit", "csv"],
   campaigns: ["client", "limit", "csv"],
-  watch: ["client", "campaign", "calls-min", "limit"],
+  watch: ["client", "campaign", "agent", "calls-min", "limit"],
   send: [
     "campaign",
     "client-token-from-env",

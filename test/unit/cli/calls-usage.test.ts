@@ -197,6 +197,14 @@ describe("requests and watch", () => {
     expect(out).toMatch(/0 %/);
     const json: object = JSON.parse((await calls("requests --calls-min 1 --json")).out);
     expect(json).toMatchObject({ total: 1, by_state: { WAITING: 1 }, client: row?.client });
+    const asked: string[] = [];
+    const fetch: Terminal["fetch"] = async (address) => {
+      asked.push(address);
+      return Response.json({ requests: [] });
+    };
+    await calls("requests --client crm --campaign spring --agent agent_2", { fetch });
+    const query = "client=crm&campaign=spring&agent_id=agent_2&limit=20";
+    expect(asked).toEqual([`${url}/operator/requests?${query}`]);
     expect((await calls("requests")).out).toBe("None.");
   });
 
