@@ -24,7 +24,7 @@ const leftOutCharactersMax = 1_700;
 const digest = z
   .string()
   .check(z.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex: 64 digits, in small letters"));
-const file = digest.check(z.describe("SHA-256 of the file's sorted numbers, each with its agent"));
+const file = digest.check(z.describe("SHA-256 of the file's sorted numbers"));
 const round = z.int().check(z.minimum(1), z.describe("How often the file was sent, from 1"));
 const campaign = z
   .string()

@@ -12,7 +12,7 @@ export interface Part {
 
 /** Leads that are sent as one campaign. */
 export interface DividedLeads {
-  /** SHA-256 of the sorted numbers, each with its agent. */
+  /** SHA-256 of the sorted numbers. It is the same whatever the columns mean and whichever agent calls. */
   file: string;
   parts: readonly Part[];
 }
@@ -42,9 +42,8 @@ export async function divideLeads(
     }
   }
   const numbersOf = (some: readonly Lead[]) => some.map(({ call }) => call.phone_number);
-  const withAgents = sorted.map(({ call }) => `${call.phone_number} ${call.agent_id}`);
   return {
-    file: await sha256(withAgents.join("\n")),
+    file: await sha256(numbersOf(sorted).join("\n")),
     parts: await Promise.all(
       parts.map(async (some) => ({
         leads: some,

@@ -132,7 +132,21 @@ describe("leads", () => {
     expect(await send([first, wrong], { leftOut })).toMatchObject({ partsSent: 1, calls: 1 });
   });
 
-  it("make the same parts in any order, and other ones with other numbers or agents", async () => {
+  it("call nobody again through another agent, not even a day later", async () => {
+    const { send, accepted, pass } = createBench();
+    await send(leadsOf(6));
+    const others = leadsOf(6).map((lead) => ({
+      ...lead,
+      call: { ...lead.call, agent_id: "agent_support" },
+    }));
+    for (const ms of [0, 25 * hourMs]) {
+      pass(ms);
+      await expect(send(others)).rejects.toThrow("This file was sent at 2026-11-24T09:00:00.000Z");
+    }
+    expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(6).fill(1));
+  });
+
+  it("make the same parts in any order and with any agent, and other ones with other numbers", async () => {
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray(leadsOf(9), { minLength: 9 }), async (leads) => {
         expect(await divideLeads(leads)).toEqual(await divideLeads(leadsOf(9)));
@@ -142,7 +156,8 @@ describe("leads", () => {
     const [lead, ...rest] = leadsOf(3);
     if (lead === undefined) throw new Error("there are leads");
     const other = await divideLeads([{ ...lead, call: { ...lead.call, agent_id: "b" } }, ...rest]);
-    expect(other.file).not.toBe(one.file);
+    expect(other.file).toBe(one.file);
+    expect((await divideLeads(rest)).file).not.toBe(one.file);
     expect((await divideLeads(rest)).parts[0]?.digest).not.toBe(one.parts[0]?.digest);
   });
 
