@@ -50,8 +50,11 @@ export const sendCommands: Record<string, Command> = {
     const all = [...refused, ...refusedBy(checked, table)];
     await mend(all, { table, values, terminal });
     tellForecast(checked, say);
+    // The same words after an interruption mean the rest, not those who were called meanwhile.
+    const isResumed = sent !== null && !sent.is_finished && sent.campaign === campaign;
     if (sent !== null) {
-      say(`This file was sent at ${sent.at} as campaign ${sent.campaign}, ${doneOf(sent)}.`);
+      const then = isResumed ? " Sending goes on." : "";
+      say(`This file was sent at ${sent.at} as campaign ${sent.campaign}, ${doneOf(sent)}.${then}`);
     }
     const calls = leads.length - checked.leftOut.length;
     if (values.yes !== true) {
@@ -64,7 +67,7 @@ export const sendCommands: Record<string, Command> = {
 
     const lost = lostOf(values.lost);
     const leftOut = new Set(checked.leftOut.map(({ lead }) => lead.call.phone_number));
-    const again = values.again === true && sent !== null ? { again: sent.round } : {};
+    const again = values.again === true && sent !== null && !isResumed ? { again: sent.round } : {};
     const sendingBar = barOf(divided.parts.length, values, terminal);
     const result = await told(
       sendLeads(

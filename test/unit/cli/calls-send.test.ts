@@ -77,6 +77,24 @@ describe("npm run calls -- send", () => {
     );
   });
 
+  it("goes on with the same words where sending once more was interrupted", async () => {
+    const { send, dial, app } = createBench();
+    const words = [...named, ...sales, "--yes"];
+    await send("phone\n2025550100\n", ...words);
+    const request = app.request.bind(app);
+    app.request = async (path, ...more) => {
+      const answer = await request(path, ...more);
+      if (String(path).endsWith("/v1/calls/batch")) throw new Error("the answer is lost");
+      return answer;
+    };
+    const interrupted = await send("phone\n2025550100\n", ...words, "--again");
+    expect(interrupted).toMatchObject({ code: 1, err: expect.stringContaining("reached") });
+    app.request = request;
+    const { code, out } = await send("phone\n2025550100\n", ...words, "--again");
+    expect([code, out]).toEqual([0, expect.stringContaining("Sending goes on.")]);
+    expect(await dial()).toEqual(["+12025550100", "+12025550100"]);
+  });
+
   it("leaves out what is on the do-not-call list, and what the service would refuse", async () => {
     const { send, dial, calls } = createBench();
     await calls("dnc", "add", "+12025550101");
