@@ -198,12 +198,13 @@ async function act(
   const actionOf = (): OperatorAction =>
     to === "REDIALED" ? { to, redialedAs: aCallId(deps) } : { to };
   const { changed, others } = await changeCalls(c, { rows: open, actionOf }, deps);
-  const done = [...changed, ...rows.filter(isDone)];
+  // An earlier try may have written these rows meanwhile, and have ended before its messages.
+  const done = [...changed, ...[...rows, ...others].filter(isDone)];
   if (!(await areSent(c, done, deps))) {
     const detail = "The queue did not confirm each call. Repeat this request: they are made once.";
     return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
   }
-  const left = [...rows.filter((row) => !isOpen(row) && !isDone(row)), ...others];
+  const left = [...rows.filter((row) => !isOpen(row)), ...others].filter((row) => !isDone(row));
   const refused: Record<string, number> = {};
   const refuse = (why: string, count = 1) => {
     if (count > 0) refused[why] = (refused[why] ?? 0) + count;

@@ -190,6 +190,24 @@ describe("an action on all calls that fit a filter", () => {
     await expectOneRedialEach(api, await read());
   });
 
+  it("makes the calls of a try that ended between its writes and its messages", async () => {
+    const { api, read } = await createFilledApi(many(3, "REJECTED"));
+    const body = { action: "redial", filter: { state: "REJECTED" } };
+    const { cursor } = (await ask(api, "/bulk", body)).answer;
+    const [write, send] = [api.ledger.write.bind(api.ledger), api.queue.send.bind(api.queue)];
+    api.ledger.write = async (changes) => {
+      api.ledger.write = write;
+      // The repeated request has read its rows when an earlier try writes them, and ends.
+      api.queue.send = () => Promise.reject(new Error("the client has hung up"));
+      expect((await ask(api, "/bulk", { ...body, cursor })).status).toBe(503);
+      api.queue.send = send;
+      return write(changes);
+    };
+    const { answer } = await ask(api, "/bulk", { ...body, cursor });
+    expect(answer).toMatchObject({ done: 3, refused: {} });
+    await expectOneRedialEach(api, await read());
+  });
+
   it("keeps its promises beside single acts, repeated requests and a failing queue", async () => {
     const aStep = fc.constantFrom("nothing", "single", "repeat", "fail");
     const someCalls = fc.array(
