@@ -172,6 +172,10 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     const request = page.getByRole("listitem").filter({ hasText: "360 calls of research" });
     await request.getByText(/about \d+ placed/).waitFor();
     await request.getByText(/Held now: 91 by breaker open account:retell/).waitFor();
+    await page
+      .getByText(/the last waiting call is expected to go in/)
+      .first()
+      .waitFor();
     await press(page, link(/^360 calls of research/));
     await page.getByText("91 waiting").waitFor();
     expect(await flawsOf(page)).toEqual([]);
