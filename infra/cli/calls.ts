@@ -67,7 +67,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   --file - is stdin. COMMAND --help shows a command's options, and an example.
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
-Exit code: 0 done; 1 the service failed, or was not reached, or the token is none; 2 wrong usage, or it refused something.`;
+Exit code: 0 done; 1 the service failed, or was not reached, or took no token; 2 wrong usage, or it refused something.`;
 
 export const commands: Record<string, Command> = {
   ...callCommands,

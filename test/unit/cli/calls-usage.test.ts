@@ -85,6 +85,32 @@ describe("npm run calls", () => {
   });
 });
 
+describe("a failure", () => {
+  it.each([
+    [
+      async () => new Response("Bad gateway", { status: 502 }),
+      "https://calls.example.com answered 502, and not as this service does.",
+    ],
+    [
+      async () => Promise.reject(new DOMException("late", "TimeoutError")),
+      "https://calls.example.com has not answered within 120 s.",
+    ],
+  ])("is one sentence, and 1", async (fetch, sentence) => {
+    const failed = await createBench().calls("pauses", { fetch });
+    expect(failed).toEqual({ code: 1, out: "", err: sentence });
+  });
+
+  it("gives each request a time limit", async () => {
+    const limits: unknown[] = [];
+    const fetch: Terminal["fetch"] = async (_address, { signal }) => {
+      limits.push(signal);
+      return Response.json({ pauses: [], breakers: [], other_agents: false });
+    };
+    expect((await createBench().calls("pauses", { fetch })).code).toBe(0);
+    expect(limits).toEqual([expect.any(AbortSignal)]);
+  });
+});
+
 describe("a grave command", () => {
   const grave = [
     ["redial --state REJECTED", /^This calls the numbers of 3 calls again/],
