@@ -27,7 +27,7 @@ export function allowDispatcherLedger(
 const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> = {
   read: { partitions: ["call#*"], actions: ["BatchGetItem"] },
   cancel: {
-    partitions: ["call#*", 'doc#cancellation#["request",*', "doc#audit", "doc#counts#*"],
+    partitions: ["call#*", 'doc#cancellation#["request",*', "doc#audit", "doc#usage"],
     actions: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
   },
   // An entry under the former HASH_KEY is removed once that under the current one has stood.
@@ -65,6 +65,9 @@ export function allowApiLedger(
     const { partitions, actions } = itemsOf[right];
     allowItems(role, table, { names: actions, partitions });
   }
+  // What is cancelled counts among a client's campaigns and agents of the hour.
+  if (clientRights.includes("cancel"))
+    allowItems(role, table, { names: ["Query"], partitions: ["doc#usage"] });
   // A request's calls are found by the index of all calls.
   if (clientRights.some((right) => right !== "opt_out"))
     allow(role, ["Query"], { resources: [`${table.tableArn}/index/hour`] });

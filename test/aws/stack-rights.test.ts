@@ -114,14 +114,15 @@ describe("the rights that the AWS stack gives", () => {
   });
 
   it.each([
-    { clientRights: ["read"] as const, actions: /^dynamodb:(BatchGetItem|Query)$/ },
+    { clientRights: ["read"] as const, lists: [], actions: /^dynamodb:(BatchGetItem|Query)$/ },
     {
       clientRights: ["cancel"] as const,
+      lists: ["doc#usage"],
       actions: /^dynamodb:(GetItem|BatchGetItem|PutItem|UpdateItem|Query)$/,
     },
   ])(
     "lets the API do for clients what $clientRights takes, and no more",
-    ({ clientRights, actions }) => {
+    ({ clientRights, lists, actions }) => {
       const statementsOfApi = (one: Template): string[] =>
         Object.values(one.findResources("AWS::IAM::Policy"))
           .filter((policy) => JSON.stringify(policy).includes('"Ref":"apirole'))
@@ -130,14 +131,17 @@ describe("the rights that the AWS stack gives", () => {
       const without = statementsOfApi(template);
       const other = templateOf({ clientRights: [...clientRights], operator: false });
       const added = statementsOfApi(other).filter((one) => !without.includes(one));
-      expect(added).toHaveLength(2);
+      expect(added).toHaveLength(2 + lists.length);
       for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
         for (const action of [Action].flat()) expect(action).toMatch(actions);
         const isOfIndex = JSON.stringify(Resource).includes("/index/hour");
         expect(JSON.stringify(Resource)).not.toContain("/index/events");
-        expect(Action === "dynamodb:Query").toBe(isOfIndex);
+        const isQuery = Action === "dynamodb:Query";
+        if (isOfIndex) expect(isQuery).toBe(true);
         const partitions = Condition?.["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
-        if (!isOfIndex) expect([partitions].flat()).toContain("call#*");
+        if (!isQuery)
+          expect([partitions].flat()).toEqual(expect.arrayContaining(["call#*", ...lists]));
+        if (isQuery && !isOfIndex) expect([partitions].flat()).toEqual(lists);
       }
       const variablesOf = (one: Template) =>
         Object.values(one.findResources("AWS::Lambda::Function")).flatMap(
