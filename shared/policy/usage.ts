@@ -24,7 +24,7 @@ export interface UsageStep {
 export const otherNames = "*other";
 /** Campaigns and agents of a client that are counted apart in an hour. The rest count together. */
 const namesMax = 100;
-/** Additions that are under way at once. */
+/** Reads or additions that are under way at once. */
 const atOnce = 10;
 
 /** Minutes of one bar of the ends within an hour. */
@@ -201,7 +201,7 @@ interface UsageHour {
 }
 
 /**
- * Adds steps of calls to the usage of an hour: one write per client, agent and campaign.
+ * Adds steps of calls to the usage of an hour: one write per client, agent and campaign that is counted apart.
  *
  * @throws if one of them could not be added; the others have been
  */
@@ -211,57 +211,90 @@ export async function addUsage(
   documents: Documents,
 ): Promise<void> {
   const { at, retentionMs } = hour;
-  const byKey = new Map<string, { of: UsageOf; counters: Record<string, number> }>();
+  const expiresAt = (Math.floor(at / hourMs) + 1) * hourMs + retentionMs;
+  const sums = sumSteps(steps, at);
+  await learnNames(sums, hour, documents);
+  const admitted = sums.map(({ of, counters }) => ({ of: admit(of, hour), counters }));
+  await atMostAtOnce(sumSteps(admitted, at), async ({ of, counters }) => {
+    await documents.add(usageKeyOf(at, of), counters, expiresAt);
+  });
+}
+
+/** Sums steps by the document that counts them. */
+function sumSteps(steps: readonly UsageStep[], at: number): UsageStep[] {
+  const byKey = new Map<string, UsageStep>();
   for (const { of, counters } of steps) {
     if (Object.keys(counters).length === 0) continue;
     const { key } = usageKeyOf(at, of);
-    const sums = byKey.get(key)?.counters ?? {};
+    const sums = { ...byKey.get(key)?.counters };
     for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
     byKey.set(key, { of, counters: sums });
   }
-  const expiresAt = (Math.floor(at / hourMs) + 1) * hourMs + retentionMs;
-  const all = [...byKey.values()];
+  return [...byKey.values()];
+}
+
+/** @throws the first error of the work, once all of it is done */
+async function atMostAtOnce<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
   const failed: unknown[] = [];
-  for (let start = 0; start < all.length; start += atOnce) {
-    const added = await Promise.allSettled(
-      all.slice(start, start + atOnce).map(async ({ of, counters }) => {
-        const admitted = await admit(of, hour, documents);
-        await documents.add(usageKeyOf(at, admitted), counters, expiresAt);
-      }),
-    );
-    failed.push(...added.flatMap((one) => (one.status === "rejected" ? [one.reason] : [])));
+  for (let start = 0; start < items.length; start += atOnce) {
+    const done = await Promise.allSettled(items.slice(start, start + atOnce).map(work));
+    failed.push(...done.flatMap((one) => (one.status === "rejected" ? [one.reason] : [])));
   }
   if (failed.length > 0) throw failed[0];
+}
+
+function namesPrefixOf({ client }: UsageOf, at: number): string {
+  return `${hourPrefixOf(at)}[${JSON.stringify(client)},`;
+}
+
+/** True if clients do not choose the names: those of agents that the plan names, without a campaign. */
+function isFixed({ agentId, campaign }: UsageOf, { agents }: UsageHour): boolean {
+  return campaign === undefined && Object.hasOwn(agents, agentId);
+}
+
+/** Reads once for each client which names have a document, where some are not known and there is room for them. */
+async function learnNames(
+  steps: readonly UsageStep[],
+  hour: UsageHour,
+  documents: Documents,
+): Promise<void> {
+  const { at, known } = hour;
+  const unknown = steps.flatMap(({ of }) => {
+    const prefix = namesPrefixOf(of, at);
+    const { keys, isFull = false } = known.get(prefix) ?? {};
+    const { key } = usageKeyOf(at, of);
+    return isFixed(of, hour) || isFull || keys?.has(key) === true ? [] : prefix;
+  });
+  if (unknown.length === 0) return;
+  // Names of earlier hours are dropped.
+  for (const other of known.keys()) if (!other.startsWith(hourPrefixOf(at))) known.delete(other);
+  await atMostAtOnce([...new Set(unknown)], async (prefix) => {
+    const listed = await documents.list("usage", { after: prefix, limit: namesMax });
+    const keys = new Set(listed.map((one) => one.key).filter((one) => one.startsWith(prefix)));
+    known.set(prefix, { keys, isFull: keys.size >= namesMax });
+  });
 }
 
 /**
  * Returns the names under which calls count. Clients choose those of campaigns, and of agents that the plan does not
  * name, so that many count together. Writers at the same time may admit some more.
  */
-async function admit(
-  of: UsageOf,
-  { at, known, agents }: UsageHour,
-  documents: Documents,
-): Promise<UsageOf> {
+function admit(of: UsageOf, hour: UsageHour): UsageOf {
   const { client, agentId, campaign } = of;
-  const isNamed = Object.hasOwn(agents, agentId);
-  if (campaign === undefined && isNamed) return of;
-  const { kind, key } = usageKeyOf(at, of);
-  const prefix = `${hourPrefixOf(at)}[${JSON.stringify(client)},`;
-  let names = known.get(prefix);
-  if (names === undefined || (!names.keys.has(key) && !names.isFull)) {
-    // Names of earlier hours are dropped.
-    for (const other of known.keys()) if (!other.startsWith(hourPrefixOf(at))) known.delete(other);
-    const listed = await documents.list(kind, { after: prefix, limit: namesMax });
-    const keys = new Set(listed.map((one) => one.key).filter((one) => one.startsWith(prefix)));
-    names = { keys, isFull: keys.size >= namesMax };
-    if (!names.isFull) keys.add(key);
-    known.set(prefix, names);
+  const names = hour.known.get(namesPrefixOf(of, hour.at));
+  if (names === undefined || isFixed(of, hour)) return of;
+  const { key } = usageKeyOf(hour.at, of);
+  if (!names.isFull) {
+    names.keys.add(key);
+    names.isFull = names.keys.size >= namesMax;
   }
   if (names.keys.has(key)) return of;
   return {
     client,
-    agentId: isNamed ? agentId : otherNames,
+    agentId: Object.hasOwn(hour.agents, agentId) ? agentId : otherNames,
     campaign: campaign === undefined ? undefined : otherNames,
   };
 }

@@ -269,6 +269,30 @@ describe("the documents of usage", () => {
     expect(await readKeys(documents)).toHaveLength(24);
   });
 
+  it("are one read and 101 writes at most, however many names a client has at once", async () => {
+    const documents = create();
+    let [lists, adds] = [0, 0];
+    const counting: typeof documents = {
+      ...documents,
+      list: (...query) => {
+        lists += 1;
+        return documents.list(...query);
+      },
+      add: (...one) => {
+        adds += 1;
+        return documents.add(...one);
+      },
+    };
+    const steps = Array.from({ length: 500 }, (_, n) => step({ agentId: `a${n}` }));
+    const own = hour();
+    await addUsage(steps, own, counting);
+    expect([lists, adds]).toEqual([1, 101]);
+    await addUsage(steps, own, counting);
+    expect([lists, adds]).toEqual([1, 202]);
+    const { usage } = await readUsage({ from: noon, to: noon }, documents);
+    expect(usage.reduce((sum, { counters }) => sum + (counters["PLACED"] ?? 0), 0)).toBe(1000);
+  });
+
   it("are read by hours, the newest first, and say how far back", async () => {
     const documents = create();
     for (const hours of [-30, -2, -1, 0, 1])
