@@ -3,7 +3,7 @@ import type { Found, Searched } from "../api/operator/search.ts";
 import { addressOf, go } from "./address.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
-import { seekNumber } from "./sought-number.ts";
+import { mayBeNumber, seekNumber } from "./sought-number.ts";
 
 /** Returns the address of the view that shows what was found. */
 function viewOf({ kind, id }: Found): string {
@@ -114,9 +114,11 @@ function Choice({
   return (
     <p class="line">
       Nothing has this id or name. A number needs its country code.
-      <a href={addressOf("calls", { provider_call_id: text })} onClick={close}>
-        Look through all calls for a provider's call id
-      </a>
+      {mayBeNumber(text) ? null : (
+        <a href={addressOf("calls", { provider_call_id: text })} onClick={close}>
+          Look through all calls for a provider's call id
+        </a>
+      )}
     </p>
   );
 }
