@@ -25,7 +25,7 @@ const situation = fc.record({
     fc.integer({ min: 3_000, max: 9_000 }),
     fc.constantFrom(50, 300),
   ),
-  calls: fc.integer({ min: 100, max: 300 }),
+  calls: fc.integer({ min: 100, max: 240 }),
   others: fc.integer({ min: 0, max: 120 }),
   /** Local time of the start: the hours open, are open, or close a little later. */
   startAt: fc.constantFrom("10:00", "10:00", "11:58", "11:50"),
