@@ -1,6 +1,7 @@
 import type { CampaignDetail, Campaigns as CampaignList } from "../api/operator/campaigns.ts";
 import { addressOf, type Place } from "./address.ts";
 import { Shown, useLive } from "./desk.tsx";
+import { Export } from "./export.tsx";
 import { Progress } from "./progress.tsx";
 import { lengthText, rateText } from "./result-words.ts";
 import { Totals } from "./results.tsx";
@@ -64,6 +65,7 @@ function List() {
             {left_out === 0 ? null : (
               <p class="hint">{countText(left_out)} earlier campaigns are left out.</p>
             )}
+            <Export of="campaigns" />
           </section>
         )
       }

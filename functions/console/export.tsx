@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Audit } from "../api/actions/audit-log.ts";
 import type { BacklogView } from "../api/operator/backlogs.ts";
 import type { CallView } from "../api/operator/call-view.ts";
+import type { Campaigns } from "../api/operator/campaigns.ts";
 import type { RequestView } from "../api/operator/request-progress.ts";
 import { type Ask, useDesk } from "./desk.tsx";
 import { type Ended, exportRows, type Format, rowsMax } from "./export-rows.ts";
@@ -28,6 +29,15 @@ const lists = {
       "expected_end_at",
     ] satisfies (keyof RequestView)[],
     more: [],
+  },
+  campaigns: {
+    items: "campaigns",
+    limit: "10000",
+    columns: [
+      ...(["name", "client", "requests", "first_accepted_at", "last_at", "accepted"] as const),
+      ...(["placed", "answer_rate", "mean_seconds", "opted_out", "cost"] as const),
+    ] satisfies (keyof Campaigns["campaigns"][number])[],
+    more: ["results.completed", "results.voicemail", "results.no_answer", "results.busy"],
   },
   audit: {
     items: "entries",

@@ -3,7 +3,8 @@ import type { Found, Searched } from "../api/operator/search.ts";
 import { addressOf, go } from "./address.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
-import { mayBeNumber, seekNumber } from "./sought-number.ts";
+import { mayBeNumber } from "./may-be-number.ts";
+import { seekNumber } from "./sought-number.ts";
 
 /** Returns the address of the view that shows what was found. */
 function viewOf({ kind, id }: Found): string {

@@ -65,7 +65,7 @@ export function allowApiLedger(
     const { partitions, actions } = itemsOf[right];
     allowItems(role, table, { names: actions, partitions });
   }
-  // What is cancelled counts among a client's campaigns and agents of the hour.
+  // Cancelled calls count in their client's usage of the hour.
   if (clientRights.includes("cancel"))
     allowItems(role, table, { names: ["Query"], partitions: ["doc#usage"] });
   // A request's calls are found by the index of all calls.

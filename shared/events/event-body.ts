@@ -70,7 +70,12 @@ const finishedBody = z.looseObject({
 /** Schemas of all events' bodies by type. */
 export const eventBodySchemas = {
   "call.placed": callEventBody("call.placed"),
-  "call.answered": callEventBody("call.answered", statesOf("call.placed"), resultViewSchema),
+  // The price is known once the call has ended.
+  "call.answered": callEventBody(
+    "call.answered",
+    statesOf("call.placed"),
+    z.omit(resultViewSchema, { cost: true }),
+  ),
   "call.ended": callEventBody("call.ended", statesOf("call.placed"), resultViewSchema),
   "call.rejected": callEventBody("call.rejected"),
   "call.expired": callEventBody("call.expired"),

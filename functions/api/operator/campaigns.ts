@@ -22,8 +22,9 @@ import {
 
 /** Days of usage in which campaigns are found. */
 const usageDays = 31;
-/** Maximum campaigns of a list: the latest. */
-const campaignsMax = 100;
+/** Campaigns of a list, the latest, unless more are asked for. */
+const campaignsDefault = 100;
+const campaignsMax = 10_000;
 /** Rows of one page of a campaign's requests, maximum pages, and maximum requests that an answer names. */
 const pageRows = 50;
 const pagesMax = 10;
@@ -40,7 +41,7 @@ const campaignSchema = z.strictObject({
   ...measures,
 });
 const campaignsSchema = z.strictObject({
-  campaigns: z.array(campaignSchema).check(z.describe(`At most ${campaignsMax}, the latest first`)),
+  campaigns: z.array(campaignSchema).check(z.describe("At most `limit`, the latest first")),
   left_out: z.int(),
   from: time.check(z.describe("Campaigns without calls since then are not listed")),
 });
@@ -51,7 +52,13 @@ const listCampaigns = declareRoute({
   summary: `Campaigns of the last ${usageDays} days, and what became of their calls`,
   method: "get",
   path: "/campaigns",
-  query: z.strictObject({ client: z.optional(anyName) }),
+  query: z.strictObject({
+    client: z.optional(anyName),
+    limit: z._default(
+      z.coerce.number().check(z.int(), z.minimum(1), z.maximum(campaignsMax)),
+      campaignsDefault,
+    ),
+  }),
   answer: campaignsSchema,
   async handle({ deps, query }) {
     const { usage, from } = await readOfCampaigns(deps);
@@ -68,8 +75,8 @@ const listCampaigns = declareRoute({
         (one, other) => other.last_at.localeCompare(one.last_at) || other.accepted - one.accepted,
       );
     return {
-      campaigns: campaigns.slice(0, campaignsMax),
-      left_out: Math.max(0, campaigns.length - campaignsMax),
+      campaigns: campaigns.slice(0, query.limit),
+      left_out: Math.max(0, campaigns.length - query.limit),
       from: toIsoTime(from),
     };
   },

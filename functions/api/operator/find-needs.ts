@@ -6,7 +6,7 @@ import { throttles } from "../../../shared/policy/breaker-causes.ts";
 import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
 import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { forecastSize } from "../../../shared/policy/ledger-size.ts";
-import type { Kind, StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import type { Kind, StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { time, toIsoTime } from "../http/fields.ts";
@@ -138,7 +138,7 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
 }
 
 async function findPauses(deps: RouteDeps): Promise<Found[]> {
-  return (await listOf("pause", deps)).map(({ key, value: { of, at, by } }) => {
+  return (await listOf("pause", deps)).map(({ key, value: { of, at, by, reason, until } }) => {
     const [[kind, name] = ["", ""]] = Object.entries<string>(of);
     return need(
       {
@@ -151,9 +151,17 @@ async function findPauses(deps: RouteDeps): Promise<Found[]> {
         resume: { [kind === "agent" ? "agent_id" : kind]: name },
         holder: `paused ${kind} ${name}`,
       },
-      by === "system" ? wordsOf.systemPause : wordsOf.pause,
+      by === "system" ? wordsOf.systemPause : pauseWords({ reason, until }),
     );
   });
+}
+
+/** Describes an operator's pause, with the operator's reason and its end. */
+function pauseWords({ reason, until }: Pick<ValueOf<"pause">, "reason" | "until">): Words {
+  const { means, fix } = wordsOf.pause;
+  const why = reason === undefined ? "" : ` The reason: ${reason}.`;
+  const end = until === undefined ? "" : ` It ends by itself at ${toIsoTime(until)}.`;
+  return { means: means + why + end, fix };
 }
 
 /** Finds calls that wait for a decision, by their account and reason. */

@@ -128,7 +128,8 @@ const isRight = ({ asked, expected, happened }: Outcome) =>
   Math.abs(happened - expected) <= Math.max(rightMs, rightShare * (happened - asked));
 
 it("expected ends come true, under pauses, breakers and openings, with slow providers too", async () => {
-  const seed = Number(process.env["SEED"] ?? Date.now() % 2 ** 31);
+  // A share of drawn situations is a statistic: other seeds are for a person or a schedule (`npm run test:ends`).
+  const seed = Number(process.env["SEED"] ?? 31);
   console.log(`expected ends, seed ${seed}`);
   const outcomes: Outcome[] = [];
   const lines: string[] = [];

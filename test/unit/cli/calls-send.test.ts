@@ -84,7 +84,8 @@ describe("npm run calls -- send", () => {
     const request = app.request.bind(app);
     app.request = async (path, ...more) => {
       const answer = await request(path, ...more);
-      if (String(path instanceof Request ? path.url : path).endsWith("/v1/calls/batch")) throw new Error("the answer is lost");
+      if (String(path instanceof Request ? path.url : path).endsWith("/v1/calls/batch"))
+        throw new Error("the answer is lost");
       return answer;
     };
     const interrupted = await send("phone\n2025550100\n", ...words, "--again");

@@ -28,6 +28,9 @@ const result: fc.Arbitrary<CallResult> = fc.record({
   answeredAt: orNull(time),
   endedAt: orNull(time),
   seconds: orNull(fc.nat(90_000)),
+  cost: fc.option(fc.record({ amount: fc.constant("0.05"), currency: fc.constant("USD") }), {
+    nil: undefined,
+  }),
 });
 const acts: OperatorAction[] = [
   { to: "PLACED" },
@@ -157,8 +160,9 @@ describe("the schema of an event's body", () => {
     const inBodies = new Set(bodies.flatMap((body) => pathsIn(body, type)));
     expect([...inSchema].toSorted()).toEqual([...inBodies].toSorted());
     expect(eventBodySchemas[type].parse(example)).toEqual(example);
-    // The examples are those of agents without `retry`, and of requests without headers of their own.
-    const rare = /\.data\.(try|tries_left|not_before|urgent|campaign)$/;
+    // The examples are those of agents without `retry`, of requests without headers of their own, and of results without
+    // a price.
+    const rare = /\.data\.(try|tries_left|not_before|urgent|campaign|result\.cost\..*)$/;
     const always = [...inBodies].filter((path) => !rare.test(path));
     expect(new Set(pathsIn(example, type))).toEqual(new Set(always));
   });
