@@ -9,7 +9,7 @@ export type Pause = ValueOf<"pause">;
 
 /** Maximum length of a reason, and the text of a phone number in it: it is kept where no number may be. */
 const reasonCharactersMax = 200;
-const numberText = /\d(?:[ ().-]?\d){8}/;
+const numberText = /\d(?:[ ()./-]{0,3}\d){8}/;
 
 /** Why calls are paused, in an operator's words. */
 export const pauseReason = z.string().check(

@@ -86,7 +86,8 @@ describe("a pause", () => {
     expect(await pointersOf({ client: "ended" })).toEqual([422, "/client"]);
     expect(await pointersOf({ client: "crm", until: isoIn(0) })).toEqual([422, "/until"]);
     expect(await pointersOf({ client: "crm", account: "webhook" })).toEqual([422, ""]);
-    for (const reason of ["", " ", "x".repeat(201), "two\nlines", "of +1 202 555 0123"]) {
+    const numbers = ["of +1 202 555 0123", "of (202) 555-0123", "+49 (0) 151 / 2345678"];
+    for (const reason of ["", " ", "x".repeat(201), "two\nlines", ...numbers]) {
       expect(await pointersOf({ client: "crm", reason })).toEqual([422, "/reason"]);
     }
     expect(await pointersOf({ client: "crm", reason: "since 2026-11-24" })).toEqual([200]);
