@@ -4,7 +4,7 @@ import { requestIdOf, toCallId } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import { otherNames, usageCounters } from "../../../shared/policy/usage.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
 import type { ExpectedEnd } from "../forecast/expected-ends.ts";
 import { readUsage, type Usage } from "../actions/read-usage.ts";
 import { lastTriesOf } from "../actions/request-rows.ts";
@@ -178,16 +178,34 @@ function toCampaign(own: readonly Usage[]): Campaigns["campaigns"][number] {
   };
 }
 
+interface Campaign {
+  name: string;
+  client: string;
+}
+
 /** Finds the requests of a campaign, newest first, by the first call of each. */
 async function findRequests(
-  { name, client }: { name: string; client: string },
+  of: Campaign,
+  ledger: CallLedger,
+): Promise<{ found: CallRow[]; isWhole: boolean }> {
+  const named = await findAmong({ campaign: of.name }, of, ledger);
+  if (named.isWhole || named.found.length > 0) return named;
+  // Another client has many requests of that name.
+  return findAmong({ client: of.client }, of, ledger);
+}
+
+async function findAmong(
+  list: ListOf,
+  { name, client }: Campaign,
   ledger: CallLedger,
 ): Promise<{ found: CallRow[]; isWhole: boolean }> {
   const found: CallRow[] = [];
   let before: string | undefined;
+  const isOwn = (row: CallRow) =>
+    row.client === client && row.campaign === name && !isLaterTry(row);
   for (let page = 0; page < pagesMax; page++) {
-    const { rows, next } = await ledger.list({ campaign: name, before, limit: pageRows });
-    found.push(...rows.filter((row) => row.client === client && !isLaterTry(row)));
+    const { rows, next } = await ledger.list({ ...list, before, limit: pageRows });
+    found.push(...rows.filter(isOwn));
     if (next === undefined) return { found, isWhole: true };
     before = next;
   }

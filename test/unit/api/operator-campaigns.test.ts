@@ -3,9 +3,11 @@ import type { CampaignDetail, Campaigns } from "../../../functions/api/operator/
 import type { RequestDetail } from "../../../functions/api/operator/requests.ts";
 import { callStates } from "../../../shared/calls/states.ts";
 import { createTestApi } from "../../support/api.ts";
+import { aCall } from "../../support/calls.ts";
 import { dayPlan, fillWithADay } from "../../support/believable-day.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { expectDeclared } from "../../support/operator-answers.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
 
 const now = Date.UTC(2026, 10, 21, 12, 34);
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
@@ -93,4 +95,18 @@ it("knows no campaign of another client", async () => {
   expect((await ask("/campaigns/November%20offers?client=shop")).status).toBe(404);
   expect((await ask("/campaigns/November%20offers")).status).toBe(422);
   expect((await ask("/campaigns/none?client=crm")).status).toBe(404);
+});
+
+it("shows a campaign of a client beside hundreds of requests of its name by another one", async () => {
+  const { ask, ledger, documents } = await createBench();
+  const callOf = (client: string, minutes: number) => ({
+    ...aCall({ acceptedAt: now - minutes * 60_000, campaign: "spring", first: "request" }),
+    client,
+  });
+  const others = Array.from({ length: 501 }, (_, n) => callOf("shop", 1 + n / 100));
+  const rows = [callOf("crm", 60), ...others].map((call) => rowIn("PLACED", call, { at: now }));
+  await writeRows(rows, ledger, documents);
+  const { status, body } = await ask<CampaignDetail>("/campaigns/spring?client=crm");
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ client: "crm", requests_found: 1, progress: { total: 1 } });
 });
