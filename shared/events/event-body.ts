@@ -12,6 +12,8 @@ const time = z.iso.datetime();
 const timestamp = time.check(z.describe("When it happened"));
 const requestId = z.string().check(z.describe("The X-Request-Id of the request's 201"));
 
+/** The price of a call is known once it has ended. */
+const { cost: _, ...answeredShape } = resultViewSchema.shape;
 const noResult = z.null().check(z.describe("Only call.answered and call.ended tell of a result"));
 
 function statesOf(type: CallEventType): CallState[] {
@@ -70,11 +72,10 @@ const finishedBody = z.looseObject({
 /** Schemas of all events' bodies by type. */
 export const eventBodySchemas = {
   "call.placed": callEventBody("call.placed"),
-  // The price is known once the call has ended.
   "call.answered": callEventBody(
     "call.answered",
     statesOf("call.placed"),
-    z.omit(resultViewSchema, { cost: true }),
+    z.strictObject(answeredShape),
   ),
   "call.ended": callEventBody("call.ended", statesOf("call.placed"), resultViewSchema),
   "call.rejected": callEventBody("call.rejected"),
