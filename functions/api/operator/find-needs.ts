@@ -14,8 +14,11 @@ import { listBreakerViews } from "./breaker-views.ts";
 import { viewsOf } from "./events.ts";
 import { causeWords, codeMeaning, reviewWords, type Words, wordsOf } from "./need-words.ts";
 
-/** Maximum documents of a kind, calls and letters that are looked at, and maximum clients that a need names. */
-const readMax = 200;
+/** Documents of one page, and maximum pages of a kind: closed breakers are kept for a week among the open ones. */
+const pageDocuments = 500;
+const pagesMax = 4;
+/** Maximum letters and calls that are looked at, and maximum clients that a need names. */
+const lettersMax = 200;
 const reviewedMax = 100;
 export const clientsMax = 20;
 /** Age of the last sweep, and share of the ledger's maximum size, from which on a person is needed. */
@@ -108,7 +111,15 @@ async function listOf<K extends Kind>(
   kind: K,
   { documents }: RouteDeps,
 ): Promise<StoredDocument<K>[]> {
-  return (await documents.list(kind, { limit: readMax })).filter(isReadable);
+  const found: StoredDocument<K>[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < pagesMax; page++) {
+    const listed = await documents.list(kind, { after, limit: pageDocuments });
+    found.push(...listed.filter(isReadable));
+    if (listed.length < pageDocuments) break;
+    after = listed.at(-1)?.key;
+  }
+  return found;
 }
 
 /** Finds open breakers, except those by which a provider only slows calls down. */
@@ -164,9 +175,9 @@ function pauseWords({ reason, until }: Pick<ValueOf<"pause">, "reason" | "until"
   return { means: means + why + end, fix };
 }
 
-/** Finds calls that wait for a decision, by their account and reason. */
+/** Finds calls that wait for a decision, by their account and reason: the oldest, as the review shows them. */
 async function findReviews({ ledger }: RouteDeps): Promise<Found[]> {
-  const { rows, next } = await ledger.list({ state: "NEEDS_REVIEW", limit: reviewedMax });
+  const { rows, next } = await ledger.listOldest({ state: "NEEDS_REVIEW", limit: reviewedMax });
   const accountOf = ({ route }: CallRow) => route?.provider ?? null;
   const groups = Map.groupBy(rows, (row) => JSON.stringify([accountOf(row), row.reason]));
   return [...groups].flatMap(([key, own]) => {
@@ -213,7 +224,7 @@ async function findExhausted(deps: RouteDeps): Promise<Found[]> {
 }
 
 async function findLetters({ deadLetters }: RouteDeps): Promise<Found[]> {
-  const { letters, next } = await deadLetters.list({ after: undefined, limit: readMax });
+  const { letters, next } = await deadLetters.list({ after: undefined, limit: lettersMax });
   if (letters.length === 0) return [];
   const since = Math.min(...letters.map(({ storedAt }) => storedAt));
   const what = `${letters.length}${next === undefined ? "" : " or more"} dead letters`;

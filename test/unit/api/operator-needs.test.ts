@@ -124,6 +124,35 @@ describe("what needs a person", () => {
     ]);
   });
 
+  it("is an open breaker behind hundreds that have closed", async () => {
+    const { ask, put } = createBench();
+    const value = {
+      code: "http_503",
+      openedAt: now,
+      probeAt: now,
+      intervalMs: 1000,
+      cause: "receiver" as const,
+      room: 0,
+      blamed: [],
+    };
+    for (let n = 0; n < 600; n++) {
+      await put("breaker", `backlog:["crm","agent_${n}"]`, { ...value, state: "closed" });
+    }
+    await put("breaker", "receiver:crm", { ...value, state: "open" });
+    expect((await ask()).needs).toMatchObject([{ kind: "breaker", what: "receiver crm" }]);
+  });
+
+  it("is a review since the oldest of its calls, however many are newer", async () => {
+    const { ask, ledger, documents } = createBench();
+    const rows = Array.from({ length: 120 }, (_, n) => {
+      const at = now - n * minuteMs;
+      return rowIn("NEEDS_REVIEW", aCall({ acceptedAt: at }), { at, reason: "http_403" });
+    });
+    await writeRows(rows, ledger, documents);
+    const since = new Date(now - 119 * minuteMs).toISOString();
+    expect((await ask()).needs).toMatchObject([{ calls: 100, calls_max: 100, since }]);
+  });
+
   it("is a review by account and reason, with the oldest time and every client", async () => {
     const { ask, ledger, documents } = createBench();
     const row = (client: string, reason: string, minutes: number) =>
