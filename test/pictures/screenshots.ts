@@ -47,6 +47,8 @@ for (const colorScheme of colorSchemes) {
     await page.goto(`${server.address}/operator#/${address}`);
     await before?.(page);
     await page.getByText(ready).first().waitFor();
+    // A call under review can be decided once it was in sight for a moment.
+    await page.locator("main button:disabled").first().waitFor({ state: "detached" });
     await page.mouse.move(0, 0);
     await page.evaluate("document.activeElement?.blur()");
     await page.screenshot({

@@ -146,11 +146,11 @@ function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
       acceptedAt,
       ...(index === 0 ? { first: "request" as const } : {}),
       ...(batch.campaign === undefined ? {} : { campaign: batch.campaign }),
-      ...(index === 0 ? { first: "request" } : {}),
       request: {
         phone_number: `${batch.numberStart}${10_000 + index}`,
         agent_id: batch.agent,
-        context: { first_name: "Ada" },
+        // Twilio's fetched TwiML carries no context.
+        ...(batch.agent === "agent_paris" ? {} : { context: { first_name: "Ada" } }),
       },
     };
     return rowOf(call, part, n, now);
