@@ -49,8 +49,8 @@ function List() {
       {({ campaigns, left_out, from }) =>
         campaigns.length === 0 ? (
           <p class="card">
-            There is no campaign yet. Requests with the same <code>Call-Campaign</code> header are
-            one.
+            No campaign has had calls since <Time at={from} />. Requests with the same{" "}
+            <code>Call-Campaign</code> header are one.
           </p>
         ) : (
           <section class="card" aria-labelledby="campaigns">
@@ -137,6 +137,12 @@ function Detail({ campaign }: { campaign: CampaignDetail }) {
       </section>
       <section class="card" aria-labelledby="results">
         <h3 id="results">Results</h3>
+        {Date.parse(campaign.results_from) <= Date.parse(campaign.first_accepted_at) ? null : (
+          <p class="problem">
+            Results and tries are counted since <Time at={campaign.results_from} />: earlier ones
+            are missing.
+          </p>
+        )}
         <Totals total={results} />
       </section>
       <section class="card" aria-labelledby="parts">

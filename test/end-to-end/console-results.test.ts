@@ -109,6 +109,24 @@ describe("the first page", () => {
     expect(await flawsOf(page)).toEqual([]);
   });
 
+  it("says how far back campaigns and their results go", async () => {
+    await page.route(/\/operator\/campaigns/, async (route) => {
+      const answer = await route.fetch();
+      const body = await answer.json();
+      const json = Array.isArray(body.campaigns)
+        ? { ...body, campaigns: [] }
+        : { ...body, first_accepted_at: "2020-01-01T10:00:00.000Z" };
+      await route.fulfill({ response: answer, json });
+    });
+    await signIn();
+    await page.getByRole("link", { name: "Campaigns", exact: true }).click();
+    await page.getByText(/^No campaign has had calls since /).waitFor();
+    const name = encodeURIComponent("How was your stay?");
+    await page.goto(`${server.address}/operator#/campaigns/${name}?client=research`);
+    await page.getByText(/^Results and tries are counted since .* are missing\.$/).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+  });
+
   it("says that the results could not be read, and shows the rest", async () => {
     await page.route(/\/operator\/results/, (route) =>
       route.fulfill({ status: 503, json: { detail: "The ledger cannot be reached." } }),

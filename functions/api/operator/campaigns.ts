@@ -102,6 +102,11 @@ const detailSchema = z.strictObject({
   results: z
     .strictObject(measures)
     .check(z.describe(`Of the last ${usageDays} days; zero where they were counted under *other`)),
+  results_from: time.check(
+    z.describe(
+      "`results` and `tries` lack what came before: later where there is too much to read",
+    ),
+  ),
 });
 export type CampaignDetail = z.infer<typeof detailSchema>;
 
@@ -122,7 +127,7 @@ const showCampaign = declareRoute({
     if (newest === undefined || oldest === undefined) {
       return answerProblem(c, 404, { detail: "This client has no campaign of this name." });
     }
-    const { usage } = await readOfCampaigns(deps, isWhole ? oldest.acceptedAt : 0);
+    const { usage, from } = await readOfCampaigns(deps, isWhole ? oldest.acceptedAt : 0);
     const own = usage.filter((one) => one.client === client && one.campaign === name);
     const results = sumUsage(own);
     const looked = await sampleOf(found, deps);
@@ -149,6 +154,7 @@ const showCampaign = declareRoute({
       live_calls: Math.round((rows.filter(isLive).length * total) / counted),
       tries: results.placed,
       results,
+      results_from: toIsoTime(from),
     };
   },
 });

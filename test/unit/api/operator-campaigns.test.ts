@@ -67,6 +67,7 @@ it("shows one campaign of a client: progress over its requests, results, tries a
   expect(body.progress.agents).toEqual(["agent_paris", "agent_sales"]);
   const answered = offers.filter(({ result }) => result?.status === "completed").length;
   expect(body.results.results.completed).toBe(answered);
+  expect(body.results_from).toBe("2026-10-21T12:00:00.000Z");
   // Its end is the latest of its requests' ends, and it is held by whatever holds them.
   const requests = await Promise.all(body.requests.map(({ id }) => request(id)));
   expect(body.progress.expected_end_at).toBe(
