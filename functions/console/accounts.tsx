@@ -5,7 +5,7 @@ import type { Pauses, PauseView } from "../api/operator/pauses.ts";
 import type { PlanInWords } from "../api/operator/plan.ts";
 import { addressOf } from "./address.ts";
 import { BreakerText } from "./breaker.tsx";
-import { Needs, Shown, useDesk, useLive } from "./desk.tsx";
+import { Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { AskPause, nameOf, type Pausable, PauseButton } from "./pause.tsx";
 import { Export } from "./export.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
@@ -89,7 +89,7 @@ function Stopped({ pauses: data }: { pauses: Pauses }) {
         {breakers.map((breaker) => (
           <li key={breaker.key}>
             <BreakerText breaker={breaker} />
-            <Needs role="decide">
+            <WithRole role="decide">
               <button
                 type="button"
                 onClick={() =>
@@ -101,13 +101,13 @@ function Stopped({ pauses: data }: { pauses: Pauses }) {
               >
                 Resume {breaker.key}
               </button>
-            </Needs>
+            </WithRole>
           </li>
         ))}
       </ul>
-      <Needs role="decide">
+      <WithRole role="decide">
         <PauseByName hasOtherAgents={other_agents} />
-      </Needs>
+      </WithRole>
     </>
   );
 }

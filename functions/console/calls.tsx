@@ -7,7 +7,7 @@ import type { CallsPage } from "../api/operator/calls.ts";
 import { addressOf, go, type Place } from "./address.ts";
 import { BulkCalls } from "./bulk-calls.tsx";
 import { Confirm } from "./confirm.tsx";
-import { Needs, useDesk } from "./desk.tsx";
+import { useDesk, WithRole } from "./desk.tsx";
 import { Export } from "./export.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { OneCall } from "./one-call.tsx";
@@ -163,9 +163,9 @@ function Found({
       )}
       <ListEnd list={list} what="The calls" nothing="There is no such call." />
       <div class="line">
-        <Needs role="decide">
+        <WithRole role="decide">
           <CancelAll filter={filter} />
-        </Needs>
+        </WithRole>
       </div>
       <Export of="calls" filter={filter} number={number} />
     </>

@@ -140,7 +140,7 @@ export function useRoles(): readonly OperatorRole[] {
 }
 
 /** Shows what needs a role, such as a button, to those whose token has it. */
-export function Needs({ role, children }: { role: OperatorRole; children: ComponentChildren }) {
+export function WithRole({ role, children }: { role: OperatorRole; children: ComponentChildren }) {
   return <>{useRoles().includes(role) ? children : null}</>;
 }
 

@@ -2,7 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import type { ErasedAnswer } from "../api/operator/erase.ts";
 import { Confirm } from "./confirm.tsx";
 import type { NumberChecked } from "../api/operator/do-not-call.ts";
-import { type Ask, Needs, useDesk, useRoles } from "./desk.tsx";
+import { type Ask, useDesk, useRoles, WithRole } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
 import { useUndo } from "./undo.tsx";
 
@@ -14,12 +14,12 @@ export function DoNotCall() {
   return (
     <>
       <Check />
-      <Needs role="decide">
+      <WithRole role="decide">
         <Change />
-      </Needs>
-      <Needs role="configure">
+      </WithRole>
+      <WithRole role="configure">
         <Erase />
-      </Needs>
+      </WithRole>
     </>
   );
 }

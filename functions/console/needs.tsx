@@ -1,20 +1,20 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Need } from "../api/operator/find-needs.ts";
-import type { Needs as NeedsOf } from "../api/operator/needs.ts";
+import type { Needs } from "../api/operator/needs.ts";
 import { addressOf, type View } from "./address.ts";
-import { type Live, Needs, Shown, useDesk, useLive } from "./desk.tsx";
+import { type Live, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { Age, countText } from "./shared.tsx";
 
 const refreshMs = 15_000;
 /** Name under which the browser keeps that its operator wants notifications. */
 const notifyKey = "outbound-calls-notify";
 
-const NeedsContext = createContext<Live<NeedsOf> | undefined>(undefined);
+const NeedsContext = createContext<Live<Needs> | undefined>(undefined);
 
 /** Reads what needs a person, for the navigation, the title, the list and notifications. */
 export function NeedsReader({ children }: { children: ComponentChildren }) {
-  const live = useLive<NeedsOf>("/needs", refreshMs);
+  const live = useLive<Needs>("/needs", refreshMs);
   useNotifications(live.data?.needs);
   return <NeedsContext.Provider value={live}>{children}</NeedsContext.Provider>;
 }
@@ -119,7 +119,7 @@ export function NeedList() {
   );
 }
 
-const partNames: Record<NeedsOf["unread"][number], string> = {
+const partNames: Record<Needs["unread"][number], string> = {
   breakers: "Circuit breakers",
   pauses: "Pauses",
   review: "Calls to review",
@@ -203,10 +203,10 @@ function ResumeButton({ need: { resume, what } }: { need: Need }) {
     return `Resumed: ${what}.`;
   };
   return (
-    <Needs role="decide">
+    <WithRole role="decide">
       <button type="button" onClick={() => attempt(perform)}>
         Resume <span class="unseen">{what}</span>
       </button>
-    </Needs>
+    </WithRole>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { CallDetail } from "../api/operator/call-view.ts";
 import { Actions } from "./decisions.tsx";
-import { Needs, Shown, useLive } from "./desk.tsx";
+import { Shown, useLive, WithRole } from "./desk.tsx";
 import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";
 
 /** One call beside the list: its facts, its timeline, and the possible actions. */
@@ -21,9 +21,9 @@ export function OneCall({ id, closeTo }: { id: string; closeTo: string }) {
         {(call) => (
           <>
             <CallFacts call={call} />
-            <Needs role="decide">
+            <WithRole role="decide">
               <Actions call={call} />
-            </Needs>
+            </WithRole>
             <h4>What happened</h4>
             <Timeline call={call} />
             <h4>Other calls to the number</h4>

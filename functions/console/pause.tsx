@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Backlogs } from "../api/operator/backlogs.ts";
 import type { Paused, Pauses, PauseView } from "../api/operator/pauses.ts";
 import { Confirm } from "./confirm.tsx";
-import { type Ask, Needs, Shown, useDesk, useLive } from "./desk.tsx";
+import { type Ask, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { countText, timeText } from "./shared.tsx";
 import { useUndo } from "./undo.tsx";
 
@@ -52,7 +52,7 @@ export function PauseButton({
       return words;
     });
   return (
-    <Needs role="decide">
+    <WithRole role="decide">
       <button
         type="button"
         onClick={() => (paused === undefined ? setIsAsking(true) : resume(paused))}
@@ -61,7 +61,7 @@ export function PauseButton({
         <span class={isNamed ? undefined : "unseen"}>{nameOf(what)}</span>
       </button>
       {isAsking ? <AskPause what={what} close={() => setIsAsking(false)} /> : null}
-    </Needs>
+    </WithRole>
   );
 }
 

@@ -4,7 +4,7 @@ import type { ReviewPage } from "../api/operator/review.ts";
 import { BulkReview } from "./bulk-review.tsx";
 import { type Decision, decisionNames, decisions } from "./decision.ts";
 import { ConfirmRedial } from "./decisions.tsx";
-import { type Live, Needs, Shown, useDesk, useLive, useRoles } from "./desk.tsx";
+import { type Live, Shown, useDesk, useLive, useRoles, WithRole } from "./desk.tsx";
 import { callName, usePending } from "./pending.tsx";
 import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";
 
@@ -29,9 +29,9 @@ export function Review() {
               </p>
             )}
             <OneAtATime calls={calls} hasMore={cursor !== undefined} />
-            <Needs role="decide">
+            <WithRole role="decide">
               <BulkReview calls={calls} hasMore={cursor !== undefined} />
-            </Needs>
+            </WithRole>
           </>
         );
       }}
@@ -83,13 +83,13 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
         </b>
         <Steps step={step} />
       </p>
-      <Needs role="decide">
+      <WithRole role="decide">
         <Decisions choose={choose} isSeen={isSeen} />
         <p class="hint">
           A decision is sent 10 seconds later: <kbd>U</kbd> undoes it, <kbd>S</kbd> sends it at
           once.
         </p>
-      </Needs>
+      </WithRole>
       <Known key={call.id} id={call.id} live={live} />
       {isAsking ? (
         <ConfirmRedial act={() => take(call, "redial")} close={() => setIsAsking(false)} />
