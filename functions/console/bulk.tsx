@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { callStates } from "../../shared/calls/states.ts";
 import type { Bulk, BulkAction } from "../api/operator/bulk.ts";
+import { askRepeatedly } from "./client.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, messageOf, useDesk } from "./desk.tsx";
 import { usePending } from "./pending.tsx";
@@ -45,10 +46,6 @@ interface Stage {
   cursor?: string | undefined;
   problem?: string;
 }
-
-/** Maximum tries of one request, and the time between them. A repeated request acts on the same calls. */
-const triesMax = 4;
-const retryMs = 2000;
 
 /** Tools of a work that is under way. */
 interface Working {
@@ -139,17 +136,9 @@ function bodyOf({ action, filter }: BulkWork): object {
   return { action, filter, ...(action === "redial" ? { not_placed: true } : {}) };
 }
 
-async function askAgain(ask: Ask, body: object): Promise<Bulk> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await ask<Bulk>("/bulk", body);
-    } catch (error) {
-      const isPassing =
-        error instanceof Error && "status" in error && [0, 503].includes(Number(error.status));
-      if (!isPassing || tries === triesMax) throw error;
-      await new Promise((next) => setTimeout(next, retryMs));
-    }
-  }
+/** A repeated request acts on the same calls. */
+function askAgain(ask: Ask, body: object): Promise<Bulk> {
+  return askRepeatedly(() => ask<Bulk>("/bulk", body));
 }
 
 function sum(total: Total, { found, done, refused, until }: Bulk): Total {

@@ -55,6 +55,23 @@ function unansweredText(error: unknown, isAction: boolean): string {
   return `The service has not answered within ${answerMsMax / 1000} s.${perhaps}`;
 }
 
+/** Maximum tries of an action that may be repeated, and the time between them. */
+const triesMax = 4;
+const retryMs = 2000;
+
+/** Performs an action that may be repeated, and repeats it while no answer comes or the service cannot be reached. */
+export async function askRepeatedly<Answer>(act: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await act();
+    } catch (error) {
+      const isPassing = error instanceof AskError && [0, 503].includes(error.status);
+      if (!isPassing || tries === triesMax) throw error;
+      await new Promise((next) => setTimeout(next, retryMs));
+    }
+  }
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "That did not work.";
 }

@@ -3,6 +3,7 @@ import { useCallback, useContext, useEffect, useRef, useState } from "preact/hoo
 import { indexOf } from "../../shared/calls/ids.ts";
 import type { CallView } from "../api/operator/call-view.ts";
 import { addressOf } from "./address.ts";
+import { askRepeatedly } from "./client.ts";
 import { decide, type Decision, decisions } from "./decision.ts";
 import { type Ask, messageOf, useDesk } from "./desk.tsx";
 
@@ -115,13 +116,16 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Sends a decision. Resolves to what became of it, in words. */
+/**
+ * Sends a decision, also once more where its answer was lost: the service carries it out once. Resolves to what became of
+ * it, in words.
+ */
 async function carriedOut(
   { call, decision }: Pending,
   ask: Ask,
 ): Promise<{ words: string; isDone: boolean }> {
   try {
-    const done = await decide(ask, call.id, decision);
+    const done = await askRepeatedly(() => decide(ask, call.id, decision));
     return { words: `${done} It was ${callName(call)}.`, isDone: true };
   } catch (error) {
     const what = `${decisions[decision].label}: not done, ${callName(call)}.`;

@@ -176,6 +176,47 @@ describe("an operator who reviews calls", () => {
     await until(async () => (await entries.count()) === 2, 10_000);
   });
 
+  it("has a decision carried out once whose answer was lost", async () => {
+    let tries = 0;
+    await page.route(/resolve$/, async (route) => {
+      if (++tries > 1) return route.continue();
+      await route.fetch();
+      return route.abort();
+    });
+    await page.keyboard.press("p");
+    await page.keyboard.press("s");
+    const status = page.getByRole("status");
+    await until(async () => {
+      await page.clock.runFor(500);
+      return ((await status.textContent()) ?? "").startsWith("Marked as placed");
+    }, 10_000);
+    expect(sent).toHaveLength(2);
+    expect(await inState("NEEDS_REVIEW")).toHaveLength(6);
+  });
+
+  it("leaves no work to the operator who signs in next", async () => {
+    await page.goto(`${server.address}/operator#/calls?state=WAITING&agent_id=agent_paris`);
+    await page.getByText("Do something with all of these …").click();
+    await button("Cancel …").click();
+    await page.getByLabel("Type 310 to confirm").fill("310");
+    let parts = 0;
+    await page.route(/\/operator\/bulk$/, (route) =>
+      ++parts === 2 ? route.fulfill({ status: 503, json: {} }) : route.continue(),
+    );
+    await button("Decide 310 calls").click();
+    await until(async () => parts === 2, 10_000);
+    await button("Sign out").click();
+    await page.getByLabel("Operator's token").waitFor();
+    await page.clock.runFor(2500);
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 2, name: "Calls" }).waitFor();
+    await page.clock.runFor(2500);
+    await page.getByText("Do something with all of these …").waitFor();
+    const waiting = (await server.api.ledger.list({ state: "WAITING", limit: 5000 })).rows;
+    expect(waiting.filter(({ request }) => request?.agent_id === "agent_paris")).toHaveLength(310);
+  });
+
   it("is told in words that somebody else was first", async () => {
     const row = (await inState("NEEDS_REVIEW")).at(-1);
     if (row === undefined) throw new Error("no call needs review");
