@@ -184,6 +184,10 @@ describe("a list of the operator's page", () => {
     await shows(50);
     await find("+1 202 555 0197");
     await page.getByText("There is no call to +12025550197.").waitFor();
+    const link = page.getByRole("link", { name: /^Look through all calls/ });
+    await find("0151 23456789");
+    await page.getByText(/^Nothing has this id or name/).waitFor();
+    expect(await link.count()).toBe(0);
     await find("CA123");
     await page
       .getByRole("link", { name: "Look through all calls for a provider's call id" })
