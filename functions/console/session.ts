@@ -68,7 +68,7 @@ export function useSession(say: (words: string) => void): Session {
       // Each round but the first waits for a token that the operator enters.
       for (;;) {
         const { token } = mine;
-        // What an operator has begun must not wait for the token of the next one.
+        // The next operator's token must not carry out the work of the one before.
         if (token === "") throw new AskError(401, "Signed out.");
         try {
           const answer = await send<never>(token, path, body);
