@@ -79,14 +79,14 @@ function Desk({ ask, place, show }: { ask: Ask; place: Place; show(message: Mess
       <NeedsReader>
         <Navigation place={place} />
         <Roles>
-          <PendingDecision>
-            <main id="main">
-              <Heading place={place} />
-              <Undoing>
+          <Undoing>
+            <PendingDecision>
+              <main id="main">
+                <Heading place={place} />
                 <Shows place={place} />
-              </Undoing>
-            </main>
-          </PendingDecision>
+              </main>
+            </PendingDecision>
+          </Undoing>
         </Roles>
       </NeedsReader>
     </DeskContext.Provider>

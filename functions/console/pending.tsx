@@ -6,6 +6,7 @@ import { addressOf } from "./address.ts";
 import { askRepeatedly } from "./client.ts";
 import { decide, type Decision, decisions } from "./decision.ts";
 import { type Ask, messageOf, useDesk } from "./desk.tsx";
+import { UndoBar } from "./undo.tsx";
 
 /** Time in which a decision can be undone before it is sent. */
 const undoMs = 10_000;
@@ -108,10 +109,14 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
   return (
     <PendingContext.Provider value={{ pending, decided, undone, take, send }}>
       {children}
-      {pending === undefined ? null : <Bar pending={pending} undo={undo} send={send} />}
-      {became === undefined ? null : (
-        <Became {...became} key={became.call.id} close={() => setBecame(undefined)} />
-      )}
+      {/* All bars stand in one dock: each for itself would cover the others. */}
+      <div class="dock">
+        <UndoBar />
+        {became === undefined ? null : (
+          <Became {...became} key={became.call.id} close={() => setBecame(undefined)} />
+        )}
+        {pending === undefined ? null : <Bar pending={pending} undo={undo} send={send} />}
+      </div>
     </PendingContext.Provider>
   );
 }

@@ -13,39 +13,46 @@ interface Done {
   undo(): Promise<string>;
 }
 
-const UndoContext = createContext<(done: Done) => void>(() => undefined);
+interface Undo {
+  done: Done | undefined;
+  offer(done: Done | undefined): void;
+}
+
+const UndoContext = createContext<Undo>({ done: undefined, offer: () => undefined });
 
 /** Returns a function that offers, for 10 s, to undo what was done. The next offer takes its place. */
 export function useUndo(): (done: Done) => void {
-  return useContext(UndoContext);
+  return useContext(UndoContext).offer;
 }
 
-/** Shows what can be undone below the views inside, where it moves nothing. */
+/** Keeps what can be undone, whatever view is shown. */
 export function Undoing({ children }: { children: ComponentChildren }) {
-  const { attempt } = useDesk();
-  const [done, setDone] = useState<Done>();
+  const [done, offer] = useState<Done>();
   useEffect(() => {
     if (done === undefined) return undefined;
-    const timer = setTimeout(() => setDone(undefined), offeredMs);
+    const timer = setTimeout(() => offer(undefined), offeredMs);
     return () => clearTimeout(timer);
   }, [done]);
+  return <UndoContext.Provider value={{ done, offer }}>{children}</UndoContext.Provider>;
+}
+
+/** Shows what can be undone. */
+export function UndoBar() {
+  const { attempt } = useDesk();
+  const { done, offer } = useContext(UndoContext);
+  if (done === undefined) return null;
   return (
-    <UndoContext.Provider value={setDone}>
-      {children}
-      {done === undefined ? null : (
-        <section class="card line spread pending" aria-label="Can be undone">
-          <span>{done.words}</span>
-          <button
-            type="button"
-            onClick={() => {
-              setDone(undefined);
-              attempt(done.undo);
-            }}
-          >
-            Undo
-          </button>
-        </section>
-      )}
-    </UndoContext.Provider>
+    <section class="card line spread pending" aria-label="Can be undone">
+      <span>{done.words}</span>
+      <button
+        type="button"
+        onClick={() => {
+          offer(undefined);
+          attempt(done.undo);
+        }}
+      >
+        Undo
+      </button>
+    </section>
   );
 }

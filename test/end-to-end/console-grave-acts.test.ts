@@ -84,6 +84,22 @@ describe("a nervous finger on the operator's page", () => {
     expect(await paused()).not.toContain("twilio");
   });
 
+  it("shows what can be undone above a decision that is not sent yet", async () => {
+    await open("accounts");
+    await button("Pause account twilio").click();
+    await dialog().getByText("It stops").waitFor();
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await undo().waitFor();
+    await page.getByRole("navigation", { name: "Views" }).getByText("Review").click();
+    await button("Mark as placed P").click();
+    const pending = page.getByRole("region", { name: "Decision not sent yet" });
+    await pending.waitFor();
+    await undo().click({ timeout: 5000 });
+    await until(async () => !(await paused()).includes("twilio"), 10_000);
+    await pending.getByRole("button", { name: "Undo U" }).click({ timeout: 5000 });
+    await pending.waitFor({ state: "detached" });
+  });
+
   it("does not take back another operator's pause", async () => {
     await open("accounts");
     const pauseIt = async () => {
