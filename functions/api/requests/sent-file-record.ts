@@ -128,19 +128,23 @@ function partKey(
   return hmacUnder(hashKey)(JSON.stringify(["sent-part", client, name, of, numbers]));
 }
 
-/** Reads the record of a file under the keys that are held, and names its document: the one that was found, or the one to be written. */
+/**
+ * Reads the record of a file under the keys that are held, and names its document under the current one: a record that
+ * changes outlives the former key.
+ */
 export async function readFile(
   of: { client: string; file: string },
   { documents, hashKeys }: RouteDeps,
 ): Promise<{ name: DocumentKey<"sent-file">; value: SentFile | undefined }> {
-  const names = listKeys(hashKeys).map((key) => ({
+  const nameUnder = (hashKey: string) => ({
     kind: "sent-file" as const,
-    key: hmacUnder(key)(JSON.stringify(["sent-file", of.client, of.file])),
-  }));
+    key: hmacUnder(hashKey)(JSON.stringify(["sent-file", of.client, of.file])),
+  });
+  const names = listKeys(hashKeys).map(nameUnder);
   const read = await documents.read(names);
   const found = names.find(({ kind, key }) => read.get(kind, key) !== undefined);
-  const name = found ?? names[0] ?? { kind: "sent-file", key: "" };
-  return { name, value: read.get(name.kind, name.key)?.value };
+  const value = found && read.get(found.kind, found.key)?.value;
+  return { name: nameUnder(hashKeys.current), value };
 }
 
 /** Keeps a record as long as the calls of the file, from its last change on. */

@@ -113,12 +113,13 @@ export const startSentFile = declareRoute({
   problems: [403, 409],
   async handle({ c, deps, body }) {
     const { client } = c.get("caller");
-    const { name } = await readFile({ client, file: body.file }, deps);
+    const { name, value } = await readFile({ client, file: body.file }, deps);
     let refusal: string | undefined;
-    const { before, after = before } = await changeDocument(
+    const { before = value, after = before } = await changeDocument(
       {
         name,
-        change(current) {
+        change(stored) {
+          const current = stored ?? value;
           refusal = undefined;
           if (current !== undefined && current.round !== body.again) {
             refusal = findRefusal(current, { client, ...body }, deps);
@@ -190,13 +191,14 @@ export const markSentPart = declareRoute({
   problems: [403, 404, 409],
   async handle({ c, deps, body }) {
     const { client } = c.get("caller");
-    const { name } = await readFile({ client, file: body.file }, deps);
+    const { name, value } = await readFile({ client, file: body.file }, deps);
     let refusal: Response | undefined;
     let part: SentPart | undefined;
     await changeDocument(
       {
         name,
-        change(current) {
+        change(stored) {
+          const current = stored ?? value;
           refusal = undefined;
           part = current?.parts[body.index];
           if (current === undefined || part === undefined) {

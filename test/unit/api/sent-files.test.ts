@@ -101,3 +101,17 @@ it("stores no hash that a client has sent, as a number could be found by trying"
     expect(all).not.toContain(sent);
   }
 });
+
+it("remembers a round that began during a rotation of HASH_KEY beyond the former key's end", async () => {
+  const { ask, pass, restart } = createBench();
+  await ask("", file);
+  await ask("/parts", { ...step, state: "sent" });
+  const key = "6a".repeat(32);
+  restart(`${key} ${apiEnvironment.HASH_KEY}`);
+  pass(30 * dayMs);
+  expect((await ask("", { ...file, again: 1 })).body).toMatchObject({ round: 2 });
+  expect((await ask("/parts", { ...step, round: 2, state: "sent" })).body.state).toBe("sent");
+  restart(key);
+  pass(40 * dayMs);
+  expect((await ask("", file)).body.detail).toContain("This file was sent at 2026-12-24");
+});
