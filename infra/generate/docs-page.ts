@@ -103,7 +103,7 @@ function operationsIn(
           ? curlOf(method, path, {
               isOpen,
               parameters,
-              body: body.example ?? Object(body.schema).examples?.[0],
+              body: body.example ?? exampleOf(body.schema),
             })
           : escaped(Object(sample).source);
       const answers = Object.entries(Object(operation).responses);
@@ -241,4 +241,10 @@ function curlOf(
   }
   if (body !== undefined) lines.push(`-d '${jsonOf(body)}'`);
   return lines.join(" \\\n  ");
+}
+
+/** Returns the example of a schema, or that of its first alternative. */
+function exampleOf(schema: unknown): unknown {
+  const { examples, oneOf } = Object(schema);
+  return examples?.[0] ?? Object(oneOf?.[0]).examples?.[0];
 }

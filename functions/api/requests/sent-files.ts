@@ -24,6 +24,7 @@ const leftOutCharactersMax = 1_700;
 const digest = z
   .string()
   .check(z.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex: 64 digits, in small letters"));
+const fileExample = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
 const file = digest.check(z.describe("SHA-256 of the file's sorted numbers"));
 const round = z.int().check(z.minimum(1), z.describe("How often the file was sent, from 1"));
 const campaign = z
@@ -77,7 +78,7 @@ export const findSentFile = declareRoute({
   summary: "Whether a file of leads was sent before, by a hash of its numbers",
   method: "post",
   path: "/sent-files/find",
-  body: z.strictObject({ file }),
+  body: z.strictObject({ file }).check(z.meta({ examples: [{ file: fileExample }] })),
   answer: foundSchema,
   problems: [403],
   async handle({ c, deps, body }) {
@@ -87,16 +88,8 @@ export const findSentFile = declareRoute({
   },
 });
 
-/**
- * Begins to send a file, or goes on with it. A file that was sent is refused, whatever its campaign is now: it is sent
- * again only where the body names the round after which it is. Two who say so at once go on with one round.
- */
-export const startSentFile = declareRoute({
-  operationId: "startSentFile",
-  summary: "Begin to send a file of leads, or go on with it; one that was sent is refused",
-  method: "post",
-  path: "/sent-files",
-  body: z.strictObject({
+const startSchema = z
+  .strictObject({
     file,
     campaign,
     parts: z
@@ -108,7 +101,25 @@ export const startSentFile = declareRoute({
       )
       .check(z.minLength(1), z.maxLength(partsMax)),
     again: z.optional(round).check(z.describe("The round after which the file is sent once more")),
-  }),
+  })
+  .check(
+    z.meta({
+      examples: [
+        { file: fileExample, campaign: "spring", parts: [{ digest: fileExample, calls: 1 }] },
+      ],
+    }),
+  );
+
+/**
+ * Begins to send a file, or goes on with it. A file that was sent is refused, whatever its campaign is now: it is sent
+ * again only where the body names the round after which it is. Two who say so at once go on with one round.
+ */
+export const startSentFile = declareRoute({
+  operationId: "startSentFile",
+  summary: "Begin to send a file of leads, or go on with it; one that was sent is refused",
+  method: "post",
+  path: "/sent-files",
+  body: startSchema,
   answer: sentFileSchema,
   problems: [403, 409],
   async handle({ c, deps, body }) {
@@ -145,17 +156,9 @@ export const startSentFile = declareRoute({
 
 const stepFields = { file, round, index: z.int().check(z.minimum(0), z.maximum(partsMax - 1)) };
 
-/**
- * Notes what is known of a part. It is `begun` before its request is sent. A part that was begun is repeated under its
- * key as long as the key certainly lives. Later nobody can tell whether it was accepted: a person looks, and says so.
- */
-export const markSentPart = declareRoute({
-  operationId: "markSentPart",
-  summary: "Note that a part of a file is sent next, was accepted, or was certainly not accepted",
-  method: "post",
-  path: "/sent-files/parts",
-  body: z.discriminatedUnion("state", [
-    z.strictObject({
+const stepSchema = z.discriminatedUnion("state", [
+  z
+    .strictObject({
       ...stepFields,
       state: z.literal("begun"),
       content: digest.check(z.describe("SHA-256 of the body of the part's request")),
@@ -168,25 +171,48 @@ export const markSentPart = declareRoute({
       left_out: z
         ._default(z.string(), "")
         .check(z.maxLength(leftOutCharactersMax), z.regex(/^[A-Za-z0-9+/]*={0,2}$/)),
-    }),
-    z.strictObject({
-      ...stepFields,
-      state: z.literal("sent"),
-      request_id: z._default(z.nullable(requestId), null),
-    }),
-    z.strictObject({
-      ...stepFields,
-      state: z
-        .literal("refused")
-        .check(
-          z.describe(
-            "The one request of the part was answered 401 or 422, so nothing was accepted",
-          ),
-        ),
-      attempt: z.string().check(z.describe("The run that has sent that one request")),
-    }),
-    z.strictObject({ ...stepFields, state: z.literal("planned") }),
-  ]),
+    })
+    .check(
+      z.meta({
+        examples: [
+          {
+            file: fileExample,
+            round: 1,
+            index: 0,
+            state: "begun",
+            content: fileExample,
+            attempt: "monday-1",
+          },
+        ],
+      }),
+    ),
+  z.strictObject({
+    ...stepFields,
+    state: z.literal("sent"),
+    request_id: z._default(z.nullable(requestId), null),
+  }),
+  z.strictObject({
+    ...stepFields,
+    state: z
+      .literal("refused")
+      .check(
+        z.describe("The one request of the part was answered 401 or 422, so nothing was accepted"),
+      ),
+    attempt: z.string().check(z.describe("The run that has sent that one request")),
+  }),
+  z.strictObject({ ...stepFields, state: z.literal("planned") }),
+]);
+
+/**
+ * Notes what is known of a part. It is `begun` before its request is sent. A part that was begun is repeated under its
+ * key as long as the key certainly lives. Later nobody can tell whether it was accepted: a person looks, and says so.
+ */
+export const markSentPart = declareRoute({
+  operationId: "markSentPart",
+  summary: "Note that a part of a file is sent next, was accepted, or was certainly not accepted",
+  method: "post",
+  path: "/sent-files/parts",
+  body: stepSchema,
   answer: partSchema,
   problems: [403, 404, 409],
   async handle({ c, deps, body }) {
