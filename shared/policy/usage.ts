@@ -233,7 +233,7 @@ function sumSteps(steps: readonly UsageStep[], at: number): UsageStep[] {
   return [...byKey.values()];
 }
 
-/** @throws the first error of the work, once all of it is done */
+/** @throws the first error of the work, once all of it is done, or all that was under way at once has failed */
 async function atMostAtOnce<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<void>,
@@ -242,6 +242,7 @@ async function atMostAtOnce<Item>(
   for (let start = 0; start < items.length; start += atOnce) {
     const done = await Promise.allSettled(items.slice(start, start + atOnce).map(work));
     failed.push(...done.flatMap((one) => (one.status === "rejected" ? [one.reason] : [])));
+    if (done.every(({ status }) => status === "rejected")) break;
   }
   if (failed.length > 0) throw failed[0];
 }

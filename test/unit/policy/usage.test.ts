@@ -293,6 +293,21 @@ describe("the documents of usage", () => {
     expect(usage.reduce((sum, { counters }) => sum + (counters["PLACED"] ?? 0), 0)).toBe(1000);
   });
 
+  it("give up after ten additions that all failed, so that a ledger that is down holds nothing up for long", async () => {
+    const documents = create();
+    let adds = 0;
+    const down: typeof documents = {
+      ...documents,
+      add: async () => {
+        adds += 1;
+        throw new Error("the ledger is down");
+      },
+    };
+    const steps = Array.from({ length: 99 }, (_, n) => step({ agentId: `a${n}` }));
+    await expect(addUsage(steps, hour(), down)).rejects.toThrow("the ledger is down");
+    expect(adds).toBe(10);
+  });
+
   it("are read by hours, the newest first, and say how far back", async () => {
     const documents = create();
     for (const hours of [-30, -2, -1, 0, 1])
