@@ -50,6 +50,11 @@ export function callName({ id, agent_id, number_tail }: CallView): string {
   return `call #${indexOf(id)} of ${agent_id} to …${number_tail}`;
 }
 
+function takenText(call: CallView, decision: Decision): string {
+  const { label } = decisions[decision];
+  return `${label}: ${callName(call)}. It is sent in ${undoMs / 1000} seconds; U undoes it.`;
+}
+
 /**
  * Keeps the decision that is not sent yet, whatever view is shown. A page that is left sends it, so that a decision
  * is only ever lost by Undo.
@@ -90,10 +95,7 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
     replace({ call, decision, sendAt: Date.now() + undoMs });
     setDecided((before) => new Set([...before, call.id]));
     setBecame(undefined);
-    const { label } = decisions[decision];
-    tools.current.say(
-      `${label}: ${callName(call)}. It is sent in ${undoMs / 1000} seconds; U undoes it.`,
-    );
+    tools.current.say(takenText(call, decision));
   };
   const undo = useCallback(() => {
     const one = current.current;
@@ -109,15 +111,23 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
   return (
     <PendingContext.Provider value={{ pending, decided, undone, take, send }}>
       {children}
-      {/* All bars stand in one dock: each for itself would cover the others. */}
-      <div class="dock">
-        <UndoBar />
+      <Dock>
         {became === undefined ? null : (
           <Became {...became} key={became.call.id} close={() => setBecame(undefined)} />
         )}
         {pending === undefined ? null : <Bar pending={pending} undo={undo} send={send} />}
-      </div>
+      </Dock>
     </PendingContext.Provider>
+  );
+}
+
+/** All bars below the views. Each for itself would cover the others. */
+function Dock({ children }: { children: ComponentChildren }) {
+  return (
+    <div class="dock">
+      <UndoBar />
+      {children}
+    </div>
   );
 }
 
