@@ -28,9 +28,13 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
   if (step.state === "sent") return { ...part, isSent: true, requestId: step.request_id };
   if (step.state === "planned") {
     if (part.begunAt === null) return part;
-    return isLost(part, deps)
+    if (!isLost(part, deps))
+      return "The part may be repeated under its Idempotency-Key: that is safer.";
+    // While the key may live, the same content calls nobody twice even if the person is wrong.
+    const now = deps.clock.now();
+    return now > part.begunAt + keyLifetimeMs + marginMs
       ? { ...part, ...planned }
-      : "The part may be repeated under its Idempotency-Key: that is safer.";
+      : { ...part, begunAt: now, attempt: null };
   }
   if (step.state === "refused") {
     // Another run may have sent the part too, and may still be accepted.

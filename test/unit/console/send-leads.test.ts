@@ -222,6 +222,21 @@ describe("an interrupted sending", () => {
     passesMs: fc.constantFrom(0, 60_000, 12 * hourMs, 23 * hourMs + 1, 25 * hourMs, 60 * hourMs),
   });
 
+  it("calls nobody twice where a person is wrong about a part while its key may live", async () => {
+    const { send, accepted, pass } = createBench();
+    const lost: Fate[] = ["answered", "answered", ...Array<Fate>(6).fill("answer lost")];
+    await expect(send(leadsOf(4), {}, lost)).rejects.toThrow("cannot be reached");
+    pass(23 * hourMs + 1);
+    // Meanwhile somebody opted out.
+    const leftOut = new Set(["+12025550101"]);
+    const more = { leftOut, lost: "not_accepted" } as const;
+    for (const ms of [0, 2 * hourMs, 24 * hourMs]) {
+      pass(ms);
+      await send(leadsOf(4), more).catch(() => undefined);
+    }
+    expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(4).fill(1));
+  });
+
   it("goes on later, and each person is called once whatever was lost", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(attempt, { maxLength: 5 }), async (attempts) => {
