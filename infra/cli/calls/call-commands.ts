@@ -122,7 +122,7 @@ export const callCommands: Record<string, Command> = {
       cursor = answer.cursor;
     } while (cursor !== undefined);
     say(
-      `${cancelled} waiting calls cancelled; ${laterIn(cancelled, ordered)}`,
+      `${counted(cancelled, "waiting call")} cancelled; ${laterIn(cancelled, ordered)}`,
       { cancelled, ordered },
       { values, terminal },
     );

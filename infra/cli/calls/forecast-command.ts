@@ -3,6 +3,7 @@ import type {
   ForecastItem,
   ForecastSummary,
 } from "../../../functions/api/forecast/forecast-schema.ts";
+import { counted } from "./agree.ts";
 import type { Command } from "./command.ts";
 import { Misuse } from "./failures.ts";
 import { readJson } from "./files.ts";
@@ -40,7 +41,7 @@ export const forecastCommands: Record<string, Command> = {
 function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Terminal): void {
   const { print } = terminal;
   const { counts, first_at, last_at, unread, later_tries: later = 0 } = answer;
-  print(`${answer.calls} calls posted at ${answer.at}: ${countsLine(counts)}.`);
+  print(`${counted(answer.calls, "call")} posted at ${answer.at}: ${countsLine(counts)}.`);
   if (first_at !== null) print(`The first is dialed at ${first_at}, the last at ${last_at}.`);
   if (later > 0) print(`Up to ${later} later tries by the agents' retry are not among them.`);
   if (unread > 0) {

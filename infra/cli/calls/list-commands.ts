@@ -55,7 +55,11 @@ export const listCommands: Record<string, Command> = {
       bar.update(start + some.length);
     }
     bar.stop();
-    say(`${all.length} numbers: ${verb} done.`, { [verb]: all.length }, { values, terminal });
+    say(
+      `${counted(all.length, "number")}: ${verb} done.`,
+      { [verb]: all.length },
+      { values, terminal },
+    );
     return 0;
   },
 

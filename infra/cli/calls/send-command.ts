@@ -13,6 +13,7 @@ import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
 import { readLeads, type RefusedRow } from "../../../functions/console/leads/read-leads.ts";
 import { type LeadTable, readTable } from "../../../functions/console/leads/read-table.ts";
 import { sendLeads } from "../../../functions/console/leads/send-leads.ts";
+import { counted } from "./agree.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import { readBytes } from "./files.ts";
@@ -28,6 +29,7 @@ export const sendCommands: Record<string, Command> = {
     if (path === undefined) throw new Misuse("send needs a file of leads: CSV or JSON.");
     const { campaign } = values;
     if (campaign === undefined) throw new Misuse("send needs --campaign with a name.");
+    const lost = lostOf(values.lost);
     const deps: SendingDeps = {
       post: createPostAsClient(await clientOf(values, terminal), terminal.fetch),
       sleep: terminal.sleep,
@@ -36,8 +38,9 @@ export const sendCommands: Record<string, Command> = {
     const table = await tableOf(path, terminal);
     const roles = rolesOf(table, values.map ?? []);
     const choices = { roles, country: values.country?.toUpperCase(), agent: values.agent };
-    const { leads, refused } = await told(readLeads(table, choices));
-    say(`${path}: ${table.form}, ${table.rows.length} rows, ${leads.length} leads.`);
+    const { leads, refused } = await readOrMisuse(() => readLeads(table, choices));
+    const rowsText = counted(table.rows.length, "row");
+    say(`${path}: ${table.form}, ${rowsText}, ${counted(leads.length, "lead")}.`);
     say(table.columns.map((name, index) => `${name} → ${roles[index]}`).join("; "));
 
     const divided = await divideLeads(leads);
@@ -61,11 +64,11 @@ export const sendCommands: Record<string, Command> = {
       const rows = all.map(({ line, reason }) => ({ line, reason }));
       const checks = { client, campaign, calls, refused: rows, sent };
       if (values.json === true) terminal.print(JSON.stringify(checks));
-      say(`Nothing was sent. To send these ${calls} as client ${client}: the same with --yes.`);
+      const words = sent === null || isResumed ? "--yes" : "--yes --again";
+      say(`Nothing was sent. To send these ${calls} as client ${client}: the same with ${words}.`);
       return all.length > 0 ? 2 : 0;
     }
 
-    const lost = lostOf(values.lost);
     const leftOut = new Set(checked.leftOut.map(({ lead }) => lead.call.phone_number));
     const again = values.again === true && sent !== null && !isResumed ? { again: sent.round } : {};
     const sendingBar = barOf(divided.parts.length, values, terminal);
@@ -78,7 +81,8 @@ export const sendCommands: Record<string, Command> = {
     ).finally(() => sendingBar.stop());
     const answer = { client, campaign, refused: all.length, ...result };
     if (values.json === true) terminal.print(JSON.stringify(answer));
-    say(`Sent: ${result.calls} calls as campaign ${campaign}, in ${result.parts} requests.`);
+    const callsText = counted(result.calls, "call");
+    say(`Sent: ${callsText} as campaign ${campaign}, in ${counted(result.parts, "request")}.`);
     return all.length > 0 ? 2 : 0;
   },
 };
@@ -105,7 +109,7 @@ async function clientOf(
 
 async function tableOf(path: string, terminal: CommandDeps["terminal"]): Promise<LeadTable> {
   const bytes = await readBytes(path, terminal);
-  return told(Promise.resolve().then(() => readTable(bytes)));
+  return readOrMisuse(() => readTable(bytes));
 }
 
 /** Guesses the meanings of the columns, and changes those that --map names, as in `--map number=Mobile`. */
@@ -151,7 +155,7 @@ async function mend(
   if (refused.length === 0) return;
   const sorted = refused.toSorted((one, other) => one.line - other.line);
   if (values.json !== true) {
-    terminal.print(`${refused.length} rows are not sent:`);
+    terminal.print(`${refused.length === 1 ? "1 row is" : `${refused.length} rows are`} not sent:`);
     const first = sorted.slice(0, printedMax).map(({ line, reason }) => ({ line, reason }));
     show(first, ["line", "reason"], { values: {}, terminal });
     if (sorted.length > printedMax) terminal.print(`… and ${sorted.length - printedMax} more.`);
@@ -192,6 +196,17 @@ function lostOf(text: string | undefined): "accepted" | "not_accepted" | undefin
   if (text === undefined || text === "accepted") return text;
   if (text === "not-accepted") return "not_accepted";
   throw new Misuse("--lost is accepted or not-accepted.");
+}
+
+/** Reads leads. What is wrong with the file, or with what its columns mean, is for its reader to mend. */
+async function readOrMisuse<Result>(read: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : "The file cannot be read.";
+    const hint = message.startsWith("Choose") ? " --map ROLE=COLUMN chooses." : "";
+    throw new Misuse(message + hint, { cause: error });
+  }
 }
 
 /** Turns errors for people into failures of the command. */

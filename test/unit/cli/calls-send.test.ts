@@ -55,7 +55,7 @@ describe("npm run calls -- send", () => {
     expect(checked.out).toContain("Nothing was sent. To send these 291 as client crm");
     expect(await dial()).toEqual([]);
     const sent = await send(csv, ...words, "--yes");
-    expect(sent.out).toContain("Sent: 291 calls as campaign spring, in 1 requests.");
+    expect(sent.out).toContain("Sent: 291 calls as campaign spring, in 1 request.");
     const lines = (await readFile(mend, "utf8")).split("\n").slice(1);
     expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(badLines);
     for (const campaign of ["spring", "summer"]) {
@@ -71,6 +71,9 @@ describe("npm run calls -- send", () => {
     const { send, dial } = createBench();
     const leads = "phone\n2025550100\n2025550101\n";
     await send(leads, ...named, ...sales, "--yes");
+    const checked = await send(leads, ...named, ...sales);
+    expect(checked.out).toContain("Nothing was sent. To send these 2 as client crm");
+    expect(checked.out).toContain("the same with --yes --again.");
     await send("phone\n2025550101\n2025550100\n", ...named, ...sales, "--yes", "--again");
     expect((await dial()).toSorted()).toEqual(
       ["+12025550100", "+12025550101"].flatMap((number) => [number, number]),
@@ -106,7 +109,7 @@ describe("npm run calls -- send", () => {
     expect(out).toMatch(/3 .*is on the do-not-call list/);
     expect(out).toMatch(/4 .*agent_id is no agent of the dial plan/);
     expect(out).toMatch(/5 .*phone_number is at a destination/);
-    expect(out).toContain("Sent: 1 calls as campaign spring");
+    expect(out).toContain("Sent: 1 call as campaign spring");
     expect(await dial()).toEqual(["+12025550100"]);
   });
 
@@ -137,14 +140,18 @@ describe("npm run calls -- send", () => {
       [["--campaign", "x", "--client-token-file", "none"], "none cannot be read"],
       [[...named, "--map", "number=x"], "a column of phone"],
       [[...named, "--map", "phone=phone"], "a role of number, agent"],
-      [[...named, ...sales, "--yes", "--lost", "x"], "--lost is accepted or not-accepted"],
+      [[...named, ...sales, "--lost", "x"], "--lost is accepted or not-accepted"],
       [["--campaign", "é", ...from, ...sales, "--yes"], "422"],
     ];
     for (const [words, why] of wrong) {
       expect((await send("phone\n2025550100\n", ...words)).err).toContain(why);
     }
     expect((await calls("send", ...named)).err).toContain("needs a file");
-    expect((await send("a,b\n1,2\n", ...named)).err).toContain("Choose one column");
+    expect(await send("a,b\n1,2\n", ...named)).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^Choose one column.* --map ROLE=COLUMN/),
+    });
+    expect(await send("[1", ...named)).toMatchObject({ code: 2 });
     expect((await calls("send", "none.csv", ...named)).err).toContain("none.csv cannot be read");
   });
 });
