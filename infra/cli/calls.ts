@@ -15,7 +15,7 @@ import { forecastCommands } from "./calls/forecast-command.ts";
 import { helpOf } from "./calls/help-texts.ts";
 import { listCommands } from "./calls/list-commands.ts";
 import { nearestTo } from "./calls/nearest.ts";
-import { parse } from "./calls/options.ts";
+import { parse, requireWords } from "./calls/options.ts";
 import { requestCommands } from "./calls/request-command.ts";
 import { sendCommands } from "./calls/send-command.ts";
 import { restoreCommands } from "./calls/restore-commands.ts";
@@ -101,6 +101,7 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
       terminal.print(helpOf(command));
       return 0;
     }
+    requireWords(command, rest);
     return await perform(rest, values, { ask: createClient(terminal), terminal });
   } catch (error) {
     if (!(error instanceof Failure || error instanceof Refusal)) throw error;

@@ -83,6 +83,33 @@ export const optionsOf: Record<string, string[]> = {
   dead: ["limit", "reveal", "all", "csv", "yes"],
 };
 
+/** Words that a command takes after its name; the others take any number. */
+const wordsMaxOf: Record<string, number> = {
+  list: 0,
+  show: 1,
+  pause: 0,
+  resume: 0,
+  pauses: 0,
+  backlogs: 0,
+  stats: 0,
+  audit: 0,
+  forecast: 0,
+  request: 1,
+  requests: 0,
+  campaigns: 1,
+  watch: 1,
+  send: 1,
+  bulk: 1,
+  restored: 0,
+};
+
+/** @throws a Misuse if a command has more words than it takes: it would do less than was asked for, or more */
+export function requireWords(command: string, words: readonly string[]): void {
+  const extra = words[wordsMaxOf[command] ?? Infinity];
+  if (extra === undefined) return;
+  throw new Misuse(`${command} does not take the word ${extra}. See ${command} --help.`);
+}
+
 /** @throws a Misuse if an option is unknown to the command, or lacks its value */
 export function parse(words: string[]) {
   const loose = parseArgs({

@@ -74,6 +74,8 @@ describe("npm run calls", () => {
     ["list --state --json", "--state needs a value."],
     ["list --state", "--state needs a value."],
     ["list --json=yes", "--json takes no value."],
+    ["send one.csv two.csv --campaign x", "send does not take the word two.csv. See send --help."],
+    ["list NEEDS_REVIEW", "list does not take the word NEEDS_REVIEW. See list --help."],
     ["watch everything", "everything cannot be watched: requests, campaigns and needs can."],
   ])("answers %j with one sentence, and 2", async (words, sentence) => {
     expect(await createBench().calls(words)).toEqual({ code: 2, out: "", err: sentence });
