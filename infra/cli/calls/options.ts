@@ -99,7 +99,6 @@ const wordsMaxOf: Record<string, number> = {
   campaigns: 1,
   watch: 1,
   send: 1,
-  bulk: 1,
   restored: 0,
 };
 
