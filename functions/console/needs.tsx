@@ -4,7 +4,8 @@ import type { Need } from "../api/operator/find-needs.ts";
 import type { Needs } from "../api/operator/needs.ts";
 import { addressOf, type View } from "./address.ts";
 import { type Live, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
-import { Age, countText } from "./shared.tsx";
+import { useResume } from "./pause.tsx";
+import { Age, counted, countText } from "./shared.tsx";
 
 const refreshMs = 15_000;
 /** Name under which the browser keeps that its operator wants notifications. */
@@ -95,7 +96,9 @@ export function NeedList() {
   return (
     <section class="card" aria-labelledby="needs">
       <div class="line spread">
-        <h3 id="needs">What needs a person</h3>
+        <h3 id="needs" tabIndex={-1}>
+          What needs a person
+        </h3>
         <NotifyButton />
       </div>
       <Shown live={live} what="What needs a person">
@@ -151,13 +154,27 @@ const viewOf: Partial<Record<Need["kind"], View>> = {
   review: "review",
 };
 
+/** Gives the focus to the heading of the list when what has it goes away with its item. */
+function useFocusOfItem() {
+  const item = useRef<HTMLLIElement>(null);
+  useEffect(
+    () => () => {
+      if (item.current?.contains(document.activeElement) === true)
+        document.getElementById("needs")?.focus();
+    },
+    [],
+  );
+  return item;
+}
+
 function NeedItem({ need }: { need: Need }) {
+  const item = useFocusOfItem();
   const { kind, what, account, since, code, means, fix } = need;
   const view = viewOf[kind];
   const name = `${kindNames[kind]}: ${what}`;
   const isNamed = account === null || what.includes(account);
   return (
-    <li class="need">
+    <li class="need" ref={item}>
       <p>
         {view === undefined ? <b>{name}</b> : <a href={addressOf(view)}>{name}</a>}
         {isNamed ? null : `, account ${account}`}
@@ -189,7 +206,7 @@ function NeedItem({ need }: { need: Need }) {
 function callsText({ kind, calls, calls_max, clients, since }: Need): string {
   const parts = [];
   const does = kind === "review" ? "to decide" : kind === "events" ? "with events" : "held";
-  if (calls !== null) parts.push(`${countText(calls, calls_max ?? undefined)} calls ${does}`);
+  if (calls !== null) parts.push(`${counted(calls, "call", calls_max ?? undefined)} ${does}`);
   if (clients.length > 0) parts.push(`of ${clients.join(", ")}`);
   return parts.length === 0 ? "" : `${since === null ? "" : ", "}${parts.join(" ")}`;
 }
@@ -197,14 +214,20 @@ function callsText({ kind, calls, calls_max, clients, since }: Need): string {
 /** The button that ends a breaker or a pause, for those who may. */
 function ResumeButton({ need: { resume, what } }: { need: Need }) {
   const { ask, attempt } = useDesk();
+  const resumePaused = useResume();
   if (resume === null) return null;
-  const perform = async () => {
-    await ask("/resume", resume);
-    return `Resumed: ${what}.`;
-  };
+  const { breaker, ...paused } = resume;
+  const close = () =>
+    attempt(async () => {
+      await ask("/resume", { breaker });
+      return `Resumed: ${what}.`;
+    });
   return (
     <WithRole role="decide">
-      <button type="button" onClick={() => attempt(perform)}>
+      <button
+        type="button"
+        onClick={() => (breaker === undefined ? resumePaused(paused) : close())}
+      >
         Resume <span class="unseen">{what}</span>
       </button>
     </WithRole>

@@ -40,22 +40,15 @@ export function PauseButton({
   pauses: Pauses | undefined;
   isNamed?: boolean;
 }) {
-  const { ask, attempt } = useDesk();
-  const offerUndo = useUndo();
+  const resume = useResume();
   const [isAsking, setIsAsking] = useState(false);
   if (pauses === undefined) return <>not known</>;
   const paused = findPause(what, pauses);
-  const resume = (pause: PauseView) =>
-    attempt(async () => {
-      const words = await resumeNow(ask, what);
-      offerUndo({ words, undo: async () => pausedText(await pauseNow(ask, what, pause)) });
-      return words;
-    });
   return (
     <WithRole role="decide">
       <button
         type="button"
-        onClick={() => (paused === undefined ? setIsAsking(true) : resume(paused))}
+        onClick={() => (paused === undefined ? setIsAsking(true) : resume(what, paused))}
       >
         {paused === undefined ? "Pause" : "Resume"}{" "}
         <span class={isNamed ? undefined : "unseen"}>{nameOf(what)}</span>
@@ -63,6 +56,23 @@ export function PauseButton({
       {isAsking ? <AskPause what={what} close={() => setIsAsking(false)} /> : null}
     </WithRole>
   );
+}
+
+/**
+ * Returns a function that resumes a target, and offers to pause it again as it was paused. A pause that is not given is
+ * read first.
+ */
+export function useResume(): (what: Pausable, known?: PauseView) => void {
+  const { ask, attempt } = useDesk();
+  const offerUndo = useUndo();
+  return (what, known) =>
+    attempt(async () => {
+      const pause = known ?? findPause(what, await ask<Pauses>("/pauses"));
+      const words = await resumeNow(ask, what);
+      if (pause !== undefined)
+        offerUndo({ words, undo: async () => pausedText(await pauseNow(ask, what, pause)) });
+      return words;
+    });
 }
 
 async function resumeNow(ask: Ask, what: Pausable): Promise<string> {

@@ -75,6 +75,11 @@ export function countText(count: number, most?: number): string {
   return `${numbers.format(count)}${count === most ? "+" : ""}`;
 }
 
+/** Formats a count with its noun: `1 call`, `1,200 calls`. */
+export function counted(count: number, noun: string, most?: number): string {
+  return `${countText(count, most)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** The colour and the name of a state. */
 export function StateName({ state }: { state: CallDetail["history"][number]["state"] }) {
   return (

@@ -94,10 +94,24 @@ describe("a nervous finger on the operator's page", () => {
     await button("Mark as placed P").click();
     const pending = page.getByRole("region", { name: "Decision not sent yet" });
     await pending.waitFor();
+    const upper = await page.getByRole("region", { name: "Can be undone" }).boundingBox();
+    const lower = await pending.boundingBox();
+    expect((upper?.y ?? 0) + (upper?.height ?? 0)).toBeLessThanOrEqual(lower?.y ?? 0);
     await undo().click({ timeout: 5000 });
     await until(async () => !(await paused()).includes("twilio"), 10_000);
     await pending.getByRole("button", { name: "Undo U" }).click({ timeout: 5000 });
     await pending.waitFor({ state: "detached" });
+  });
+
+  it("takes back a resumption from the list of what needs a person, and keeps the focus there", async () => {
+    await open("overview");
+    await button("Resume agent agent_paris").click();
+    await button("Resume agent agent_paris").waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement?.id")).toBe("needs");
+    expect(await paused()).not.toContain("agent_paris");
+    await undo().click();
+    await button("Resume agent agent_paris").waitFor();
+    expect(await paused()).toContain("agent_paris");
   });
 
   it("does not take back another operator's pause", async () => {
