@@ -100,7 +100,14 @@ function Pace({ request }: { request: RequestView }) {
         `${whyUnknown(request)}.`
       ) : (
         <>
-          the last waiting call is expected to go <Age at={end} />, at <Time at={end} />.
+          the last waiting call is expected to go{" "}
+          {Date.parse(end) <= Date.now() ? (
+            "any moment now."
+          ) : (
+            <>
+              <Age at={end} />, at <Time at={end} />.
+            </>
+          )}
         </>
       )}
       {queued > 0 || blockedBy.length === 0
