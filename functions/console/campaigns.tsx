@@ -5,7 +5,7 @@ import { Export } from "./export.tsx";
 import { Progress } from "./progress.tsx";
 import { lengthText, rateText } from "./result-words.ts";
 import { Totals } from "./results.tsx";
-import { Age, countText, Fact, Table, Time } from "./shared.tsx";
+import { Age, counted, countText, Fact, Table, Time } from "./shared.tsx";
 
 /** The list reads the usage of a month, and a campaign up to ten thousand rows. */
 const refreshMs = 60_000;
@@ -25,7 +25,7 @@ export function Campaigns({ place }: { place: Place }) {
 const columns = [
   "Campaign",
   "Client",
-  "Began",
+  "Began in the hour of",
   "Requests",
   "Calls",
   "Placed",
@@ -63,7 +63,7 @@ function List() {
               ))}
             </Table>
             {left_out === 0 ? null : (
-              <p class="hint">{countText(left_out)} earlier campaigns are left out.</p>
+              <p class="hint">Left out: {counted(left_out, "earlier campaign")}.</p>
             )}
             <Export of="campaigns" />
           </section>
@@ -82,7 +82,7 @@ function Row({ campaign }: { campaign: CampaignList["campaigns"][number] }) {
       </th>
       <td>{client}</td>
       <td>
-        <Age at={campaign.first_accepted_at} />
+        <Time at={campaign.first_accepted_at} />
       </td>
       <td>{countText(campaign.requests)}</td>
       <td>{countText(campaign.accepted)}</td>
@@ -124,7 +124,7 @@ function Detail({ campaign }: { campaign: CampaignDetail }) {
           </Fact>
           <Fact name="Agents">{progress.agents.join(", ")}</Fact>
           <Fact name="Calls">
-            {countText(progress.total)} in {countText(found)} {found === 1 ? "request" : "requests"}
+            {countText(progress.total)} in {counted(found, "request")}
             {is_whole ? null : " that were found; there are earlier ones"}
           </Fact>
           <Fact name="Live now">
@@ -150,7 +150,7 @@ function Detail({ campaign }: { campaign: CampaignDetail }) {
         <ul class="rows">
           {campaign.requests.map(({ id, accepted_at, total }) => (
             <li key={id}>
-              <a href={addressOf("requests", { id })}>{countText(total)} calls</a>
+              <a href={addressOf("requests", { id })}>{counted(total, "call")}</a>
               <span class="hint">
                 accepted <Age at={accepted_at} />
               </span>
