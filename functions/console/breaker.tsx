@@ -1,5 +1,5 @@
 import type { BreakerView } from "../api/operator/breaker-views.ts";
-import { Age, Time } from "./shared.tsx";
+import { Age, counted, Time } from "./shared.tsx";
 
 /** An open circuit breaker: its subject, the code that opened it, and its next probe. */
 export function BreakerText({ breaker }: { breaker: BreakerView }) {
@@ -33,7 +33,7 @@ export function BreakerText({ breaker }: { breaker: BreakerView }) {
 
 function failuresText(failures: NonNullable<BreakerView["failures"]>): string {
   if ("unreachable" in failures) {
-    return `${failures.unreachable} requests unanswered, ${failures.in_row} in a row`;
+    return `${counted(failures.unreachable, "request")} unanswered, ${failures.in_row} in a row`;
   }
   const refusals = Object.entries(failures.refusals)
     .map(([code, count]) => `${count} refusals with ${code} in a row`)

@@ -5,7 +5,7 @@ import { askRepeatedly } from "./client.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, messageOf, useDesk } from "./desk.tsx";
 import { usePending } from "./pending.tsx";
-import { countText, stateText } from "./shared.tsx";
+import { counted, countText, stateText } from "./shared.tsx";
 
 /** The actions on many calls: their buttons, and what they mean for people. */
 export const bulkActions = {
@@ -155,7 +155,7 @@ function resultOf({ label }: BulkWork, { done, refused }: Total): string {
   const left = leftOf(refused);
   const why = Object.entries(refused).map(([name, count]) => `${count} ${whyText(name)}`);
   const words = left === 0 ? "" : ` ${left} were left: ${why.join(", ")}.`;
-  return `${countText(done)} calls decided: ${label}.${words}`;
+  return `${counted(done, "call")} decided: ${label}.${words}`;
 }
 
 /** The reasons for which a call was left, besides its state. */
@@ -197,7 +197,7 @@ function StageView({
       return (
         <Confirm
           title={`${work.label}: all ${countText(count)} ${work.what}?`}
-          yes={`Decide ${count} calls`}
+          yes={`Decide ${counted(count, "call")}`}
           count={count}
           act={() => goOn(stage)}
           close={close}

@@ -6,7 +6,7 @@ import type {
   Outcome,
 } from "../api/forecast/forecast-schema.ts";
 import { Chart } from "./chart.tsx";
-import { countText, Table, Time, timeText } from "./shared.tsx";
+import { counted, countText, Table, Time, timeText } from "./shared.tsx";
 
 const hourMs = 3_600_000;
 /** Maximum hours of the curve, and maximum calls that are listed. */
@@ -51,7 +51,7 @@ export function ForecastAnswer({ answer }: { answer: Forecast }) {
   return (
     <>
       <section class="card" aria-labelledby="outcomes">
-        <h3 id="outcomes">What becomes of {countText(answer.calls)} calls</h3>
+        <h3 id="outcomes">What becomes of {counted(answer.calls, "call")}</h3>
         <Outcomes answer={answer} deployed={deployed} />
         {answer.later_tries === undefined ? null : (
           <p class="hint">
@@ -165,7 +165,7 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
                 {ruleNames[limit]}
                 {rule}
               </th>
-              <td>{countText(calls)} calls</td>
+              <td>{counted(calls, "call")}</td>
               <td>{delayText(seconds_max)}</td>
             </tr>
           ))}

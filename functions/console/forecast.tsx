@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Forecast as Answer } from "../api/forecast/forecast-schema.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
-import { textIn, zoneText } from "./shared.tsx";
+import { counted, textIn, zoneText } from "./shared.tsx";
 
 /** Maximum size of a forecast's request. */
 const fileBytesMax = 5 * 1024 * 1024;
@@ -30,7 +30,7 @@ export function Forecast() {
         items: "problems",
       });
       setAnswer(answered);
-      say(`Forecast of ${answered.calls} calls. Nothing was sent.`);
+      say(`Forecast of ${counted(answered.calls, "call")}. Nothing was sent.`);
     } catch (error) {
       setProblem(messageOf(error));
       say("There is no forecast.");

@@ -8,7 +8,7 @@ import { Confirm } from "./confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, useRoles } from "./desk.tsx";
 import { PauseButton } from "./pause.tsx";
 import { isUnderWay, Progress } from "./progress.tsx";
-import { countText, Fact, Time } from "./shared.tsx";
+import { counted, countText, Fact, Time } from "./shared.tsx";
 
 const hourMs = 3_600_000;
 /** Interval of reads. Each counts every call of the request, so large requests are read less often. */
@@ -34,7 +34,7 @@ export function OneRequest({ id }: { id: string }) {
         <>
           <section class="card" aria-labelledby="request">
             <h3 id="request">
-              {countText(request.total)} calls of {request.client}
+              {counted(request.total, "call")} of {request.client}
             </h3>
             <Progress request={request} />
             <dl>
@@ -149,7 +149,7 @@ export async function cancelAll(
   } while (cursor !== undefined);
   const rest =
     ordered > count ? ` ${ordered - count} more will be cancelled when their turn comes.` : "";
-  return `${count} waiting calls of ${name} cancelled.${rest}`;
+  return `${counted(count, "waiting call")} of ${name} cancelled.${rest}`;
 }
 
 function Hours({ request: { hours } }: { request: RequestDetail }) {

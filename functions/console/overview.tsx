@@ -9,7 +9,7 @@ import { addressOf } from "./address.ts";
 import { type Live, Shown, useLive } from "./desk.tsx";
 import { NeedList } from "./needs.tsx";
 import { ResultsOfCalls } from "./results.tsx";
-import { Age, ageText, countText } from "./shared.tsx";
+import { Age, ageText, counted, countText } from "./shared.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 
 const hourMs = 3_600_000;
@@ -182,7 +182,7 @@ function Reasons({
         ))}
       </ul>
       <p class="hint">
-        What holds {is_whole ? "the" : "the first"} {countText(all)} calls now.
+        What holds {is_whole ? "the" : "the first"} {counted(all, "call")} now.
         {about
           ? ` Those with "about" count like ${countText(rows_read)} calls that lie evenly among all.`
           : null}

@@ -6,7 +6,7 @@ import { Export } from "./export.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { OneRequest } from "./one-request.tsx";
 import { Progress } from "./progress.tsx";
-import { Age, countText, textIn } from "./shared.tsx";
+import { Age, counted, textIn } from "./shared.tsx";
 import { useList } from "./use-list.ts";
 
 /** Maximum requests of a page. */
@@ -84,7 +84,7 @@ function RequestList({ filter }: { filter: Filter }) {
           <li class="card" key={request.id}>
             <p class="line spread">
               <a href={addressOf("requests", { id: request.id })}>
-                <b>{countText(request.total)} calls</b> of {request.client}
+                <b>{counted(request.total, "call")}</b> of {request.client}
               </a>
               <span class="hint">
                 {request.campaign === null ? null : `${request.campaign}, `}accepted{" "}

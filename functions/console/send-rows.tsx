@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Lead, RefusedRow } from "./leads/read-leads.ts";
 import type { LeadTable } from "./leads/read-table.ts";
 import type { Reader } from "./load-reader.ts";
-import { countText, Table } from "./shared.tsx";
+import { counted, countText, Table } from "./shared.tsx";
 
 /** Rows that are shown; the file to be mended has all of them. */
 const refusedShown = 50;
@@ -76,7 +76,7 @@ export function Preview({ unit, leads }: { unit: LeadTable["unit"]; leads: reado
   const columns = [unit === "line" ? "Line" : "Item", "As written", "Called", "Agent", "Context"];
   return (
     <section class="card" aria-labelledby="leads">
-      <h3 id="leads">{countText(leads.length)} leads</h3>
+      <h3 id="leads">{counted(leads.length, "lead")}</h3>
       <Table label="The first leads" columns={columns}>
         {leads.slice(0, leadsShown).map(({ line, original, call }) => (
           <tr key={line}>

@@ -6,7 +6,7 @@ import type { LeadsChecked } from "./leads/check-leads.ts";
 import type { DividedLeads } from "./leads/divide-leads.ts";
 import type { Lead } from "./leads/read-leads.ts";
 import { type SendingProgress, sendLeads } from "./leads/send-leads.ts";
-import { countText, Time } from "./shared.tsx";
+import { counted, countText, Time } from "./shared.tsx";
 
 type Lost = "accepted" | "not_accepted";
 
@@ -34,7 +34,7 @@ export function SendThese({ checked }: { checked: CheckedLeads }) {
       <section class="card" aria-labelledby="send">
         <h3 id="send">Send</h3>
         <p>
-          {countText(progress.calls)} calls are accepted. Show{" "}
+          {counted(progress.calls, "call")} accepted. Show{" "}
           <a href={campaignAddress(checked)}>campaign {campaign}</a>.
         </p>
       </section>
@@ -93,7 +93,7 @@ function useSend({ sent, divided, leftOut, campaign, token }: CheckedLeads) {
           setProgress,
           createSending(token, checkStopped),
         );
-        say(`Sent: ${countText(result.calls)} calls as campaign ${campaign}.`);
+        say(`Sent: ${counted(result.calls, "call")} as campaign ${campaign}.`);
       } catch (error) {
         setProblem(messageOf(error));
         say("Not all leads were sent.");

@@ -8,6 +8,7 @@ import { type Reader, useReader } from "./load-reader.ts";
 import { Columns } from "./send-columns.tsx";
 import { CheckAndSend } from "./send-checked.tsx";
 import { Preview, RefusedRows } from "./send-rows.tsx";
+import { counted } from "./shared.tsx";
 
 /** A file of leads that was read, and what was chosen for it. */
 interface Opened {
@@ -32,7 +33,7 @@ export function Send() {
     try {
       const table = reader.readTable(new Uint8Array(await file.arrayBuffer()));
       setOpened({ name: file.name, table, roles: reader.guessColumns(table) });
-      say(`${file.name} has ${table.rows.length} rows.`);
+      say(`${file.name} has ${counted(table.rows.length, "row")}.`);
     } catch (error) {
       setProblem(messageOf(error));
       say("The file cannot be read.");
