@@ -64,7 +64,10 @@ function wire(env: ApiWorkerEnv) {
 export default {
   fetch(request, env, context) {
     app ??= wire(env);
-    return app.fetch(request, env, context);
+    const answer = Promise.resolve(app.fetch(request, env, context));
+    // Workers drop the work for a client who hangs up: a redial could end between its row and its message.
+    if (request.method !== "GET") context.waitUntil(answer);
+    return answer;
   },
   /** The dialer cannot tell of its own death: this Worker asks, and raises the alarm. */
   async scheduled(_event, env, context) {
