@@ -97,7 +97,7 @@ function Row({ campaign }: { campaign: CampaignList["campaigns"][number] }) {
 }
 
 function One({ name, client }: { name: string; client: string }) {
-  const path = `/campaigns/${encodeURIComponent(name)}?client=${encodeURIComponent(client)}`;
+  const path = `/campaign?${new URLSearchParams({ name, client }).toString()}`;
   const live = useLive<CampaignDetail>(path, detailRefreshMs);
   return (
     <>

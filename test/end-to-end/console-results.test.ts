@@ -110,7 +110,7 @@ describe("the first page", () => {
   });
 
   it("says how far back campaigns and their results go", async () => {
-    await page.route(/\/operator\/campaigns/, async (route) => {
+    await page.route(/\/operator\/campaigns?(\?|$)/, async (route) => {
       const answer = await route.fetch();
       const body = await answer.json();
       const json = Array.isArray(body.campaigns)

@@ -114,13 +114,13 @@ const showCampaign = declareRoute({
   operationId: "showCampaign",
   summary: "One campaign of a client: progress, expected end, results, tries and cost",
   method: "get",
-  path: "/campaigns/:id",
-  query: z.strictObject({ client: anyName }),
+  // In the query, as a path loses a name such as `..` or `spring/north`.
+  path: "/campaign",
+  query: z.strictObject({ name: anyName, client: anyName }),
   answer: detailSchema,
   problems: [404],
-  async handle({ c, deps, query: { client } }) {
+  async handle({ c, deps, query: { name, client } }) {
     const { ledger, clock } = deps;
-    const name = c.req.param("id") ?? "";
     const { found, isWhole } = await findRequests({ name, client }, ledger);
     const [newest] = found;
     const oldest = found.at(-1);

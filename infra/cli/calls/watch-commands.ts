@@ -24,9 +24,8 @@ export const watchCommands: Record<string, Command> = {
       return 0;
     }
     if (values.client === undefined) throw new Misuse("campaigns NAME needs --client.");
-    const client = encodeURIComponent(values.client);
-    const path = `/campaigns/${encodeURIComponent(name)}?client=${client}`;
-    const campaign = await ask<Json>(path);
+    const query = new URLSearchParams({ name, client: values.client });
+    const campaign = await ask<Json>(`/campaign?${query.toString()}`);
     if (values.json === true) terminal.print(JSON.stringify(campaign));
     else terminal.print(factsOf(flattened(campaign), terminal.columns));
     return 0;

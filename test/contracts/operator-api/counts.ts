@@ -34,7 +34,7 @@ export function itCountsCalls(api: OperatorApiBench): void {
       ends: expect.arrayContaining([expect.objectContaining({ outcome: "CANCELLED" })]),
     });
     expect((await ask("/campaigns")).status).toBe(200);
-    expect((await ask("/campaigns/spring?client=crm")).status).toBe(404);
+    expect((await ask("/campaign?name=spring&client=crm")).status).toBe(404);
     await callIn("NEEDS_REVIEW");
     expect((await ask("/needs")).body).toMatchObject({
       unread: [],

@@ -19,14 +19,13 @@ async function createBench() {
     const headers = { authorization: `Bearer ${tokens.operator}` };
     const response = await api.app.request(`/operator${path}`, { headers });
     const text = await response.text();
-    const declared = path.replace(/(\/campaigns\/)[^?]+/, "$1x");
-    expectDeclared("get", declared, { status: response.status, text });
+    expectDeclared("get", path, { status: response.status, text });
     return { status: response.status, text };
   }
   const list = async (query = ""): Promise<Campaigns> =>
     JSON.parse((await ask(`/campaigns${query}`)).text);
   const show = async (path: string): Promise<CampaignDetail> =>
-    JSON.parse((await ask(`/campaigns/${path}`)).text);
+    JSON.parse((await ask(`/campaign?name=${path}`)).text);
   const request = async (id: string): Promise<RequestDetail> =>
     JSON.parse((await ask(`/requests/${id}`)).text);
   const pages = await Promise.all(
@@ -54,7 +53,7 @@ it("lists campaigns by client with what became of their calls, the latest first"
 it("shows one campaign of a client: progress over its requests, results, tries and live calls", async () => {
   const { show, request, rows, ledger } = await createBench();
   const offers = rows.filter(({ campaign }) => campaign === "November offers");
-  const path = "November%20offers?client=crm";
+  const path = "November%20offers&client=crm";
   const body = await show(path);
   expect(body.requests.map(({ total }) => total)).toEqual([310, 2400]);
   expect(body).toMatchObject({
@@ -91,21 +90,21 @@ it("shows one campaign of a client: progress over its requests, results, tries a
 
 it("knows no campaign of another client", async () => {
   const { ask } = await createBench();
-  expect((await ask("/campaigns/November%20offers?client=shop")).status).toBe(404);
-  expect((await ask("/campaigns/November%20offers")).status).toBe(422);
-  expect((await ask("/campaigns/none?client=crm")).status).toBe(404);
+  expect((await ask("/campaign?name=November%20offers&client=shop")).status).toBe(404);
+  expect((await ask("/campaign?name=November%20offers")).status).toBe(422);
+  expect((await ask("/campaign?name=none&client=crm")).status).toBe(404);
 });
 
 it("shows a campaign of a client beside hundreds of requests of its name by another one", async () => {
   const { show, ledger, documents } = await createBench();
   const callOf = (client: string, minutes: number) => ({
-    ...aCall({ acceptedAt: now - minutes * 60_000, campaign: "spring", first: "request" }),
+    ...aCall({ acceptedAt: now - minutes * 60_000, campaign: "../spring/a", first: "request" }),
     client,
   });
   const others = Array.from({ length: 501 }, (_, n) => callOf("shop", 1 + n / 100));
   const rows = [callOf("crm", 60), ...others].map((call) => rowIn("PLACED", call, { at: now }));
   await writeRows(rows, ledger, documents);
-  expect(await show("spring?client=crm")).toMatchObject({
+  expect(await show("..%2Fspring%2Fa&client=crm")).toMatchObject({
     client: "crm",
     requests_found: 1,
     progress: { total: 1 },
