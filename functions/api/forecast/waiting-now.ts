@@ -88,13 +88,14 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const calls = read.waiting.map((one, index): CallNow => {
     const { call } = one;
     const { account = null } = ends[index] ?? {};
+    const heldBy = holderOf(one);
     return {
       id: call.id,
       client: call.client,
       agentId: call.request.agent_id,
       requestId: requestIdOf(call.ancestors?.[0] ?? call.id),
-      heldBy: holderOf(one),
-      endsAt: endOf(one, ends[index], { plan: settings.plan, now }),
+      heldBy,
+      endsAt: endOf(one, ends[index], { heldBy, plan: settings.plan, now }),
       unmeasured: account !== null && read.unmeasured.has(account) ? account : undefined,
     };
   });
@@ -110,14 +111,18 @@ function servedFrom(documents: DocumentsRead, now: number): number {
   return isIdle ? Math.ceil(now / minuteMs) * minuteMs : now;
 }
 
+/** Holders under which nobody takes up a call, so that it is not rejected either. */
+const stopping: ReadonlySet<string> = new Set(["paused", "breaker_open", "restored"]);
+
 /** Returns the time at which a call is expected to be dialed, or to end otherwise. */
 function endOf(
-  { call }: WaitingCall,
+  { call, dueAt }: WaitingCall,
   forecasted: Forecasted | undefined,
-  { plan, now }: { plan: RouteDeps["plan"]; now: number },
+  { heldBy, plan, now }: { heldBy: HeldBy; plan: RouteDeps["plan"]; now: number },
 ): number | null {
   const { end } = forecasted ?? {};
   if (end?.kind === "dialed") return end.at;
   if (end?.kind === "expire") return Math.max(now, expiryOf(call, plan));
-  return end?.kind === "rejected" ? now : null;
+  if (end?.kind !== "rejected" || stopping.has(heldBy.reason)) return null;
+  return Math.max(now, dueAt);
 }

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Requests, RequestDetail } from "../../../functions/api/operator/requests.ts";
 import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { createTestApi } from "../../support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "../../support/forecast-bench.ts";
 import { pause, putDocument } from "../../support/dialer-calls.ts";
 
@@ -104,6 +106,25 @@ describe("the expected end of a request", () => {
     const { expected_end_at, blocked_by } = await show(bench, id);
     expect(expected_end_at).toBe("2026-06-02T09:00:31.000Z");
     expect(blocked_by).toEqual([{ reason: "hours", name: "callingHours.default", calls: 30 }]);
+  });
+
+  it("waits for the due time and for a pause with calls that today's plan rejects", async () => {
+    const bench = createForecastBench({ ...nine, ...onePerSecond }, "2026-06-01T20:00:00.000Z");
+    const id = await post(bench, callsOf(1));
+    const plan = { ...testPlan, ...nine, ...onePerSecond, destinations: { allow: ["GB"] } };
+    const { rows: ledger, documents, now } = bench.dialer;
+    const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(plan) };
+    const { app } = createTestApi({ environment, ledger, documents, now });
+    const readEnd = async () => {
+      const headers = { authorization: `Bearer ${tokens.operator}` };
+      const response = await app.request(`/operator/requests/${id}`, { headers });
+      const view: RequestDetail = JSON.parse(await response.text());
+      return view.expected_end_at;
+    };
+    expect(await readEnd()).toMatch(/^2026-06-02T09:00/);
+    await pause(bench.dialer, { agent: "agent_sales" });
+    bench.dialer.advance(5_000);
+    expect(await readEnd()).toBeNull();
   });
 
   it("is unknown while a breaker is open, which is named", async () => {
