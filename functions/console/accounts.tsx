@@ -12,6 +12,8 @@ import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
 import { WaitingClients } from "./waiting-clients.tsx";
 
 const refreshMs = 10_000;
+/** The plan changes with a deployment. */
+const planRefreshMs = 60_000;
 /** Texts for what blocks a backlog. Circuit breakers are named by their keys. */
 const blockers: Record<string, string> = {
   agent_paused: "agent paused",
@@ -22,7 +24,7 @@ const blockers: Record<string, string> = {
 
 /** The accounts and agents of the plan: paces, breakers, pauses, waiting calls, and the plan's rules in words. */
 export function Accounts() {
-  const plan = useLive<PlanInWords>("/plan", refreshMs);
+  const plan = useLive<PlanInWords>("/plan", planRefreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);
   const backlogs = useLive<Backlogs>("/backlogs?limit=20", refreshMs);
   return (

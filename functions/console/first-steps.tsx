@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { CallsPage } from "../api/operator/calls.ts";
 import type { PlanInWords } from "../api/operator/plan.ts";
 import { addressOf } from "./address.ts";
@@ -15,9 +15,15 @@ const anyAgent = "agent_demo";
 
 /** First steps, shown until there is a call: a request to paste, a file of leads, a simulated campaign. */
 export function FirstSteps() {
-  const { data: calls } = useLive<CallsPage>("/calls?limit=1");
-  const { data: plan } = useLive<PlanInWords>("/plan");
-  if (calls === undefined || plan === undefined || calls.calls.length > 0) return null;
+  // Once there is a call, there is nothing more to ask.
+  const [isOver, setIsOver] = useState(false);
+  const { data: calls } = useLive<CallsPage>(isOver ? undefined : "/calls?limit=1");
+  const isEmpty = calls?.calls.length === 0;
+  const { data: plan } = useLive<PlanInWords>(isEmpty ? "/plan" : undefined);
+  useEffect(() => {
+    if (calls !== undefined && !isEmpty) setIsOver(true);
+  }, [calls, isEmpty]);
+  if (isOver || !isEmpty || plan === undefined) return null;
   const named = plan.agents.find(({ agent_id }) => agent_id !== "*");
   const simulated = findSimulated(plan);
   return (

@@ -13,7 +13,8 @@ import { Age, ageText, counted, countText } from "./shared.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 
 const hourMs = 3_600_000;
-const refreshMs = 10_000;
+/** Five paths are read at this interval beside the needs: twenty reads a minute together. */
+const refreshMs = 20_000;
 
 /** Cards for problems, progress and open tasks, with links, what needs a person, and what became of calls. */
 export function Overview() {

@@ -6,7 +6,7 @@ import { lengthText, outcomes, outcomeText, rateText, resultNames } from "./resu
 import { countText, Table, Time } from "./shared.tsx";
 
 const hourMs = 3_600_000;
-const refreshMs = 10_000;
+const refreshMs = 20_000;
 /** Hours of each period, up to now. The hours are whole ones, as usage is counted by them. */
 const periods = { "3": "3 hours", "24": "24 hours", "168": "7 days" } as const;
 type Period = keyof typeof periods;
