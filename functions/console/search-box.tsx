@@ -111,7 +111,15 @@ function Choice({
       </ul>
     );
   }
-  if (number !== null) return <p>There is no call to {number}.</p>;
+  if (number !== null) {
+    const isWhole = /^\s*(tel:)?\s*(\+|00)/i.test(text);
+    const hint = isWhole ? "" : " If it was typed without its country code, add that.";
+    return (
+      <p>
+        There is no call to {number}.{hint}
+      </p>
+    );
+  }
   return (
     <p class="line">
       Nothing has this id or name. A number needs its country code.
