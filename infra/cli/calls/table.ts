@@ -1,7 +1,7 @@
 import Table from "cli-table3";
 import { type Json, textOf } from "./json.ts";
 
-/** Width below which no column but an id is narrowed, and that below which no id is shortened. */
+/** Width below which no column of words is narrowed, and that below which no id is shortened. */
 const columnMin = 8;
 const idMin = 12;
 const gap = "  ";
@@ -13,10 +13,15 @@ const noLines = {
   middle: gap,
 };
 
+/** A time to the second. */
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
 interface Column {
   name: string;
   cells: string[];
   isId: boolean;
+  /** True for ids and times, which nobody can read in pieces: other columns are left out before. */
+  isWhole: boolean;
   /** Width of the longest cell. */
   natural: number;
 }
@@ -70,11 +75,13 @@ function columnOf(name: string, cells: string[]): Column {
     cell.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{3}Z$/, "$1Z"),
   );
   const natural = Math.max(...[name, ...short].map(({ length }) => length));
-  return { name, cells: short, isId: name === "id" || name === "name", natural };
+  const isId = name === "id" || name === "name";
+  const isTime = short.some((cell) => timePattern.test(cell));
+  return { name, cells: short, isId, isWhole: isId || isTime, natural };
 }
 
-function floorOf({ isId, natural }: Column): number {
-  return isId ? natural : Math.min(natural, columnMin);
+function floorOf({ isWhole, natural }: Column): number {
+  return isWhole ? natural : Math.min(natural, columnMin);
 }
 
 function sumOf(widths: readonly number[]): number {
@@ -88,7 +95,7 @@ function fitting(all: readonly Column[], width: number): Column[] {
   return all.slice(0, count);
 }
 
-/** Narrows the widest columns until all fit: ids only where the others are as narrow as may be. */
+/** Narrows the widest columns until all fit: ids and times only where the others are as narrow as may be. */
 function widthsOf(columns: readonly Column[], width: number): number[] {
   const widths = columns.map(({ natural }) => natural);
   const floors = columns.map(floorOf);

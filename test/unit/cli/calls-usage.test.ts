@@ -206,6 +206,22 @@ describe("a table", () => {
     expect(leftOut).toEqual(["due_at", "provider"]);
   });
 
+  it("leaves out a time rather than breaking it", () => {
+    const request = {
+      id: "01KAJ6Y5G0QZ3N4T7V8W9XABCD",
+      client: "crm",
+      campaign: "November offers",
+      expected_end_at: "2026-11-24T12:00:00.000Z",
+      accepted_at: "2026-11-24T11:00:00.000Z",
+    };
+    const drawn = tableOf([request], { columns: Object.keys(request), width: 80 });
+    expect(widthOf(drawn.text)).toBeLessThanOrEqual(80);
+    expect(drawn).toEqual({
+      text: expect.stringContaining("2026-11-24T12:00:00Z"),
+      leftOut: ["accepted_at"],
+    });
+  });
+
   it("has all columns where there is room, and shortens ids last", () => {
     const wide = tableOf([row], { columns, width: 120 });
     expect(widthOf(wide.text)).toBeLessThanOrEqual(120);
