@@ -2,8 +2,7 @@ import { useState } from "preact/hooks";
 import { callStates, states } from "../../shared/calls/states.ts";
 import type { BulkAction } from "../api/operator/bulk.ts";
 import { bulkActions, useBulk } from "./bulk.tsx";
-import { Confirm } from "./confirm.tsx";
-import { useDesk } from "./desk.tsx";
+import { AskPause, type Pausable, useResume } from "./pause.tsx";
 import { stateText } from "./shared.tsx";
 
 type Filter = Readonly<Record<string, string>>;
@@ -90,36 +89,22 @@ const paused = { agent_id: "agent", provider: "account", client: "client" } as c
 
 /** Buttons that pause and resume the one agent, account or client that the filter names alone. */
 function Pauses({ fields }: { fields: Filter }) {
-  const { ask, attempt } = useDesk();
+  const resume = useResume();
   const [isAsking, setIsAsking] = useState(false);
   const [first, ...more] = Object.entries(fields);
   const [field, name] = first ?? ["", ""];
   const kind = Object.entries(paused).find(([one]) => one === field)?.[1];
   if (kind === undefined || more.length > 0) return null;
-  const body = { [kind === "agent" ? "agent_id" : kind]: name };
-  const perform = (path: "pause" | "resume") =>
-    attempt(async () => {
-      await ask(`/${path}`, body);
-      return `${path === "pause" ? "Paused" : "Resumed"}: ${kind} ${name}.`;
-    });
+  const what: Pausable = { [kind === "agent" ? "agent_id" : kind]: name };
   return (
     <>
       <button type="button" onClick={() => setIsAsking(true)}>
         Pause {kind} {name} …
       </button>
-      <button type="button" onClick={() => perform("resume")}>
+      <button type="button" onClick={() => resume(what)}>
         Resume {kind} {name}
       </button>
-      {isAsking ? (
-        <Confirm
-          title={`Pause ${kind} ${name}?`}
-          yes="Pause"
-          act={() => perform("pause")}
-          close={() => setIsAsking(false)}
-        >
-          <p>All of its calls wait until it is resumed, whatever their state in this list.</p>
-        </Confirm>
-      ) : null}
+      {isAsking ? <AskPause what={what} close={() => setIsAsking(false)} /> : null}
     </>
   );
 }

@@ -188,7 +188,7 @@ function NeedItem({ need }: { need: Need }) {
           {" "}
           {since === null ? null : (
             <>
-              since <Age at={since} />
+              began <Age at={since} />
             </>
           )}
           {callsText(need)}

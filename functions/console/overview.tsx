@@ -136,7 +136,7 @@ function Stopped({ pauses }: { pauses: Live<Pauses> }) {
             : "no provider is failing"}
       </Card>
       <Card name="Paused" value={pauses.data === undefined ? "…" : countText(paused)} href={href}>
-        agents and accounts
+        agents, accounts and clients
       </Card>
     </>
   );

@@ -68,9 +68,9 @@ export function useResume(): (what: Pausable, known?: PauseView) => void {
   return (what, known) =>
     attempt(async () => {
       const pause = known ?? findPause(what, await ask<Pauses>("/pauses"));
+      if (pause === undefined) return `Nothing was done: ${nameOf(what)} is not paused.`;
       const words = await resumeNow(ask, what);
-      if (pause !== undefined)
-        offerUndo({ words, undo: async () => pausedText(await pauseNow(ask, what, pause)) });
+      offerUndo({ words, undo: async () => pausedText(await pauseNow(ask, what, pause)) });
       return words;
     });
 }
