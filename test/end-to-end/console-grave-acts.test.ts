@@ -114,6 +114,18 @@ describe("a nervous finger on the operator's page", () => {
     expect(await paused()).toContain("agent_paris");
   });
 
+  it("asks the same from a filter, and resumes nothing that is not paused", async () => {
+    await open("calls?agent_id=agent_survey");
+    await page.getByText("Do something with all of these …").click();
+    await button("Pause agent agent_survey …").click();
+    await dialog().getByText("It stops 91 waiting calls of client research.").waitFor();
+    await dialog().getByLabel(/^Why/).waitFor();
+    await page.keyboard.press("Escape");
+    await isClosed();
+    await button("Resume agent agent_survey").click();
+    await page.getByText("Nothing was done: agent agent_survey is not paused.").waitFor();
+  });
+
   it("does not take back another operator's pause", async () => {
     await open("accounts");
     const pauseIt = async () => {
