@@ -110,21 +110,21 @@ async function countCalls(
 
 /** Acts on the calls that were counted, or goes on where a request failed. */
 async function act(from: Stage, { ask, setStage, isStopped }: Working): Promise<string> {
-  const { work, count: counted } = from;
+  const { work, count } = from;
   const { until } = from.total;
   const body = bodyOf({ ...work, filter: { ...work.filter, until } });
   let { cursor } = from;
   let total = from.is === "failed" ? from.total : { ...nothing, until };
   try {
     do {
-      setStage({ is: "acting", work, total, count: counted, cursor });
+      setStage({ is: "acting", work, total, count, cursor });
       const answer = await askAgain(ask, { ...body, cursor });
       total = { ...sum(total, answer), until };
       cursor = answer.cursor;
     } while (cursor !== undefined && !isStopped());
   } catch (error) {
     const problem = `${messageOf(error)} ${resultOf(work, total)}`;
-    setStage({ is: "failed", work, total, count: counted, cursor, problem });
+    setStage({ is: "failed", work, total, count, cursor, problem });
     throw error;
   }
   setStage(undefined);

@@ -188,6 +188,8 @@ describe("a list of the operator's page", () => {
     await find("0151 23456789");
     await page.getByText(/^Nothing has this id or name/).waitFor();
     expect(await link.count()).toBe(0);
+    await find("(202) 555-0123");
+    await page.getByText(/no call to \+2025550123\. If it was typed without its country/).waitFor();
     await find("CA123");
     await page
       .getByRole("link", { name: "Look through all calls for a provider's call id" })
