@@ -6,7 +6,7 @@ import type { Campaigns } from "../api/operator/campaigns.ts";
 import type { RequestView } from "../api/operator/request-progress.ts";
 import { type Ask, useDesk } from "./desk.tsx";
 import { type Ended, exportRows, type Format, rowsMax } from "./export-rows.ts";
-import { countText } from "./shared.tsx";
+import { counted, countText } from "./shared.tsx";
 
 /** The lists that can be exported, and the columns of their CSV. */
 const lists = {
@@ -66,10 +66,10 @@ type ListName = keyof typeof lists;
 
 /** Sentences about a file's end, after the number of its rows. */
 const ends: Readonly<Record<Ended, string>> = {
-  whole: "rows, all of the list.",
-  full: `rows, the newest ones: the file was cut, as it has at most ${countText(rowsMax)}.`,
-  stopped: "rows, the newest ones: it was stopped.",
-  failed: "rows, the newest ones: the rest could not be read.",
+  whole: "all of the list.",
+  full: `the newest ones: the file was cut, as it has at most ${countText(rowsMax)}.`,
+  stopped: "the newest ones: it was stopped.",
+  failed: "the newest ones: the rest could not be read.",
 };
 
 interface Props {
@@ -103,7 +103,7 @@ export function Export({ of, filter = {}, number = "" }: Props) {
       { load, isStopped: () => stopped.current, progress: setRows },
     );
     setRows(undefined);
-    setDone(`Saved ${countText(file.rows)} ${ends[file.ended]}`);
+    setDone(`Saved ${counted(file.rows, "row")}, ${ends[file.ended]}`);
     saveFile(file.parts, { name: `${of}.${format}`, format });
   };
   return (
@@ -123,7 +123,7 @@ export function Export({ of, filter = {}, number = "" }: Props) {
         </button>
       )}
       <span class="hint" aria-live="polite">
-        {rows === undefined ? done : `${countText(rows)} rows read …`}
+        {rows === undefined ? done : `${counted(rows, "row")} read …`}
       </span>
     </div>
   );
