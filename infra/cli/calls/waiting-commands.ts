@@ -35,7 +35,7 @@ export const waitingCommands: Record<string, Command> = {
     const what = chosen({ agent_id, account, client }, "--agent, --account or --client");
     if (agent_id === undefined) {
       const { waiting, text } = await countWaiting(
-        (backlog) => backlog.account === account || backlog.client === client,
+        (backlog) => isOfAccount(backlog, account) || backlog.client === client,
         ask,
       );
       const name = account === undefined ? `client ${client}` : `account ${account}`;
@@ -123,6 +123,12 @@ export const waitingCommands: Record<string, Command> = {
     return 0;
   },
 };
+
+/** True if a pause of the account stops the backlog. An account's name may be that of its provider and a host. */
+function isOfAccount({ account: own }: BacklogView, account: string | undefined): boolean {
+  if (account === undefined || own === null) return false;
+  return own === account || own.startsWith(`${account}:`);
+}
 
 /** Names the target of a pause or resume: `agent agent_sales`. */
 function nameOf({ agent_id, account, client, breaker }: Resumed): string {

@@ -119,8 +119,11 @@ describe("a grave command", () => {
     ["cancel --agent agent_sales", /^This cancels, for good, the 2 calls of agent agent_sales/],
     ["dnc remove +12025550123", /^This takes 1 number off the do-not-call list/],
     ["erase +12025550123", /^This erases, for good, what is known of 1 number in 5 calls.*the 2 /],
-    ["pause --account webhook", /^This keeps all calls of account webhook from being dialed/],
-    ["pause --client crm", /^This keeps all calls of client crm from being dialed/],
+    ["pause --account webhook", /account webhook from being dialed, 2 calls that wait/],
+    [
+      "pause --client crm",
+      /^This keeps all calls of client crm from being dialed, 2 calls that wait/,
+    ],
   ] as const;
 
   it.each(grave)(
