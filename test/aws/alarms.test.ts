@@ -371,6 +371,8 @@ describe("the access log of the API", () => {
       "POST /v1/calls/batch",
       "POST /v1/do-not-call",
       "POST /v1/requests/{id}/cancel",
+      "POST /v1/sent-files",
+      "POST /v1/sent-files/{step}",
     ]);
   });
 });
