@@ -15,6 +15,8 @@ const formerEnded =
 
 /** Maximum numbers of one request. */
 const numbersMax = 10_000;
+/** Maximum entries of one page of the audit log. */
+const auditPageMax = 200;
 
 /** Commands for the do-not-call list and the audit log. */
 export const listCommands: Record<string, Command> = {
@@ -79,7 +81,15 @@ export const listCommands: Record<string, Command> = {
 
   async audit(_rest, values, { ask, terminal }) {
     const limit = numberOf(values.limit ?? "50", "--limit");
-    const { entries } = await ask<Audit>(`/audit?limit=${Math.min(limit, 200)}`);
+    const entries: Audit["entries"] = [];
+    let cursor: string | undefined;
+    do {
+      const size = String(Math.min(auditPageMax, limit - entries.length));
+      const query = new URLSearchParams({ limit: size, ...(cursor && { cursor }) });
+      const page = await ask<Audit>(`/audit?${query.toString()}`);
+      entries.push(...page.entries);
+      cursor = page.cursor;
+    } while (cursor !== undefined && entries.length < limit);
     show(entries, ["at", "by", "action", "target", "count", "reason"], { values, terminal });
     return 0;
   },

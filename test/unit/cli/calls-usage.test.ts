@@ -190,6 +190,19 @@ describe("a file of numbers", () => {
   });
 });
 
+it("reads as much of the audit log as was asked for", async () => {
+  const asked: string[] = [];
+  const fetch: Terminal["fetch"] = async (address) => {
+    asked.push(address.replace(`${url}/operator`, ""));
+    const entry = { at: "2026-11-24T12:00:00.000Z", by: "ada", action: "pause", target: "agent a" };
+    const count = Number(new URL(address).searchParams.get("limit"));
+    return Response.json({ entries: Array(count).fill(entry), cursor: "000000000000001~a" });
+  };
+  const { out } = await createBench().calls("audit --limit 250 --json", { fetch });
+  expect(out.split("\n")).toHaveLength(250);
+  expect(asked).toEqual(["/audit?limit=200", "/audit?limit=50&cursor=000000000000001%7Ea"]);
+});
+
 describe("a table", () => {
   const id = "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000";
   const columns = ["id", "state", "reason", "result", "agent_id", "due_at", "provider"];
