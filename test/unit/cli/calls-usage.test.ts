@@ -196,7 +196,10 @@ it("reads as much of the audit log as was asked for", async () => {
     asked.push(address.replace(`${url}/operator`, ""));
     const entry = { at: "2026-11-24T12:00:00.000Z", by: "ada", action: "pause", target: "agent a" };
     const count = Number(new URL(address).searchParams.get("limit"));
-    return Response.json({ entries: Array(count).fill(entry), cursor: "000000000000001~a" });
+    return Response.json({
+      entries: Array.from({ length: count }, () => entry),
+      cursor: "000000000000001~a",
+    });
   };
   const { out } = await createBench().calls("audit --limit 250 --json", { fetch });
   expect(out.split("\n")).toHaveLength(250);
