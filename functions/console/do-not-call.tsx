@@ -1,9 +1,10 @@
 import { useRef, useState } from "preact/hooks";
+import type { CallsPage } from "../api/operator/calls.ts";
 import type { ErasedAnswer } from "../api/operator/erase.ts";
 import { Confirm } from "./confirm.tsx";
 import type { NumberChecked } from "../api/operator/do-not-call.ts";
-import { type Ask, useDesk, useRoles, WithRole } from "./desk.tsx";
-import { textIn } from "./shared.tsx";
+import { type Ask, Shown, useDesk, useLive, useRoles, WithRole } from "./desk.tsx";
+import { counted, countText, textIn } from "./shared.tsx";
 import { useUndo } from "./undo.tsx";
 
 /**
@@ -66,8 +67,7 @@ async function addNumbers(ask: Ask, add: readonly string[]): Promise<string[]> {
   return found.flat();
 }
 
-const countOf = (numbers: readonly string[]) =>
-  numbers.length === 1 ? "1 number" : `${numbers.length} numbers`;
+const countOf = (numbers: readonly string[]) => counted(numbers.length, "number");
 
 /** Returns functions that add numbers, which can be undone, and remove them. Both resolve to a message. */
 function useListChanges(mayRemove: boolean) {
@@ -79,7 +79,7 @@ function useListChanges(mayRemove: boolean) {
   };
   const add = async (numbers: readonly string[]) => {
     const added = await addNumbers(ask, numbers);
-    const words = `Added ${countOf(numbers)}: they are no longer called.`;
+    const words = `Added ${countOf(numbers)}: nobody calls ${numbers.length === 1 ? "it" : "them"} any more.`;
     // Numbers that were on the list before stay there: somebody may have opted out.
     if (added.length > 0 && mayRemove) offerUndo({ words, undo: () => remove(added) });
     return words;
@@ -173,6 +173,32 @@ function AskRemoval({
   );
 }
 
+/** Maximum calls that are counted before an erasure. */
+const erasedCountedMax = 200;
+
+/** Says how many calls of whom an erasure is about, and the end of the number as somebody may have mistyped it. */
+function ErasedCalls({ phone_number }: { phone_number: string }) {
+  const body = { phone_number, limit: erasedCountedMax };
+  const live = useLive<CallsPage>({ path: "/calls/search", body });
+  return (
+    <Shown live={live} what="The calls of the number">
+      {({ calls, cursor }) => {
+        const clients = [...new Set(calls.map(({ client }) => client))];
+        const waiting = calls.filter(({ state }) => state === "WAITING").length;
+        const of = clients.length === 0 ? "" : ` of ${clients.join(", ")}`;
+        const more = cursor === undefined ? "" : " or more";
+        return (
+          <p>
+            The number ends in {phone_number.slice(-2)}. It has {counted(calls.length, "call")}
+            {more}
+            {of}, {countText(waiting)} of them waiting.
+          </p>
+        );
+      }}
+    </Shown>
+  );
+}
+
 function Erase() {
   const { ask, attempt } = useDesk();
   /** The number about which the operator is asked once more. */
@@ -183,7 +209,7 @@ function Erase() {
       const { erased, pending } = await ask<ErasedAnswer>("/erase", { phone_number });
       form.current?.reset();
       const later = pending.length === 0 ? "" : `; ${pending.length} more when they settle`;
-      return `Erased ${erased === 1 ? "1 call" : `${erased} calls`}${later}.`;
+      return `Erased ${counted(erased, "call")}${later}.`;
     });
   return (
     <section class="card" aria-labelledby="erase">
@@ -213,6 +239,7 @@ function Erase() {
           act={() => erase(asked)}
           close={() => setAsked(undefined)}
         >
+          <ErasedCalls phone_number={asked} />
           <p>Its waiting calls are cancelled. This cannot be undone.</p>
         </Confirm>
       )}

@@ -210,6 +210,9 @@ describe("the operator's page", () => {
     await button("Erase …").click();
     await button("Leave it").click();
     await button("Erase …").click();
+    await page
+      .getByText(/^The number ends in \d\d\. It has 0 calls, 0 of them waiting\.$/)
+      .waitFor();
     await button("Erase it for good").click();
     await hasSaid(/^Erased 0 calls/);
   });
