@@ -49,11 +49,9 @@ export function tableOf(
   const columns = fitting(all, width);
   const widths = widthsOf(columns, width);
   const table = new Table({
-    head: columns.map(({ name }) => name),
+    head: columns.map(({ name }, place) => wrapped(name, widths[place] ?? 0)),
     chars: noLines,
     colWidths: widths,
-    wordWrap: true,
-    wrapOnWordBoundary: false,
     style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
   });
   for (const index of rows.keys()) {
@@ -111,12 +109,29 @@ function widthsOf(columns: readonly Column[], width: number): number[] {
   return widths;
 }
 
-/** Returns a cell, in the middle of which an id that does not fit is cut. */
+/** Returns a cell in lines of a width. An id that does not fit is cut in its middle. */
 function shortened({ cells, isId }: Column, index: number, width: number): string {
   const text = cells[index] ?? "";
-  if (!isId || text.length <= width) return text;
+  if (text.length <= width) return text;
+  if (!isId) return wrapped(text, width);
   const end = Math.min(6, Math.floor(width / 3));
   return `${text.slice(0, width - end - 1)}…${text.slice(-end)}`;
+}
+
+/** Wraps a text between its words, so that a code such as `http_401` is found by `grep`, and longer words within. */
+function wrapped(text: string, width: number): string {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= width) {
+      lines[lines.length - 1] = `${line} ${word}`;
+      continue;
+    }
+    for (let start = 0; start < word.length; start += width) {
+      lines.push(word.slice(start, start + width));
+    }
+  }
+  return lines.join("\n");
 }
 
 /** Draws the facts of one thing, a line each, of at most `width` characters. */
