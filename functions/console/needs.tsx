@@ -154,27 +154,13 @@ const viewOf: Partial<Record<Need["kind"], View>> = {
   review: "review",
 };
 
-/** Gives the focus to the heading of the list when what has it goes away with its item. */
-function useFocusOfItem() {
-  const item = useRef<HTMLLIElement>(null);
-  useEffect(
-    () => () => {
-      if (item.current?.contains(document.activeElement) === true)
-        document.getElementById("needs")?.focus();
-    },
-    [],
-  );
-  return item;
-}
-
 function NeedItem({ need }: { need: Need }) {
-  const item = useFocusOfItem();
   const { kind, what, account, since, code, means, fix } = need;
   const view = viewOf[kind];
   const name = `${kindNames[kind]}: ${what}`;
   const isNamed = account === null || what.includes(account);
   return (
-    <li class="need" ref={item}>
+    <li class="need">
       <p>
         {view === undefined ? <b>{name}</b> : <a href={addressOf(view)}>{name}</a>}
         {isNamed ? null : `, account ${account}`}
@@ -226,7 +212,12 @@ function ResumeButton({ need: { resume, what } }: { need: Need }) {
     <WithRole role="decide">
       <button
         type="button"
-        onClick={() => (breaker === undefined ? resumePaused(paused) : close())}
+        onClick={() => {
+          // The item goes away, and the focus with it.
+          document.getElementById("needs")?.focus();
+          if (breaker === undefined) resumePaused(paused);
+          else close();
+        }}
       >
         Resume <span class="unseen">{what}</span>
       </button>
