@@ -41,7 +41,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW
   resolve  ID… | --state NEEDS_REVIEW [as list]   --placed | --not-placed
   cancel   ID… | --request ID | --agent A     calls that are WAITING
-  bulk     cancel | placed | close | redial | pause | resume  [--state STATE] [--client C] [--campaign C]
+  bulk     cancel | placed | close | redial  [--state STATE] [--client C] [--campaign C]
            [--agent A] [--account P] [--reason R] [--request ID] [--from TIME] [--until TIME] [--not-placed]
            [--dry-run] [--yes]                counts the calls that fit, asks, and acts on all of them
   pause    --agent A | --account P | --client C   [--reason WHY] [--until TIME]   keeps calls WAITING

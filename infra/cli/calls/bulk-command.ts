@@ -2,7 +2,7 @@ import type { Bulk } from "../../../functions/api/operator/bulk.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { Failure, Misuse } from "./failures.ts";
-import { chosen, type Values } from "./options.ts";
+import type { Values } from "./options.ts";
 import { barOf, say } from "./terminal.ts";
 
 /** Describes each action on so many calls. */
@@ -11,11 +11,8 @@ const deeds: Record<string, (calls: string) => string> = {
   placed: (calls) => `marks ${calls} as placed, for good`,
   close: (calls) => `closes ${calls} as not placed, for good`,
   redial: (calls) => `calls the numbers of ${calls} again`,
-  pause: (calls) => `keeps ${calls} that wait, and all that come, from being dialed`,
-  resume: (calls) => `lets ${calls} that wait be dialed again`,
 };
 const actions = ["cancel", "placed", "close", "redial"];
-const pauses = ["pause", "resume"];
 /** Maximum tries of one request, and the time between them. A repeated request acts on the same calls. */
 const triesMax = 5;
 const retryMs = 5000;
@@ -23,33 +20,23 @@ const retryMs = 5000;
 /** The command that acts on all calls that fit a filter: it counts them first, and asks. */
 export const bulkCommands: Record<string, Command> = {
   async bulk([name = "", ...rest], values, { ask, terminal }) {
-    if (rest.length > 0 || ![...actions, ...pauses].includes(name)) {
-      throw new Misuse(`bulk is followed by ${[...actions, ...pauses].join(", ")}, and options.`);
+    if (rest.length > 0 || !actions.includes(name)) {
+      throw new Misuse(`bulk is followed by ${actions.join(", ")}, and options.`);
     }
-    const isPause = pauses.includes(name);
-    const what = isPause ? pausedIn(values) : undefined;
-    // A pause concerns what waits.
-    const action = isPause ? "cancel" : name;
     const filter = filterIn(values);
     const body = {
-      action,
+      action: name,
       filter,
       ...(values["not-placed"] === true ? { not_placed: true } : {}),
     };
     const { found, until } = await goOn({ ...body, dry_run: true }, { ask, terminal });
-    if (found === 0 && !isPause) {
+    if (found === 0) {
       say("0 calls fit.", { found, until }, { values, terminal });
       return 0;
     }
     const act = { does: deeds[name]?.(counted(found, "call")) ?? name, answer: { found, until } };
     const exit = await exitUnlessAgreed(act, { values, terminal });
     if (exit !== undefined) return exit;
-    if (what !== undefined) {
-      await ask(`/${name}`, what);
-      const done = name === "pause" ? "Paused" : "Resumed";
-      say(`${done}; ${counted(found, "call")} waiting.`, { [name]: what }, { values, terminal });
-      return 0;
-    }
     const bar = barOf(found, values, terminal);
     // The calls that were counted, and none that came later.
     const total = await goOn(
@@ -64,15 +51,6 @@ export const bulkCommands: Record<string, Command> = {
     return left > 0 ? 2 : 0;
   },
 };
-
-/** Returns what is to be paused. A pause holds all of its calls, so that no other option may narrow it. */
-function pausedIn(values: Values): Record<string, string> {
-  const { client, agent, account } = values;
-  const given = Object.values(filterIn(values)).filter((value) => value !== undefined);
-  const names = "--client, --agent or --account";
-  if (given.length !== 1) throw new Misuse(`pause and resume take one of ${names} alone.`);
-  return chosen({ client, agent_id: agent, account }, names);
-}
 
 function filterIn(values: Values): Record<string, string | undefined> {
   const { state, client, campaign, agent, account, reason, request, from, until } = values;

@@ -43,7 +43,7 @@ export const helps: Record<string, Help> = {
     example: "send leads.csv --campaign A --client-token-file F",
   },
   bulk: {
-    words: "cancel|placed|close|redial|pause|resume",
+    words: "cancel|placed|close|redial",
     about: "Acts on all calls that fit a filter. It counts them first, and asks.",
     example: "bulk cancel --client crm --campaign spring",
   },

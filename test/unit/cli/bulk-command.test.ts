@@ -56,17 +56,6 @@ describe("npm run calls -- bulk", () => {
     expect(new Set(sent).size).toBe(60);
   });
 
-  it("pauses one agent, client or account, once told how much waits", async () => {
-    const { api, bulk } = await createFilledApi("WAITING", 3);
-    expect((await bulk("pause --agent agent_sales")).err).toMatch(/^This keeps 3 calls that wait/);
-    expect((await bulk("pause --agent agent_sales --yes")).out).toBe("Paused; 3 calls waiting.");
-    expect(await api.documents.list("pause", { limit: 9 })).toHaveLength(1);
-    expect((await bulk("resume --agent agent_sales --yes")).out).toBe("Resumed; 3 calls waiting.");
-    expect((await bulk("pause --reason hours --yes")).err).toMatch(/^Give one of --client/);
-    const narrow = await bulk("pause --agent agent_sales --reason hours --yes");
-    expect(narrow.err).toMatch(/^pause and resume take one/);
-  });
-
   it("refuses an empty filter and an unknown action", async () => {
     const { bulk } = await createFilledApi("WAITING", 1);
     expect((await bulk("cancel")).err).toContain("would mean every call");
