@@ -156,7 +156,7 @@ describe("by the keyboard alone", () => {
     await ask("", { file, campaign, parts: [part] });
     const content = await sha256("a body whose answer was lost");
     await ask("/parts", { file, round: 1, index: 0, state: "begun", content, attempt: "x" });
-    later = 24 * 3_600_000;
+    later = 26 * 3_600_000;
     await read("leads.csv", csv, numbers.length);
     await fillCampaign();
     await page.getByText("0 of 1 parts of these leads were sent since").waitFor();

@@ -29,7 +29,12 @@ export function itKeepsTheContract(bench: ServiceBench): void {
           body: new Uint8Array([0x22, 0xff, 0x22]),
         }),
         "empty batch": await post(bench.service, path, []),
-        "too many": await post(bench.service, path, callsTo("x", 10_001)),
+        // A body too large for one call is refused before it is read, which may end its connection: see below.
+        "too many": await post(
+          bench.service,
+          path,
+          callsTo("x", path === "/v1/calls" ? 2 : 10_001),
+        ),
       };
       const statuses = Object.entries(answers).map(([name, { status }]) => [name, status]);
       expect(Object.fromEntries(statuses)).toEqual({
