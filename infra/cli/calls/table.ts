@@ -120,18 +120,18 @@ function shortened({ cells, isId }: Column, index: number, width: number): strin
 
 /** Wraps a text between its words, so that a code such as `http_401` is found by `grep`, and longer words within. */
 function wrapped(text: string, width: number): string {
-  const lines: string[] = [];
+  const wrappedLines: string[] = [];
   for (const word of text.split(/\s+/)) {
-    const line = lines.at(-1);
+    const line = wrappedLines.at(-1);
     if (line !== undefined && line.length + 1 + word.length <= width) {
-      lines[lines.length - 1] = `${line} ${word}`;
+      wrappedLines[wrappedLines.length - 1] = `${line} ${word}`;
       continue;
     }
     for (let start = 0; start < word.length; start += width) {
-      lines.push(word.slice(start, start + width));
+      wrappedLines.push(word.slice(start, start + width));
     }
   }
-  return lines.join("\n");
+  return wrappedLines.join("\n");
 }
 
 /** Draws the facts of one thing, a line each, of at most `width` characters. */
