@@ -85,13 +85,13 @@ export default defineConfig({
           name: "first-run",
           include: ["test/end-to-end/{*-first-run,quickstart,clean-clone}.test.ts"],
         },
-        // Four workers more, as most of these tests wait: for calling hours, for killed receivers, for refusals.
+        // Six workers more, as most of these tests wait: for calling hours, for killed receivers, for refusals.
         {
           name: "end-to-end",
           include: [
             "test/end-to-end/{aws,cloudflare,checks,operator-page,docs-page,python-receiver,console-*,*-hours,*-events,*-kills,*-dialer,*-processes,*-refusals,*-results,*-retries,*-drill}.test.ts",
           ],
-          maxWorkers: 6,
+          maxWorkers: 8,
         },
         // Their bounds are times of a clock, and other work on these cores may spoil one try. What must never be, such as
         // a call dialed twice, is asserted after all tries.
