@@ -10,13 +10,12 @@ import { PauseButton } from "./pause.tsx";
 import { isUnderWay, Progress } from "./progress.tsx";
 import { counted, countText, Fact, Time } from "./shared.tsx";
 
-const hourMs = 3_600_000;
 /** Interval of reads. Each counts every call of the request, so large requests are read less often. */
 const refreshMs = 10_000;
 const largeRefreshMs = 60_000;
 const largeCalls = 1000;
-/** Maximum hours of the chart. */
-const hoursMax = 14 * 24;
+/** Maximum bars of the chart. */
+const barsMax = 14 * 24;
 
 /** One request: its live progress, its failures, and its cancellation. */
 export function OneRequest({ id }: { id: string }) {
@@ -53,7 +52,7 @@ export function OneRequest({ id }: { id: string }) {
             </dl>
             <Actions request={request} />
           </section>
-          <Hours request={request} />
+          <Bars request={request} />
           <Others request={request} />
         </>
       )}
@@ -152,20 +151,22 @@ export async function cancelAll(
   return `${counted(count, "waiting call")} of ${name} cancelled.${rest}`;
 }
 
-function Hours({ request: { hours } }: { request: RequestDetail }) {
-  const [first, last] = [hours[0], hours.at(-1)];
+function Bars({ request: { bars, bar_minutes: minutes } }: { request: RequestDetail }) {
+  const [first, last] = [bars[0], bars.at(-1)];
   if (first === undefined || last === undefined) return null;
-  const end = Date.parse(last.hour);
-  const from = Math.max(Date.parse(first.hour), end - (hoursMax - 1) * hourMs);
+  const stepMs = minutes * 60_000;
+  const end = Date.parse(last.from);
+  const from = Math.max(Date.parse(first.from), end - (barsMax - 1) * stepMs);
   const values = (name: "placed" | "others") =>
-    new Map(hours.map((one) => [Date.parse(one.hour), one[name]]));
+    new Map(bars.map((one) => [Date.parse(one.from), one[name]]));
   return (
-    <section class="card" aria-labelledby="hours">
-      <h3 id="hours">By the hour</h3>
+    <section class="card" aria-labelledby="bars">
+      <h3 id="bars">{minutes < 60 ? `By ${minutes} minutes` : "By the hour"}</h3>
       <Chart
-        label="Calls of the request by the hour in which they last changed"
+        label="Calls of the request by the time at which they last changed"
         from={from}
-        hours={Math.max(6, (end - from) / hourMs + 1)}
+        hours={Math.max(6, (end - from) / stepMs + 1)}
+        stepMs={stepMs}
         series={[
           { name: "Placed", class: "PLACED", values: values("placed") },
           { name: "Others", class: "REJECTED", values: values("others") },

@@ -18,11 +18,14 @@ import {
   requestViewSchema,
   type RequestView,
 } from "./request-progress.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
+import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
+import { slotMinutes } from "../../../shared/policy/usage.ts";
 
 /** Maximum requests of one answer, and maximum calls of each that are read. */
 const listedMax = 50;
 const countedMax = 100;
+/** Age below which a request's bars are short. */
+const youngMs = 3 * hourMs;
 /** Rows of one page of the search for requests, and maximum pages of one answer. */
 const pageRows = 50;
 const answerPages = 20;
@@ -85,11 +88,16 @@ const requestDetailSchema = z
     reasons: z
       .array(z.strictObject({ reason: z.string(), count: z.int() }))
       .check(z.describe("Of the calls that were not placed, the most frequent first, at most 20")),
-    hours: z
-      .array(z.strictObject({ hour: time, placed: z.int(), others: z.int() }))
-      .check(z.describe("Calls by the hour in which they last changed, without those that wait")),
+    bar_minutes: z
+      .int()
+      .check(
+        z.describe(`Length of each bar: ${slotMinutes} for a request of the last 3 hours, else 60`),
+      ),
+    bars: z
+      .array(z.strictObject({ from: time, placed: z.int(), others: z.int() }))
+      .check(z.describe("Calls by the time at which they last changed, without those that wait")),
   })
-  .check(z.meta({ id: "OperatorRequestWithHours" }));
+  .check(z.meta({ id: "OperatorRequestWithBars" }));
 export type RequestDetail = z.infer<typeof requestDetailSchema>;
 
 const showRequest = declareRoute({
@@ -111,10 +119,13 @@ const showRequest = declareRoute({
     const rows: CallRow[] = [];
     for await (const row of rowsOf(callIdsOf(id, 0, one.batchCalls), ledger)) rows.push(row);
     const end = (await readEnds([{ id, total: one.batchCalls, rows }], deps)).get(id);
+    const now = clock.now();
+    const minutes = now - one.acceptedAt < youngMs ? slotMinutes : 60;
     return {
-      ...toRequestView(one, { rows, counted: one.batchCalls, now: clock.now(), end }),
+      ...toRequestView(one, { rows, counted: one.batchCalls, now, end }),
       reasons: countReasons(rows.filter(({ state }) => state !== "PLACED")),
-      hours: hoursOf(rows),
+      bar_minutes: minutes,
+      bars: barsOf(rows, minutes * minuteMs),
     };
   },
 });
@@ -153,16 +164,16 @@ async function requestsBelow(
   return { found, next: before };
 }
 
-function hoursOf(rows: readonly CallRow[]) {
-  const hours = new Map<number, { placed: number; others: number }>();
+function barsOf(rows: readonly CallRow[], stepMs: number) {
+  const bars = new Map<number, { placed: number; others: number }>();
   for (const { state, updatedAt } of rows) {
     if (state === "WAITING") continue;
-    const hour = Math.floor(updatedAt / hourMs) * hourMs;
-    const counted = hours.get(hour) ?? { placed: 0, others: 0 };
+    const from = Math.floor(updatedAt / stepMs) * stepMs;
+    const counted = bars.get(from) ?? { placed: 0, others: 0 };
     counted[state === "PLACED" ? "placed" : "others"] += 1;
-    hours.set(hour, counted);
+    bars.set(from, counted);
   }
-  return [...hours]
+  return [...bars]
     .toSorted(([one], [other]) => one - other)
-    .map(([hour, counted]) => ({ hour: toIsoTime(hour), ...counted }));
+    .map(([from, counted]) => ({ from: toIsoTime(from), ...counted }));
 }

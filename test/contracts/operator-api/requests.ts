@@ -78,7 +78,7 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
     expect(all.requests.map(({ total }) => total)).toEqual([180, 1]);
   });
 
-  it("shows a request whole: its rate, its end, its reasons and its hours", async () => {
+  it("shows a request whole: its rate, its end, its reasons and its bars", async () => {
     const at = Date.now();
     const twelve = Array.from({ length: 12 }, (): CallState => "PLACED");
     const id = await write([...twelve, "WAITING", "REJECTED"], {
@@ -94,7 +94,10 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
     const end = story.expected_end_at ?? new Date(at + 60 * minuteMs).toISOString();
     expect(Date.parse(end)).toBeGreaterThanOrEqual(at + 60 * minuteMs);
     expect(story.reasons).toEqual([{ reason: "r", count: 2 }]);
-    expect(story.hours.map(({ placed, others }) => [placed, others])).toEqual([[12, 1]]);
+    expect(story.bar_minutes).toBe(5);
+    expect(story.bars.map(({ placed, others }) => [placed, others])).toEqual([[12, 1]]);
+    const older = await write(["PLACED"], { acceptedAt: at - 181 * minuteMs, at });
+    expect((await asked<RequestDetail>(`/requests/${older}`)).bar_minutes).toBe(60);
     expect((await ask(`/requests/${aRequestId(at)}`)).status).toBe(404);
     expect((await ask("/requests/nonsense")).status).toBe(404);
   });
