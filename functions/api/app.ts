@@ -10,8 +10,8 @@ import { serveDocuments } from "./http/serve-files.ts";
 
 /**
  * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201 without a
- * body, or 401, 422 or 5XX in problem+json. A request answered 201 is on the queue. Below `/v1/requests` clients read
- * their requests' calls and cancel waiting ones; at `/v1/do-not-call` they add numbers to the do-not-call list.
+ * body, or 401, 422 or 5XX in problem+json. A request answered 201 is on the queue. Other routes below
+ * `/v1` are in requests/routes.ts.
  *
  * @example
  * const app = createApp({ queue: createMemoryQueue(Date.now), settings: readApiSettings(environment, {},
@@ -30,9 +30,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
   for (const endpoint of endpoints) {
     app.post(endpoint.path, (c) => createCalls(c, endpoint, accepting));
   }
-  for (const path of ["/v1/requests/*", "/v1/do-not-call", "/v1/sent-files", "/v1/sent-files/*"]) {
-    addPart(app, path, async () => (await parts.requests())(deps, others));
-  }
+  addPart(app, "/v1/*", async () => (await parts.requests())(deps, others));
   if (operatorOf !== undefined) {
     addPart(app, "/operator/*", async () => {
       const createOperator = await parts.operator();
@@ -43,11 +41,10 @@ export function createApp(unlimited: UncheckedApiDeps) {
   return app.notFound((c) => rest.fetch(c.req.raw));
 }
 
-/** Creates what few requests are of: the documents, and answers to requests of other methods and paths. */
+/** Creates what few requests are of: the documents, and answers to requests of other paths. */
 function createRest(settings: { isConfigured: boolean }, others: PlatformDeps): Hono<ApiEnv> {
   const app = createBaseApp(others);
   app.use(identifyRequests(others));
-  for (const { path } of endpoints) refuseOtherMethods(app, path, ["post"]);
   serveDocuments(app, others.readServed);
   app.get("/healthz", (c) => c.text("ok\n"));
   refuseOtherMethods(app, "/healthz", ["get"]);

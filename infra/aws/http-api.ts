@@ -15,7 +15,7 @@ import type { OutboundCallsProps } from "./props.ts";
 const throttle = { rateLimit: 2000, burstLimit: 4000 };
 
 /** Routes that the access log tells apart; any other request is `$default`. The function routes by itself. */
-const routes = {
+const routes: Record<string, apigateway.HttpMethod | apigateway.HttpMethod[]> = {
   "/v1/calls": apigateway.HttpMethod.POST,
   "/v1/calls/batch": apigateway.HttpMethod.POST,
   "/v1/requests/{id}": apigateway.HttpMethod.GET,
@@ -57,7 +57,7 @@ export function createHttpApi(
     createDefaultStage: false,
   });
   for (const [path, method] of Object.entries(routes))
-    httpApi.addRoutes({ path, methods: [method], integration });
+    httpApi.addRoutes({ path, methods: [method].flat(), integration });
   const accessLog = new logs.LogGroup(stack, "access-log", {
     retention: logRetention,
     removalPolicy: RemovalPolicy.DESTROY,

@@ -6,11 +6,7 @@ import {
 } from "../../functions/api/calls/call-headers.ts";
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
-import {
-  optOutRoutes,
-  requestRoutes,
-  sentFileRoutes,
-} from "../../functions/api/requests/routes.ts";
+import { clientRoutes } from "../../functions/api/requests/routes.ts";
 import { roleOf } from "../../functions/api/http/roles.ts";
 import type { Operation } from "../../functions/api/http/route.ts";
 import { problemSchema } from "../../functions/api/http/problem-schema.ts";
@@ -223,12 +219,12 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
     summary,
     ...(description !== undefined && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(method === "post" && {
+    ...((method === "post" || method === "put") && {
       requestBody: { required, content: { "application/json": { schema: posted } } },
     }),
     responses: {
       [status]: {
-        description: method === "post" ? "Done." : "What was asked for.",
+        description: method === "get" ? "What was asked for." : "Done.",
         headers: {
           ...(status === 201 ? idempotencyHeaders : { "X-Request-Id": requestIdHeader }),
           "Cache-Control": noStore,
@@ -284,8 +280,7 @@ export function publicDocument() {
           { post: publicOperation(endpoint) },
         ]),
       ),
-      ...pathsOf("/v1/requests", requestRoutes, schemas),
-      ...pathsOf("/v1", [...optOutRoutes, ...sentFileRoutes], schemas),
+      ...pathsOf("/v1", clientRoutes, schemas),
       "/healthz": { get: healthOperation },
       "/readyz": { get: readinessOperation },
       [callbackPath]: { post: callbackOperation(callbackReferences) },

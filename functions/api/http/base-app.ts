@@ -128,13 +128,18 @@ export function requireRight(
   });
 }
 
+/** Methods of the routes. */
+export type Method = "get" | "post" | "put" | "delete";
+
 /** Answers 405 to every request of a path that none of its routes handles. Call it after adding the routes. */
 export function refuseOtherMethods(
   app: Hono<ApiEnv>,
   path: string,
-  methods: readonly ("get" | "post")[],
+  methods: readonly Method[],
 ): void {
-  const allow = methods.map((method) => (method === "get" ? "GET, HEAD" : "POST")).join(", ");
+  const allow = methods
+    .map((method) => (method === "get" ? "GET, HEAD" : method.toUpperCase()))
+    .join(", ");
   const detail = `Only ${allow} is known here.`;
   app.all(path, (c) => answerProblem(c, 405, { detail, headers: { allow } }));
 }

@@ -36,7 +36,7 @@ export interface Parts {
       others: PlatformDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
     ) => Hono<ApiEnv>
   >;
-  /** Creates the clients' routes about their requests, below `/v1/requests`. */
+  /** Creates the clients' other routes below `/v1`. */
   requests(): Promise<(deps: ApiDeps | undefined, others: PlatformDeps) => Hono<ApiEnv>>;
 }
 

@@ -5,7 +5,7 @@ import type { OperatorRole } from "../../../shared/settings/tokens.ts";
 import type { ApiEnv, RouteDeps } from "./context.ts";
 import { readJson } from "./read-json.ts";
 import { refuse } from "./problem.ts";
-import { refuseOtherMethods } from "./base-app.ts";
+import { type Method, refuseOtherMethods } from "./base-app.ts";
 
 /** Default maximum of a request's body: ten thousand numbers for the do-not-call list, and some room. */
 const bodyBytesDefault = 512 * 1024;
@@ -16,9 +16,9 @@ export interface Operation {
   operationId: string;
   summary: string;
   description?: string | undefined;
-  /** The role that an operator's route requires. Default: `see` to read by GET, `decide` to POST. */
+  /** The role that an operator's route requires. Default: `see` to read by GET, `decide` otherwise. */
   role?: OperatorRole | undefined;
-  method: "get" | "post";
+  method: Method;
   /** Path relative to that of the routes' app, such as `/operator`, with parameters such as `:id`. */
   path: string;
   query?: z.ZodMiniObject | undefined;

@@ -31,7 +31,7 @@ export const cancelRequest = declareRoute({
   operationId: "cancelRequest",
   summary: "Cancel what waits of a request, or some of its calls",
   method: "post",
-  path: "/:id/cancel",
+  path: "/requests/:id/cancel",
   body: z.strictObject({
     indexes: z
       .optional(

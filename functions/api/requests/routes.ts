@@ -9,6 +9,7 @@ import {
   refuseOtherMethods,
 } from "../http/base-app.ts";
 import { answerProblem } from "../http/problem.ts";
+import { endpoints } from "../calls/endpoints.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes, type Route } from "../http/route.ts";
 import { cancelRequest } from "./cancel-request.ts";
@@ -17,41 +18,34 @@ import { findSentFile, markSentPart, startSentFile } from "./sent-files.ts";
 import { showRequest } from "./show-request.ts";
 
 /** A route of clients, and the right that it requires. */
-interface RequestRoute extends Route {
+interface ClientRoute extends Route {
   right: ClientRight | "call";
 }
 
-/** The routes below `/v1/requests`, in the order of the OpenAPI document. */
-export const requestRoutes: readonly RequestRoute[] = [
+/** The routes of clients below `/v1`, in the order of the OpenAPI document. */
+export const clientRoutes: readonly ClientRoute[] = [
   { ...showRequest, right: "read" },
   { ...cancelRequest, right: "cancel" },
-];
-
-/** Routes that remember which files of leads were sent, below `/v1`: for tokens that may place calls. */
-export const sentFileRoutes: readonly RequestRoute[] = [
+  { ...addOptOuts, right: "opt_out" },
   { ...findSentFile, right: "call" },
   { ...startSentFile, right: "call" },
   { ...markSentPart, right: "call" },
 ];
 
-/** The other routes of clients, below `/v1`. */
-export const optOutRoutes: readonly RequestRoute[] = [{ ...addOptOuts, right: "opt_out" }];
-
 /**
- * Creates the clients' routes about their requests, below `/v1/requests`, and those for opt-outs.
+ * Creates the clients' routes other than those that accept calls.
  *
  * @param deps undefined if the settings are wrong. Then every caller is answered 503
  */
 export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps): Hono<ApiEnv> {
   const app = createBaseApp(others);
   app.use(identifyRequests(others));
-  return app
-    .route("/v1/requests", createRoutes(requestRoutes, deps, others))
-    .route("/v1", createRoutes([...optOutRoutes, ...sentFileRoutes], deps, others));
+  for (const { path } of endpoints) refuseOtherMethods(app, path, ["post"]);
+  return app.route("/v1", createRoutes(clientRoutes, deps, others));
 }
 
 function createRoutes(
-  routes: readonly RequestRoute[],
+  routes: readonly ClientRoute[],
   deps: ApiDeps | undefined,
   { callerOf, clock, clientRights = [] }: PlatformDeps,
 ): Hono<ApiEnv> {
@@ -70,6 +64,9 @@ function createRoutes(
     );
   }
   if (deps !== undefined) addRoutes(requests, routes, toRouteDeps(deps));
-  for (const { path, method } of routes) refuseOtherMethods(requests, path, [method]);
+  for (const [path, some] of Map.groupBy(routes, ({ path }) => path)) {
+    const methods = some.map(({ method }) => method);
+    refuseOtherMethods(requests, path, methods);
+  }
   return requests;
 }

@@ -76,7 +76,7 @@ export const showRequest = declareRoute({
   operationId: "showRequest",
   summary: "What became of a request's calls",
   method: "get",
-  path: "/:id",
+  path: "/requests/:id",
   query: z.strictObject({
     cursor: z.optional(
       z.pipe(

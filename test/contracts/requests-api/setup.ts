@@ -1,5 +1,5 @@
 import { beforeEach, expect } from "vitest";
-import { requestRoutes } from "../../../functions/api/requests/routes.ts";
+import { clientRoutes } from "../../../functions/api/requests/routes.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
@@ -42,8 +42,9 @@ export function useRequestsApi(create: () => OperatorApiUnderTest) {
     const text = await response.text();
     const body = JSON.parse(text === "" ? "{}" : text);
     if (response.ok) {
-      const route = requestRoutes.find(
-        (one) => one.path.endsWith("cancel") === path.endsWith("cancel"),
+      const route = clientRoutes.find(
+        ({ operationId }) =>
+          operationId === (path.endsWith("cancel") ? "cancelRequest" : "showRequest"),
       );
       expect(route?.answer.parse(body)).toEqual(body);
     }
