@@ -9,7 +9,7 @@ import { createEntry, installToken, revokeToken } from "./deploy/secret-commands
 import { processTools as tools } from "./deploy/tools.ts";
 import { printHelp } from "./help.ts";
 
-const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel,opt_out] [--not-after DATE]
+const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel,opt_out] [--mode test] [--not-after DATE]
 npm run token -- --id NAME --operator [--roles see,decide,reveal,configure] [--not-after DATE]
 npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
 npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]
@@ -26,6 +26,7 @@ async function run(): Promise<void> {
       client: { type: "string" },
       agents: { type: "string" },
       rights: { type: "string" },
+      mode: { type: "string" },
       roles: { type: "string" },
       "not-after": { type: "string" },
       operator: { type: "boolean" },
@@ -33,7 +34,7 @@ async function run(): Promise<void> {
       revoke: { type: "string" },
     },
   });
-  const { id, client, agents, rights, roles, "not-after": notAfter, revoke } = values;
+  const { id, client, agents, rights, mode, roles, "not-after": notAfter, revoke } = values;
   const variable = values.operator === true ? "OPERATOR_TOKENS" : "API_TOKENS";
   if (revoke !== undefined) {
     await revokeToken(await openSecretStore(tools, values), variable, revoke);
@@ -47,6 +48,7 @@ async function run(): Promise<void> {
       client,
       agents: agents?.split(","),
       rights: rights?.split(","),
+      mode,
       roles: roles?.split(","),
       notAfter,
     },

@@ -95,3 +95,21 @@ export function timeOfId(id: string): number {
 export function firstCallIdAt(time: number): string {
   return `call_${createRequestId(Math.max(0, time), "0".repeat(32))}_`;
 }
+
+/** Beginning of the names of clients whose calls are tests. No token, plan or document may name such a client itself. */
+const testPrefix = "test:";
+
+/** True if a client's calls are tests, which a sandbox dials and no real provider. */
+export function isTestClient(client: string): boolean {
+  return client.startsWith(testPrefix);
+}
+
+/** Returns the client under whose name a client's test calls are stored and counted, apart from its real ones. */
+export function testClientOf(client: string): string {
+  return testPrefix + client;
+}
+
+/** Returns the client as its tokens name it. */
+export function realClientOf(client: string): string {
+  return isTestClient(client) ? client.slice(testPrefix.length) : client;
+}

@@ -1,4 +1,5 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { isTestClient, testClientOf } from "../calls/ids.ts";
 import * as z from "../lib/zod.ts";
 
 /**
@@ -21,13 +22,21 @@ const defaultRights = ["call"] as const;
 export const operatorRoles = ["see", "decide", "reveal", "configure"] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
+/** A name that is not one of a client's tests. */
+const realName = z.string().check(
+  z.minLength(1),
+  z.refine((name) => !isTestClient(name), 'must not begin with "test:"'),
+);
+
 const tokenSchema = z.strictObject({
   /** Name of the token in logs. */
-  id: z.string().check(z.minLength(1)),
+  id: realName,
   /** SHA-256 of the whole token, in hex. */
   sha256: z.string().check(z.regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits")),
   /** Owner of the token: the scope of an Idempotency-Key, kept when the token is rotated. */
-  client: z.optional(z.string().check(z.minLength(1))),
+  client: z.optional(realName),
+  /** `test`: its calls are tests, which nobody receives (docs/sandbox.md). */
+  mode: z.optional(z.literal("test")),
   /** Agents that the token may place calls for; `*` is all of them. */
   agents: z._default(z.array(z.string().check(z.minLength(1))).check(z.minLength(1)), ["*"]),
   /** Absent: `call` alone. */
@@ -87,6 +96,9 @@ function toOperator(entry: z.infer<typeof tokenSchema>): z.infer<typeof tokenSch
   if (!entry.agents.includes("*")) {
     throw new Error("OPERATOR_TOKENS: an operator sees all agents; agents cannot be given");
   }
+  if (entry.mode !== undefined) {
+    throw new Error("OPERATOR_TOKENS: an operator has no mode; it is for clients' tokens");
+  }
   if (entry.rights !== undefined) {
     throw new Error("OPERATOR_TOKENS: rights are for clients' tokens; give an operator roles");
   }
@@ -106,12 +118,22 @@ export function findCaller(
   // `hash` takes a tenth of the time of createHash. Hex, as a buffer as its output takes twice as long.
   const digest = Buffer.from(hash("sha256", token, "hex"), "hex");
   let found: Caller | undefined;
-  for (const { id, sha256, client, agents, rights = defaultRights, roles, notAfter } of tokens) {
+  for (const entry of tokens) {
+    const { id, sha256, agents, rights = defaultRights, roles, notAfter } = entry;
     const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));
     const valid = notAfter === undefined || now < Date.parse(notAfter);
-    if (same && valid) found = { tokenId: id, client: client ?? id, agents, rights, roles };
+    if (same && valid) found = { tokenId: id, client: ownerOf(entry), agents, rights, roles };
   }
   return found;
+}
+
+/** Returns the client whose calls a token places: those of a test token are of a client of their own. */
+function ownerOf({
+  id,
+  client = id,
+  mode,
+}: Pick<z.infer<typeof tokenSchema>, "id" | "client" | "mode">): string {
+  return mode === "test" ? testClientOf(client) : client;
 }
 
 /**
@@ -124,8 +146,8 @@ export function agentsOfClient(
   now: number,
 ): string[] {
   const own = tokens.filter(
-    ({ id, client: owner = id, rights = defaultRights, notAfter }) =>
-      owner === client &&
+    ({ rights = defaultRights, notAfter, ...entry }) =>
+      ownerOf(entry) === client &&
       rights.includes("call") &&
       (notAfter === undefined || now < Date.parse(notAfter)),
   );

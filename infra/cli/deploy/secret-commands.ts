@@ -17,6 +17,8 @@ export interface TokenEntry {
   /** Checked with the whole entry. */
   rights?: string[] | undefined;
   /** Likewise. */
+  mode?: string | undefined;
+  /** Likewise. */
   roles?: string[] | undefined;
   notAfter?: string | undefined;
 }

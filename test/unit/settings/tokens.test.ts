@@ -5,7 +5,12 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readOperators } from "../../../shared/settings/settings.ts";
 import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
-import { findCaller, createToken, parseTokens } from "../../../shared/settings/tokens.ts";
+import {
+  agentsOfClient,
+  findCaller,
+  createToken,
+  parseTokens,
+} from "../../../shared/settings/tokens.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const only = (more: object) =>
@@ -81,6 +86,20 @@ describe("tokens", () => {
     const more = { client: "acme", agents: ["a"], rights: ["cancel", "read"] };
     expect(findCaller("t", only(more), 0)).toEqual({ tokenId: "crm", ...more });
     expect(findCaller("T", only({}), 0)).toBeUndefined();
+  });
+
+  it("of mode test are of a client of their own, which no entry may name", () => {
+    const test = only({ client: "acme", mode: "test", rights: ["call", "read"] });
+    expect(findCaller("t", test, 0)).toMatchObject({ client: "test:acme", tokenId: "crm" });
+    expect(findCaller("t", only({ mode: "test" }), 0)?.client).toBe("test:crm");
+    expect(agentsOfClient("test:acme", test, 0)).toEqual(["*"]);
+    expect(agentsOfClient("acme", test, 0)).toEqual([]);
+    expect(agentsOfClient("test:acme", only({ client: "acme" }), 0)).toEqual([]);
+    for (const more of [{ client: "test:acme" }, { id: "test:acme" }, { mode: "live" }]) {
+      expect(() => only(more)).toThrow(/^API_TOKENS/);
+    }
+    const operator = JSON.stringify([{ id: "ops", sha256: sha256("t"), mode: "test" }]);
+    expect(() => parseTokens(operator, "OPERATOR_TOKENS")).toThrow(/mode/);
   });
 
   it("end at notAfter", () => {
@@ -181,6 +200,7 @@ describe("npm run token", () => {
     [["--id", "crm", "--roles", "see"]],
     [["--id", "ada", "--operator", "--roles", "write"]],
     [["--id", "crm", "--rights", "write"]],
+    [["--id", "crm", "--mode", "live"]],
     [["--name", "crm"]],
   ])("says what is wrong with %j", async (words) => {
     await expect(run(...words)).rejects.toMatchObject({ code: 1, stderr: /npm run token/ });
