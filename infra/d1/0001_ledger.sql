@@ -35,9 +35,10 @@ CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to
 -- All calls to a number. Only the first write of a call pays for it.
 CREATE INDEX calls_number ON calls (number_hash, id);
 
--- The requests of a client, of a campaign, and those with calls of an agent. Only the first write of such a row pays for
--- them.
+-- The requests of a client, of a client's campaign, of a campaign, and those with calls of an agent. Only the first
+-- write of such a row pays for them.
 CREATE INDEX calls_client ON calls (client, id) WHERE client IS NOT NULL;
+CREATE INDEX calls_client_campaign ON calls (client, campaign, id) WHERE campaign IS NOT NULL;
 CREATE INDEX calls_campaign ON calls (campaign, id) WHERE campaign IS NOT NULL;
 CREATE INDEX calls_agent ON calls (agent_id, id) WHERE agent_id IS NOT NULL;
 

@@ -4,7 +4,13 @@ import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
 import type { CallLedger, ListOf, Page } from "../ports/ledger.ts";
 import { type DynamoItems, textIn } from "./dynamodb-items.ts";
-import { attentionHashesOf, hourHashesOf, hourQueries, requestHashesOf } from "./dynamodb-rows.ts";
+import {
+  attentionHashesOf,
+  clientCampaignOf,
+  hourHashesOf,
+  hourQueries,
+  requestHashesOf,
+} from "./dynamodb-rows.ts";
 import type { IndexName } from "./dynamodb-table.ts";
 import { hourMs } from "../lib/units.ts";
 
@@ -145,7 +151,12 @@ function positionOf(of: Exclude<ListOf, { all: true }>): {
 } {
   if ("state" in of) return { index: "attention", hashes: attentionHashesOf(of.state) };
   if ("numberHash" in of) return { index: "number", hashes: [of.numberHash] };
-  if ("client" in of) return { index: "client", hashes: requestHashesOf(of.client) };
+  if ("client" in of) {
+    const { client, campaign } = of;
+    if (campaign === undefined) return { index: "client", hashes: requestHashesOf(client) };
+    const hashes = requestHashesOf(clientCampaignOf(client, campaign));
+    return { index: "clientCampaign", hashes };
+  }
   if ("campaign" in of) return { index: "campaign", hashes: requestHashesOf(of.campaign) };
   if ("agentId" in of) return { index: "agent", hashes: requestHashesOf(of.agentId) };
   const prefix = `call_${of.requestId}_`;

@@ -50,7 +50,13 @@ export function toItem(row: CallRow, endsAt: number): Item {
     hour: text(`${Math.floor(timeOfId(id) / hourMs)}#${shardOf(id, shards)}`),
     ttl: number(Math.ceil((isPending(row) ? endsAt + pendingKeptMs : endsAt) / 1000)),
   };
-  for (const [name, value] of Object.entries(requestListsOf(row))) {
+  const lists = requestListsOf(row);
+  const { client, campaign } = lists;
+  const named =
+    client === undefined || campaign === undefined
+      ? lists
+      : { ...lists, clientCampaign: clientCampaignOf(client, campaign) };
+  for (const [name, value] of Object.entries(named)) {
     item[name] = text(`${value}#${shardOf(id, requestShards)}`);
   }
   if (attentionStates.includes(state)) item["attention"] = text(`${state}#${shardOf(id, shards)}`);
@@ -164,6 +170,11 @@ export function deliverHashesOf(list: string): string[] {
 /** Returns the hash keys of a state in the index `attention`. */
 export function attentionHashesOf(state: CallState): string[] {
   return shardsOf(state, shards);
+}
+
+/** Returns the name of the list of a client's requests in a campaign. */
+export function clientCampaignOf(client: string, campaign: string): string {
+  return JSON.stringify([client, campaign]);
 }
 
 /** Returns the hash keys of a list of requests in the index of clients, campaigns or agents. */

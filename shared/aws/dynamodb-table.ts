@@ -34,10 +34,11 @@ export const dynamoTable = {
      */
     hour: { hashKey: "hour", rangeKey: "sk" },
     /**
-     * The requests of a client, of a campaign, and those with calls of an agent, each by the one call that stands for it:
-     * name and shard. The keys never change.
+     * The requests of a client, of a client's campaign, of a campaign, and those with calls of an agent, each by the one
+     * call that stands for it: name and shard. The keys never change.
      */
     client: { hashKey: "client", rangeKey: "sk" },
+    clientCampaign: { hashKey: "clientCampaign", rangeKey: "sk" },
     campaign: { hashKey: "campaign", rangeKey: "sk" },
     agent: { hashKey: "agentId", rangeKey: "sk" },
   },

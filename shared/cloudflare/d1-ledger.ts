@@ -130,10 +130,9 @@ export function createD1Ledger(database: D1Database): CallLedger {
         const found = await all<Stored>(listOfState, before, of.state, limit);
         return pageOf(found, found.length === limit || found.at(-1)?.row === null);
       }
-      const { condition, value, below = before } = conditionOf(of);
+      const { condition, values = [], below = before } = conditionOf(of);
       const sql = `SELECT ${columns} FROM calls WHERE id < ?1 AND ${condition} ORDER BY id DESC LIMIT ?2`;
-      const bound = value === undefined ? [] : [value];
-      const found = await all<Stored>(sql, before < below ? before : below, limit, ...bound);
+      const found = await all<Stored>(sql, before < below ? before : below, limit, ...values);
       return pageOf(found, found.length === limit);
     },
     async listOldest({ state, after = "", limit }) {
@@ -194,16 +193,20 @@ function rowsOf({ id, version, numberHash, row }: Stored): CallRow[] {
   return parsed === undefined ? [] : [parsed];
 }
 
-/** Returns the SQL condition of a list's rows, in which `value` is ?3, and an id that is above all of theirs. */
-function conditionOf(of: ListOf): { condition: string; value?: string; below?: string } {
+/** Returns the SQL condition of a list's rows, in which `values` are ?3 and ?4, and an id that is above all of theirs. */
+function conditionOf(of: ListOf): { condition: string; values?: string[]; below?: string } {
   if ("state" in of) return { condition: `state = '${of.state}' AND ${inAttention}` };
-  if ("numberHash" in of) return { condition: "number_hash = ?3", value: of.numberHash };
-  if ("client" in of) return { condition: "client = ?3", value: of.client };
-  if ("campaign" in of) return { condition: "campaign = ?3", value: of.campaign };
-  if ("agentId" in of) return { condition: "agent_id = ?3", value: of.agentId };
+  if ("numberHash" in of) return { condition: "number_hash = ?3", values: [of.numberHash] };
+  if ("client" in of) {
+    const { client, campaign } = of;
+    if (campaign === undefined) return { condition: "client = ?3", values: [client] };
+    return { condition: "client = ?3 AND campaign = ?4", values: [client, campaign] };
+  }
+  if ("campaign" in of) return { condition: "campaign = ?3", values: [of.campaign] };
+  if ("agentId" in of) return { condition: "agent_id = ?3", values: [of.agentId] };
   if ("all" in of) return { condition: "true" };
   const prefix = `call_${of.requestId}_`;
-  return { condition: "id > ?3", value: prefix, below: `${prefix}~` };
+  return { condition: "id > ?3", values: [prefix], below: `${prefix}~` };
 }
 
 function pageOf(found: Stored[], isMore: boolean): Page {

@@ -60,7 +60,7 @@ export type ListOf =
   | { requestId: string }
   | { numberHash: string }
   /** One call of each request: its first. */
-  | { client: string }
+  | { client: string; campaign?: string | undefined }
   | { campaign: string }
   /** One call of each request that has calls of the agent: the first of these. */
   | { agentId: string }

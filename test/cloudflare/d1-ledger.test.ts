@@ -66,7 +66,7 @@ describe("D1 as a call ledger: D1's bill", () => {
       (await cost(() => ledger.write([{ next, seen }]))).written;
     for (const [lists, more] of [
       [{ first: "request" }, 2],
-      [{ first: "request", campaign: "spring" }, 3],
+      [{ first: "request", campaign: "spring" }, 4],
       [{ first: "agent", campaign: "spring" }, 1],
       [{ campaign: "spring" }, 0],
     ] as const) {
@@ -133,6 +133,18 @@ describe("D1 as a call ledger: D1's bill", () => {
     expect(await list({ state: "CANCELLED", limit: 50 })).toBeLessThanOrEqual(5000);
     expect(await list({ all: true, limit: 50 })).toBeLessThanOrEqual(50);
     expect(await list({ requestId: "no such", limit: 50 })).toBeLessThanOrEqual(1);
+    // Half of the requests are another client's of the same campaign, half are of this client's other campaigns.
+    const requests = Array.from({ length: 400 }, (_, n) =>
+      aRow(
+        n % 2 === 0
+          ? { first: "request", client: "listed", campaign: n % 100 === 0 ? "spring" : "autumn" }
+          : { first: "request", client: "other", campaign: "spring" },
+      ),
+    );
+    await ledger.write(requests.map((next) => ({ next, seen: null })));
+    const spring = { client: "listed", campaign: "spring" };
+    expect(await list({ ...spring, limit: 50 })).toBeLessThanOrEqual(2 * 4);
+    expect(await list({ ...spring, limit: 2 })).toBeLessThanOrEqual(2 * 2);
     const middle = firstCallIdAt(suiteNow - 50_000_000);
     expect(await list({ all: true, before: middle, limit: 50 })).toBeLessThanOrEqual(50);
     const ended = await readBy(() => ledger.ended({ before: suiteNow - 60_000_000, limit: 1000 }));

@@ -134,7 +134,10 @@ function isOf(row: CallRow, of: ListOf): boolean {
   if ("numberHash" in of) return row.numberHash === of.numberHash;
   if ("all" in of) return true;
   const lists = requestListsOf(row);
-  if ("client" in of) return lists.client === of.client;
+  if ("client" in of) {
+    const { client, campaign = lists.campaign } = of;
+    return lists.client === client && lists.campaign === campaign;
+  }
   return "agentId" in of ? lists.agentId === of.agentId : lists.campaign === of.campaign;
 }
 

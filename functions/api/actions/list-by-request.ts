@@ -14,8 +14,8 @@ export interface RequestNames {
 /** Returns the ledger's list for names of which some are given. Undefined: none is. */
 export function findRequestList({ client, campaign, agent_id }: RequestNames): ListOf | undefined {
   if (agent_id !== undefined) return { agentId: agent_id };
-  if (campaign !== undefined) return { campaign };
-  return client === undefined ? undefined : { client };
+  if (client !== undefined) return { client, campaign };
+  return campaign === undefined ? undefined : { campaign };
 }
 
 /** True if a row has all names that are given. */

@@ -4,7 +4,7 @@ import { requestIdOf, toCallId } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import { otherNames, usageCounters } from "../../../shared/policy/usage.ts";
-import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { ExpectedEnd } from "../forecast/expected-ends.ts";
 import { readUsage, type Usage } from "../actions/read-usage.ts";
 import { lastTriesOf } from "../actions/request-rows.ts";
@@ -121,7 +121,7 @@ const showCampaign = declareRoute({
   problems: [404],
   async handle({ c, deps, query: { name, client } }) {
     const { ledger, clock } = deps;
-    const { found, isWhole } = await findRequests({ name, client }, ledger);
+    const { found, isWhole } = await findRequests({ client, campaign: name }, ledger);
     const [newest] = found;
     const oldest = found.at(-1);
     if (newest === undefined || oldest === undefined) {
@@ -184,34 +184,16 @@ function toCampaign(own: readonly Usage[]): Campaigns["campaigns"][number] {
   };
 }
 
-interface Campaign {
-  name: string;
-  client: string;
-}
-
 /** Finds the requests of a campaign, newest first, by the first call of each. */
 async function findRequests(
-  of: Campaign,
-  ledger: CallLedger,
-): Promise<{ found: CallRow[]; isWhole: boolean }> {
-  const named = await findAmong({ campaign: of.name }, of, ledger);
-  if (named.isWhole || named.found.length > 0) return named;
-  // Another client has many requests of that name.
-  return findAmong({ client: of.client }, of, ledger);
-}
-
-async function findAmong(
-  list: ListOf,
-  { name, client }: Campaign,
+  of: { client: string; campaign: string },
   ledger: CallLedger,
 ): Promise<{ found: CallRow[]; isWhole: boolean }> {
   const found: CallRow[] = [];
   let before: string | undefined;
-  const isOwn = (row: CallRow) =>
-    row.client === client && row.campaign === name && !isLaterTry(row);
   for (let page = 0; page < pagesMax; page++) {
-    const { rows, next } = await ledger.list({ ...list, before, limit: pageRows });
-    found.push(...rows.filter(isOwn));
+    const { rows, next } = await ledger.list({ ...of, before, limit: pageRows });
+    found.push(...rows.filter((row) => !isLaterTry(row)));
     if (next === undefined) return { found, isWhole: true };
     before = next;
   }

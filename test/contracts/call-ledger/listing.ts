@@ -95,6 +95,8 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
         for (const limit of [2, 100]) {
           const list = async (of: ListOf) => idsOf(await through(of, limit));
           expect(await list({ client })).toEqual(newestFirst([...later, head]));
+          expect(await list({ client, campaign })).toEqual([head.id]);
+          expect(await list({ client, campaign: client })).toEqual([]);
           expect(await list({ campaign })).toEqual(newestFirst([foreign, head]));
           expect(await list({ agentId })).toEqual(newestFirst([foreign, ...later, head]));
           expect(await list({ agentId: other })).toEqual([seventh.id]);

@@ -95,13 +95,16 @@ it("knows no campaign of another client", async () => {
   expect((await ask("/campaign?name=none&client=crm")).status).toBe(404);
 });
 
-it("shows a campaign of a client beside hundreds of requests of its name by another one", async () => {
+it("shows a campaign of a client beside hundreds of others, of its name and of the client", async () => {
   const { show, ledger, documents } = await createBench();
-  const callOf = (client: string, minutes: number) => ({
-    ...aCall({ acceptedAt: now - minutes * 60_000, campaign: "../spring/a", first: "request" }),
+  const callOf = (client: string, minutes: number, campaign = "../spring/a") => ({
+    ...aCall({ acceptedAt: now - minutes * 60_000, campaign, first: "request" }),
     client,
   });
-  const others = Array.from({ length: 501 }, (_, n) => callOf("shop", 1 + n / 100));
+  const others = Array.from({ length: 501 }, (_, n) => [
+    callOf("shop", 1 + n / 100),
+    callOf("crm", 1 + n / 100, "autumn"),
+  ]).flat();
   const rows = [callOf("crm", 60), ...others].map((call) => rowIn("PLACED", call, { at: now }));
   await writeRows(rows, ledger, documents);
   expect(await show("..%2Fspring%2Fa&client=crm")).toMatchObject({

@@ -41,6 +41,7 @@ const remade = (of: string, to: string) => [
     const column = name === "agent" ? "agent_id" : name;
     return `CREATE INDEX calls_${name} ON calls (${column}, id) WHERE ${column} IS NOT NULL`;
   }),
+  "CREATE INDEX calls_client_campaign ON calls (client, campaign, id) WHERE campaign IS NOT NULL",
   "CREATE INDEX calls_attention ON calls (state, id) WHERE state IN ('UNKNOWN', 'NEEDS_REVIEW', 'REJECTED', 'EXPIRED')",
 ];
 
