@@ -1,0 +1,55 @@
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { dayMs } from "../lib/units.ts";
+import { type HashKeys, listKeys } from "../telephony/phone-number.ts";
+
+/** Time for which events are signed with the former secret too, after a rotation. */
+export const formerSecretMs = dayMs;
+
+/** A secret of a client's own receiver. It is derived and never stored. */
+export interface OwnReceiverSecret {
+  client: string;
+  /** Name of the receiver, as its client chose it. */
+  name: string;
+  /**
+   * Number of the secret: the time of the receiver's creation, and one more after each rotation. So a receiver that was
+   * removed and created again has a new secret.
+   */
+  secretGeneration: number;
+  /** Time of the last rotation. Absent: there was none. */
+  rotatedAt?: number | undefined;
+}
+
+/**
+ * Returns the secret as its client gets it: `whsec_` and 32 bytes in base64 (https://www.standardwebhooks.com).
+ *
+ * @param hashKey the current HASH_KEY
+ */
+export function ownReceiverSecret(of: OwnReceiverSecret, hashKey: string): string {
+  return `whsec_${bytesOf(of, hashKey).toString("base64")}`;
+}
+
+/**
+ * Returns the keys that sign the events of a client's own receiver: the secret that its client got last, and for a day
+ * after a rotation the former one. While HASH_KEY holds two keys, each signs under both: the secret that the client has
+ * was derived from the HASH_KEY that was current when it was shown.
+ */
+export function receiverKeysOf(
+  of: OwnReceiverSecret,
+  { hashKeys, now }: { hashKeys: HashKeys; now: number },
+): KeyObject[] {
+  const { secretGeneration, rotatedAt } = of;
+  const hasFormer = rotatedAt !== undefined && now < rotatedAt + formerSecretMs;
+  const generations = hasFormer ? [secretGeneration, secretGeneration - 1] : [secretGeneration];
+  return generations.flatMap((generation) =>
+    listKeys(hashKeys).map((hashKey) =>
+      createSecretKey(bytesOf({ ...of, secretGeneration: generation }, hashKey)),
+    ),
+  );
+}
+
+function bytesOf({ client, name, secretGeneration }: OwnReceiverSecret, hashKey: string): Buffer {
+  // A key of its own, so that no other hash under HASH_KEY can equal a secret that a client is shown.
+  const root = createHmac("sha256", hashKey).update("secrets of receivers").digest();
+  const text = JSON.stringify(["receiver", client, name, secretGeneration]);
+  return createHmac("sha256", root).update(text).digest();
+}
