@@ -2,8 +2,8 @@ import type { ClientRight, Caller } from "../../../shared/settings/tokens.ts";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { createRequestId } from "../../../shared/calls/ids.ts";
 import { ConflictError } from "../../../shared/lib/retry.ts";
-import type { ApiEnv, UncheckedApiDeps } from "./context.ts";
-import { causeForLog, UnreachableError } from "./port-limits.ts";
+import type { ApiEnv, FoundCaller, UncheckedApiDeps } from "./context.ts";
+import { causeForLog, UncheckedTokenError, UnreachableError } from "./port-limits.ts";
 import { answerProblem } from "./problem.ts";
 import { createMiddleware } from "hono/factory";
 
@@ -20,6 +20,12 @@ export function createBaseApp({
     // If a part of the API could not be loaded, the request has no id yet.
     const known: string | undefined = c.get("requestId");
     const fields = { request_id: known ?? identify(c, ids), error: causeForLog(error) };
+    if (error instanceof UncheckedTokenError) {
+      log("alarm", "token.unchecked", fields);
+      const detail =
+        "The token cannot be checked now. Nothing was accepted: send the request again.";
+      return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
+    }
     if (error instanceof UnreachableError || error instanceof ConflictError) {
       const isStore = error instanceof UnreachableError && error.of === "store";
       log("alarm", isStore ? "store.unreachable" : "ledger.unreachable", fields);
@@ -77,24 +83,36 @@ export function addPart(
  * with another scheme or two tokens, is answered 401 with `WWW-Authenticate`. Hono's `bearerAuth` would answer some
  * of these 400.
  */
-export function authenticate(callerOf: (token: string) => Caller | undefined) {
+export function authenticate(callerOf: (token: string) => FoundCaller) {
   return createMiddleware<ApiEnv>(async (c, next) => {
-    const caller = readCaller(c, callerOf);
+    const caller = await readCaller(c, callerOf);
     if (caller instanceof Response) return caller;
     c.set("caller", caller);
     return next();
   });
 }
 
-/** Returns the caller of a request, or the answer 401. */
+/**
+ * Returns the caller of a request, or the answer 401: at once, unless the ledger is asked for the token.
+ *
+ * @param right a token without it is answered 401 like a wrong one. Absent: none is required
+ */
 export function readCaller(
   c: Context<ApiEnv>,
-  callerOf: (token: string) => Caller | undefined,
-): Caller | Response {
+  callerOf: (token: string) => FoundCaller,
+  right?: ClientRight | "call",
+): Caller | Response | Promise<Caller | Response> {
   const header = c.req.header("authorization");
   const token = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(header ?? "")?.[1];
-  const caller = token === undefined ? undefined : callerOf(token);
-  if (caller !== undefined) return caller;
+  const admit = (caller: Caller | undefined) =>
+    caller !== undefined && (right === undefined || caller.rights.includes(right))
+      ? caller
+      : unauthorized(c, header);
+  const found = token === undefined ? undefined : callerOf(token);
+  return found instanceof Promise ? found.then(admit) : admit(found);
+}
+
+function unauthorized(c: Context<ApiEnv>, header: string | undefined): Response {
   const detail =
     header === undefined
       ? "Send the token as Authorization: Bearer <token>."

@@ -54,10 +54,13 @@ export interface ApiDeps {
   /** Keeps changes that a restore of the ledger must not undo. */
   journal: Pick<Journal, "append">;
   settings: ApiSettings;
-  /** Resolves a client's token; `now` is in milliseconds since the epoch. */
-  callerOf(token: string, now: number): Caller | undefined;
+  /**
+   * Resolves a client's token; `now` is in milliseconds since the epoch. A promise, where the ledger is asked, rejects with an
+   * UncheckedTokenError if that fails.
+   */
+  callerOf(token: string, now: number): FoundCaller;
   /** Returns the agents for which a client's tokens may place calls; `*` is all. Empty if there is no valid token. */
-  agentsOf(client: string, now: number): string[];
+  agentsOf(client: string, now: number): string[] | Promise<string[]>;
   /** Rights beyond `call` that the deployment permits to clients' tokens. Absent: none. */
   clientRights?: readonly ClientRight[] | undefined;
   /** Counts the requests of a client's token. Resolves to false above its limit. Absent: there is none. */
@@ -81,6 +84,9 @@ export interface ApiDeps {
 
 /** Dependencies from an entry, with unchecked settings. */
 export type UncheckedApiDeps = Omit<ApiDeps, "settings"> & { settings: Settings<ApiSettings> };
+
+/** The caller to whom a token belongs; undefined if it is not valid. */
+export type FoundCaller = Caller | undefined | Promise<Caller | undefined>;
 
 /** Counts of a request's calls. */
 export interface Progress {

@@ -27,6 +27,9 @@ export class UnreachableError extends Error {
   }
 }
 
+/** A token that operators made cannot be checked: the ledger does not answer, or was restored. Nothing was done. */
+export class UncheckedTokenError extends Error {}
+
 interface UnreachableOptions extends ErrorOptions {
   of?: "ledger" | "store";
 }
@@ -73,7 +76,9 @@ async function reached<Result>(work: Promise<Result>, of: UnreachableError["of"]
   }
 }
 
-/** Returns the loggable part of an error, or of the cause of an UnreachableError. */
+/** Returns the loggable part of an error, or of what caused it where a port failed. */
 export function causeForLog(error: unknown): string {
+  if (error instanceof UncheckedTokenError && error.cause !== undefined)
+    return causeForLog(error.cause);
   return errorForLog(error instanceof UnreachableError ? (error.cause ?? error) : error);
 }

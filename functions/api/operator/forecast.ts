@@ -39,7 +39,7 @@ const forecastRoute = declareRoute({
   async handle({ c, deps, body }) {
     const now = deps.clock.now();
     const { client, at = now, items } = body;
-    const agents = deps.agentsOf(client, at);
+    const agents = await deps.agentsOf(client, at);
     const sent = planIn(body.plan, deps);
     const errors: ProblemError[] = [
       ...(at < now ? [{ pointer: "/at", detail: "must not have passed" }] : []),

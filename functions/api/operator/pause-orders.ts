@@ -61,7 +61,7 @@ export async function findPauseProblem(
     const detail = "is no account that an agent of the dial plan goes through";
     return { pointer: "/account", detail };
   }
-  if (client === undefined || agentsOf(client, now).length > 0) return undefined;
+  if (client === undefined || (await agentsOf(client, now)).length > 0) return undefined;
   // Names of backlogs begin with their client, so the first one behind this is the client's if it has any.
   const after = JSON.stringify([client]).slice(0, -1);
   const [first] = await documents.list("backlog", { after, limit: 1 });
