@@ -1,10 +1,11 @@
 import type { Hono } from "hono";
+import { madePrefix } from "../../shared/settings/tokens.ts";
 import { addPart, createBaseApp, identifyRequests, refuseOtherMethods } from "./http/base-app.ts";
 import { addCallbacks } from "./callbacks/receive-callbacks.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
-import type { ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
-import { withPortLimits } from "./http/port-limits.ts";
+import type { ApiDeps, ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
+import { UncheckedTokenError, withPortLimits } from "./http/port-limits.ts";
 import { serveReadiness } from "./http/readiness.ts";
 import { serveDocuments } from "./http/serve-files.ts";
 
@@ -19,7 +20,7 @@ import { serveDocuments } from "./http/serve-files.ts";
  * const { status } = await app.request("/v1/calls", { method: "POST", headers, body });
  */
 export function createApp(unlimited: UncheckedApiDeps) {
-  const { settings, ...others } = withPortLimits(unlimited);
+  const { settings, ...others } = withMadeTokens(withPortLimits(unlimited));
   const deps = "problem" in settings ? undefined : { ...others, settings: settings.value };
   const { operatorOf, parts } = others;
   const app = createBaseApp(others);
@@ -39,6 +40,42 @@ export function createApp(unlimited: UncheckedApiDeps) {
   }
   const rest = createRest({ isConfigured: deps !== undefined }, others);
   return app.notFound((c) => rest.fetch(c.req.raw));
+}
+
+/**
+ * Has tokens that operators made resolved too, where there are operators. Their code is loaded with the first of them. A token of
+ * API_TOKENS is resolved at once, as without them.
+ */
+function withMadeTokens(deps: UncheckedApiDeps): UncheckedApiDeps {
+  const { settings, operatorOf, parts } = deps;
+  if (operatorOf === undefined) return deps;
+  type Made = Pick<ApiDeps, "callerOf" | "agentsOf">;
+  let made: Made | undefined;
+  let loading: Promise<Made> | undefined;
+  const load = async (): Promise<Made> => {
+    if ("problem" in settings) throw new UncheckedTokenError("the settings are wrong");
+    const create = await parts.madeTokens();
+    return (made ??= create({ ...deps, settings: settings.value }));
+  };
+  const loaded = () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    }));
+  return {
+    ...deps,
+    callerOf(token, now) {
+      const known = deps.callerOf(token, now);
+      if (known !== undefined || !token.startsWith(madePrefix)) return known;
+      return made === undefined
+        ? loaded().then((one) => one.callerOf(token, now))
+        : made.callerOf(token, now);
+    },
+    async agentsOf(client, now) {
+      const [listed, others] = [await deps.agentsOf(client, now), await loaded()];
+      return [...new Set([...listed, ...(await others.agentsOf(client, now))])];
+    },
+  };
 }
 
 /** Creates what few requests are of: the documents, and answers to requests of other paths. */

@@ -7,6 +7,7 @@ import {
   createCloudflareQueue,
   toCloudflareDelivery,
 } from "../../shared/cloudflare/queue.ts";
+import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
@@ -44,6 +45,7 @@ function wire(env: ApiWorkerEnv) {
     }),
     deadLetters: createR2DeadLetters(env.ENVELOPES),
     journal: createR2Journal(env.ENVELOPES),
+    epochStore: createR2EpochStore(env.ENVELOPES),
     settings: readApiSettings(environment, dialPlan, log),
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway

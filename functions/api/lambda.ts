@@ -4,6 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws/platform.ts";
+import type { EpochStore } from "../../shared/policy/controls.ts";
 import type { Journal } from "../../shared/ports/journal.ts";
 import type { DeadLetters } from "../../shared/ports/dead-letters.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
@@ -54,9 +55,15 @@ async function createJournal(): Promise<Journal> {
   return createS3Journal(platform.s3, platform.bucket);
 }
 
+async function createEpochStore(): Promise<EpochStore> {
+  const { createS3EpochStore } = await import("../../shared/aws/s3-epoch-store.ts");
+  return createS3EpochStore(platform.s3, platform.bucket);
+}
+
 const parts: Parts = {
   operator: async () => (await import("./operator/operator.ts")).createOperator,
   requests: async () => (await import("./requests/routes.ts")).createRequests,
+  madeTokens: async () => (await import("./http/made-tokens.ts")).createMadeTokens,
 };
 
 const wire = everyFiveMinutes(async () => {
@@ -71,6 +78,7 @@ const wire = everyFiveMinutes(async () => {
     documents: lazyPort(createDocuments),
     deadLetters: lazyPort(createDeadLetters),
     journal: lazyPort(createJournal),
+    epochStore: lazyPort(createEpochStore),
     settings,
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),

@@ -1,4 +1,5 @@
 import type { Parts } from "./http/context.ts";
+import { createMadeTokens } from "./http/made-tokens.ts";
 import { createOperator } from "./operator/operator.ts";
 import { createRequests } from "./requests/routes.ts";
 
@@ -6,4 +7,5 @@ import { createRequests } from "./requests/routes.ts";
 export const bundledParts: Parts = {
   operator: async () => createOperator,
   requests: async () => createRequests,
+  madeTokens: async () => createMadeTokens,
 };

@@ -4,7 +4,7 @@ import * as z from "../lib/zod.ts";
 const waitingMax = 20_000;
 
 /** Limits of a client, above which its calls are refused. */
-const guardSchema = z
+export const guardSchema = z
   .strictObject({
     /** Maximum calls that are accepted in one day, UTC. */
     callsPerDay: z.optional(z.int().check(z.minimum(1), z.maximum(10_000_000))),
@@ -30,4 +30,14 @@ export function findGuard(
   { guards = {} }: { guards?: Record<string, Guard> | undefined },
 ): Guard | undefined {
   return Object.hasOwn(guards, client) ? guards[client] : guards["*"];
+}
+
+/** Returns the limits that keep to both: of each, the lower one. */
+export function strictest(one: Guard | undefined, other: Guard | undefined): Guard | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const lower = (name: keyof Guard) => {
+    const limit = Math.min(one[name] ?? Infinity, other[name] ?? Infinity);
+    return limit === Infinity ? {} : { [name]: limit };
+  };
+  return { ...lower("callsPerDay"), ...lower("waiting") };
 }

@@ -4,8 +4,10 @@ import * as z from "../lib/zod.ts";
 import { changeDocument } from "../ports/change-document.ts";
 import { type CancellationOrder, cancellationOrderSchema } from "../ports/document-kinds.ts";
 import { type Journal, nameOfEntry } from "../ports/journal.ts";
+import { tokenKinds } from "../ports/token-kinds.ts";
 import { type Cancellable, cancellationKeyOf, doNotCallKeyOf } from "./controls.ts";
 import { inParts, putEntries } from "./dnc-entries.ts";
+import { restoreClient, restoreToken } from "./kept-tokens.ts";
 import { type EraseDeps, eraseRows, rememberErasure } from "./erase-number.ts";
 
 /** Schema of an entry. Times are milliseconds since the epoch, and numbers are hashes. */
@@ -25,6 +27,19 @@ const entrySchema = z.union([
     of: z.union([z.object({ agent: z.string() }), z.object({ request: z.string() })]),
     order: cancellationOrderSchema,
     expiresAt: z.number(),
+  }),
+  /** A client or a token that an operator made, changed or ended, as it stands since. */
+  z.looseObject({
+    kind: z.literal("client"),
+    name: z.string(),
+    value: tokenKinds.client,
+    expiresAt: z.nullable(z.number()),
+  }),
+  z.looseObject({
+    kind: z.literal("token"),
+    name: z.string(),
+    value: tokenKinds.token,
+    expiresAt: z.nullable(z.number()),
   }),
 ]);
 export type JournalEntry = z.infer<typeof entrySchema>;
@@ -83,6 +98,10 @@ export async function applyEntry(body: string, deps: EraseDeps): Promise<void> {
       return unlist(entry.entries, deps);
     case "cancel":
       return giveOrderAgain(entry, deps);
+    case "client":
+      return restoreClient(entry, deps);
+    case "token":
+      return restoreToken(entry, deps);
     case "erase": {
       const { hashes, ...erasure } = entry;
       for (const hash of hashes) {

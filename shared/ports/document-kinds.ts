@@ -3,6 +3,7 @@ import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 import { guardKinds } from "./guard-kinds.ts";
 import { sentFileKind } from "./sent-file-kind.ts";
+import { tokenKinds } from "./token-kinds.ts";
 
 /** Causes that open a circuit breaker. Their rules: shared/policy/breaker-causes.ts. */
 export const breakerCauses = [
@@ -35,6 +36,7 @@ export type CancellationOrder = z.infer<typeof cancellationOrderSchema>;
 const kinds = {
   ...guardKinds,
   ...sentFileKind,
+  ...tokenKinds,
   /** Key: client and Idempotency-Key, hashed. Written before the request is sent to the queue. */
   "idempotency-key": z.looseObject({
     fingerprint: z.string(),
@@ -276,6 +278,8 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "request",
   "sweep",
   "usage",
+  "client",
+  "token",
 ]);
 
 /** @throws if the value does not fit the kind; a later version may have written it */

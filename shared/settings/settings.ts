@@ -79,11 +79,15 @@ export function readDialerSettings<Connected extends object>(
 
 /**
  * Reads `API_TOKENS` and returns functions that resolve a token to its caller, and a client to the agents of its
- * tokens. If the variable is missing or unreadable, no token is valid: every request is answered 401.
+ * tokens. If the variable is missing or unreadable, none of its tokens is valid. It may be missing or empty where there
+ * are operators, who can make tokens.
  */
-export function readTokens({ API_TOKENS }: Environment, log: Log) {
-  const tokens = tokensIn("API_TOKENS", { json: API_TOKENS }, log);
+export function readTokens({ API_TOKENS, OPERATOR_TOKENS }: Environment, log: Log) {
+  const isEmpty = !API_TOKENS || API_TOKENS.trim() === "[]";
+  const tokens: ReturnType<typeof tokensIn> =
+    isEmpty && OPERATOR_TOKENS ? { value: [] } : tokensIn("API_TOKENS", { json: API_TOKENS }, log);
   return {
+    listedTokens: "value" in tokens ? new Set(tokens.value.map(({ id }) => id)) : undefined,
     callerOf: callersOf(tokens),
     agentsOf: (client: string, now: number): string[] =>
       "value" in tokens ? agentsOfClient(client, tokens.value, now) : [],

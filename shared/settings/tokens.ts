@@ -1,5 +1,6 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { isTestClient, testClientOf } from "../calls/ids.ts";
+import type { Guard } from "../dial-plan/guards.ts";
 import * as z from "../lib/zod.ts";
 
 /**
@@ -10,7 +11,7 @@ export const clientRights = ["read", "cancel", "opt_out"] as const;
 export type ClientRight = (typeof clientRights)[number];
 /** All rights that a client's token may have. */
 export const tokenRights = ["call", ...clientRights] as const;
-type TokenRight = (typeof tokenRights)[number];
+export type TokenRight = (typeof tokenRights)[number];
 /** Rights of a token whose entry names none. */
 const defaultRights = ["call"] as const;
 
@@ -66,6 +67,8 @@ export interface Caller {
   rights: readonly TokenRight[];
   /** Roles of an operator. A client has none. */
   roles?: readonly OperatorRole[] | undefined;
+  /** Limits beside the plan's guards, of a client that operators made. */
+  quota?: Guard | undefined;
 }
 
 /**
@@ -156,12 +159,21 @@ export function agentsOfClient(
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/** Beginning of the tokens that operators make (made-token.ts). */
+export const madePrefix = "oc1_";
+
+/** Returns random characters, each of 62 equally likely. */
+export function randomBase62(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    const byte = randomBytes(1)[0] ?? 255;
+    if (byte < 248) text += base62[byte % 62]; // 248 = 4 × 62
+  }
+  return text;
+}
+
 /** Creates a token, `oc_` and 30 base62 characters (178 random bits), and the hash to store. */
 export function createToken(): { token: string; sha256: string } {
-  let text = "oc_";
-  while (text.length < 33) {
-    const byte = randomBytes(1)[0] ?? 255;
-    if (byte < 248) text += base62[byte % 62]; // 248 = 4 × 62: every character equally likely
-  }
-  return { token: text, sha256: createHash("sha256").update(text).digest("hex") };
+  const token = `oc_${randomBase62(30)}`;
+  return { token, sha256: createHash("sha256").update(token).digest("hex") };
 }

@@ -226,6 +226,7 @@ export async function simulate(
     documents: documents.reach(faultsOf("ledger")),
     deadLetters: createMemoryDeadLetters(letters, world.now),
     journal,
+    epochStore,
     settings: readApiSettings(variables, undefined, log),
     ...readTokens(variables, log),
     operatorOf: readOperators(variables, log),

@@ -1,3 +1,4 @@
+import { createMemoryEpochStore } from "./memory-epoch-store.ts";
 import { createMemoryJournal } from "./memory-journal.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,6 +33,7 @@ export function createTestApi(
     documents?: Documents;
     letters?: Map<string, string>;
     journal?: UncheckedApiDeps["journal"];
+    epochStore?: UncheckedApiDeps["epochStore"];
     now?: () => number;
   } = {},
 ) {
@@ -49,6 +51,7 @@ export function createTestApi(
     documents,
     deadLetters: createMemoryDeadLetters(more.letters, now),
     journal: more.journal ?? createMemoryJournal(),
+    epochStore: more.epochStore ?? createMemoryEpochStore(),
     settings: readApiSettings(environment, {}, log),
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),

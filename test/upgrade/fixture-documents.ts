@@ -101,6 +101,40 @@ export function createDocuments(
         ...within,
       },
     },
+    client: {
+      shop: {
+        value: {
+          agents: ["*"],
+          quota: { callsPerDay: 100 },
+          generation: "first",
+          createdAt: ago(60),
+          changedAt: ago(50),
+          by: "ops",
+          isRemoved: false,
+        },
+        ...never,
+      },
+    },
+    token: {
+      abcdefghijkl: {
+        value: {
+          client: "shop",
+          generation: "first",
+          sha256: "ab".repeat(32),
+          keyName: "5f5f5f5f",
+          agents: ["*"],
+          rights: ["call"],
+          isTest: false,
+          notAfter: null,
+          createdAt: ago(50),
+          by: "ops",
+          endedAt: null,
+          endedBy: null,
+          usedAt: ago(40),
+        },
+        ...never,
+      },
+    },
     "client-waiting": { crm: { value: { waiting: 2, at: ago(5), calls: 1 }, ...within } },
     "agent-results": {
       agent_sales: {

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { findGuard, type Guard } from "../../../shared/dial-plan/guards.ts";
+import { findGuard, type Guard, strictest } from "../../../shared/dial-plan/guards.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { countCalls, nextDayAt, releaseCalls } from "../../../shared/policy/day-counts.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
@@ -9,7 +9,7 @@ import { answerUnreachable, findOrigin, type FreshRequest, type Origin } from ".
 type GuardDeps = Pick<ApiDeps, "documents" | "ledger" | "randomId" | "log" | "settings">;
 
 /**
- * Returns the request that owns this request's calls, as `findOrigin` does, for a plan with guards. The calls count
+ * Returns the request that owns this request's calls, as `findOrigin` does, for a plan with guards or a client with a quota. The calls count
  * towards their client's day before their key is bound. Above a limit the plan refuses them, so that no key is bound,
  * and a repeat of an accepted request passes all the same.
  *
@@ -21,8 +21,8 @@ export async function findGuardedOrigin(
   request: FreshRequest,
   deps: GuardDeps,
 ): Promise<Origin | Response> {
-  const { client, count, refusals, requestId } = request;
-  const guard = findGuard(client, deps.settings.plan);
+  const { client, count, refusals, requestId, quota } = request;
+  const guard = strictest(findGuard(client, deps.settings.plan), quota);
   if (guard === undefined || refusals.length > 0) return findOrigin(c, request, deps);
   let refusal: string | undefined;
   try {

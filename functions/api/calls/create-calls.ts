@@ -64,14 +64,15 @@ export async function createCalls(
   const requestId = withCalls(freshId, count);
   c.set("requestId", requestId);
   const startedAt = deps.clock.now();
-  const { client, tokenId } = caller;
+  const { client, tokenId, quota } = caller;
   const asked = { agents: caller.agents, at: startedAt, notBefore: headers.notBefore };
   const refusals = findRefusals(data, asked, settings);
   const { hashKeys, plan } = settings;
   const { bytes } = read;
-  const of = { requestId, client, count, path, bytes, headers, hashKeys, refusals, at: startedAt };
-  const find = plan.guards === undefined ? findOrigin : findGuardedOrigin;
-  const origin = await find(c, of, { ...deps, settings });
+  const fresh = { requestId, client, count, path, bytes, headers, hashKeys, quota };
+  const isGuarded = plan.guards !== undefined || quota !== undefined;
+  const find = isGuarded ? findGuardedOrigin : findOrigin;
+  const origin = await find(c, { ...fresh, refusals, at: startedAt }, { ...deps, settings });
   if (origin instanceof Response) return origin;
   if (origin.isReplay) c.set("requestId", origin.requestId);
 

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
 import type { CallHeaders } from "../../../shared/calls/call-request.ts";
+import type { Guard } from "../../../shared/dial-plan/guards.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
@@ -40,6 +41,8 @@ export interface FreshRequest {
   bytes: Uint8Array;
   /** Keys of the fingerprint. */
   hashKeys: HashKeys;
+  /** Limits of the client beside the plan's. */
+  quota?: Guard | undefined;
   /** Errors of the request by the plan. */
   refusals: ProblemError[];
   /** Time of its acceptance, in milliseconds since the epoch. */

@@ -5,6 +5,7 @@ import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { Journal } from "../../../shared/ports/journal.ts";
+import type { EpochStore } from "../../../shared/policy/controls.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import type { CallbackSubject } from "../../../shared/settings/callback-url.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
@@ -38,6 +39,8 @@ export interface Parts {
   >;
   /** Creates the clients' other routes below `/v1`. */
   requests(): Promise<(deps: ApiDeps | undefined, others: PlatformDeps) => Hono<ApiEnv>>;
+  /** Creates what resolves tokens that operators made. */
+  madeTokens(): Promise<(deps: ApiDeps) => Pick<ApiDeps, "callerOf" | "agentsOf">>;
 }
 
 /** Dependencies that exist even if the settings are wrong. */
@@ -61,6 +64,10 @@ export interface ApiDeps {
   callerOf(token: string, now: number): FoundCaller;
   /** Returns the agents for which a client's tokens may place calls; `*` is all. Empty if there is no valid token. */
   agentsOf(client: string, now: number): string[] | Promise<string[]>;
+  /** Ids of the tokens of API_TOKENS. Undefined if it cannot be read. */
+  listedTokens: ReadonlySet<string> | undefined;
+  /** The epoch by which a restore of the ledger is noticed. */
+  epochStore: Pick<EpochStore, "read">;
   /** Rights beyond `call` that the deployment permits to clients' tokens. Absent: none. */
   clientRights?: readonly ClientRight[] | undefined;
   /** Counts the requests of a client's token. Resolves to false above its limit. Absent: there is none. */

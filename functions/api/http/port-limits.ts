@@ -35,7 +35,7 @@ interface UnreachableOptions extends ErrorOptions {
 }
 
 /**
- * Wraps the dependencies so that each call to the ledger, its documents, the journal or the dead letters has a time limit, and fails as
+ * Wraps the dependencies so that each call to the ledger, its documents, the journal, the epoch or the dead letters has a time limit, and fails as
  * an UnreachableError. A send to the events queue has a time limit too.
  */
 export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
@@ -44,6 +44,7 @@ export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
     ledger: limited(deps.ledger, { of: "ledger", seconds: ledgerSecondsMax }),
     documents: limited(deps.documents, { of: "ledger", seconds: ledgerSecondsMax }),
     journal: limited(deps.journal, { of: "store", seconds: storeSecondsMax }),
+    epochStore: limited(deps.epochStore, { of: "store", seconds: ledgerSecondsMax }),
     deadLetters: limited(deps.deadLetters, { of: "store", seconds: storeSecondsMax }),
     eventsQueue: withTimeLimits(deps.eventsQueue, eventSendSecondsMax),
   };

@@ -1,0 +1,159 @@
+import { testClientOf } from "../../../shared/calls/ids.ts";
+import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
+import { isLedgerSuspended, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
+import {
+  agentsOfBoth,
+  allTokens,
+  clientKeyOf,
+  isTokenValid,
+  type KeptClient,
+  type KeptToken,
+  tokenKeyOf,
+} from "../../../shared/policy/kept-tokens.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { createTokenMaker, hasHash } from "../../../shared/settings/made-token.ts";
+import { type Caller, tokenRights } from "../../../shared/settings/tokens.ts";
+import type { ApiDeps, FoundCaller } from "./context.ts";
+import { createKeptReads } from "./kept-reads.ts";
+import { causeForLog, UncheckedTokenError } from "./port-limits.ts";
+
+/** Time for which a token is kept as it was read: an end of it is in force everywhere after as long. */
+const keptMs = minuteMs;
+/** Maximum tokens that are kept. */
+const keptMax = 5_000;
+/** Time for which the object store's last known epoch will do. The dialer relies on it for as long. */
+const epochKnownMsMax = 5 * minuteMs;
+/** Age of the noted time of use from which a use is noted again. */
+const notedMs = hourMs;
+
+/** A token of the ledger and its client. Undefined: there is none. */
+type Found = { token: StoredDocument<"token">; client: KeptClient | undefined } | undefined;
+
+/** Resolves tokens that operators made. */
+export type MadeTokens = Pick<ApiDeps, "callerOf" | "agentsOf">;
+
+/**
+ * Creates what resolves tokens that operators made. A token whose MAC is wrong costs no read. Any other is read from the ledger, at most
+ * once a minute in each process; in between, it is resolved at once.
+ *
+ * While the ledger counts as restored, an ended token may look like a valid one, so no token is resolved that is not kept.
+ */
+export function createMadeTokens(deps: ApiDeps): MadeTokens {
+  const { settings, listedTokens, documents, clock } = deps;
+  const maker = createTokenMaker(settings.hashKeys);
+  const readEpoch = createEpochReader(deps);
+
+  async function readToken(id: string): Promise<Found> {
+    try {
+      const epoch = await readEpoch.next();
+      const read = await documents.read([tokenKeyOf(id), sweepKey, restoreKey]);
+      readEpoch.note(read.get("sweep", sweepKey.key)?.value.epoch);
+      if (isLedgerSuspended(read, epoch)) {
+        throw new UncheckedTokenError(
+          "the ledger was restored, and its journal is not applied yet",
+        );
+      }
+      const token = read.get("token", id);
+      if (token === undefined) return undefined;
+      const clientKey = clientKeyOf(token.value.client);
+      const client = (await documents.read([clientKey])).get("client", clientKey.key)?.value;
+      return { token, client };
+    } catch (cause) {
+      if (cause instanceof UncheckedTokenError) throw cause;
+      throw new UncheckedTokenError("the token cannot be read", { cause });
+    }
+  }
+  const tokens = createKeptReads(readToken, { keptMs, keptMax, now: () => clock.now() });
+
+  const toCaller = (token: string, found: Found, now: number): Caller | undefined => {
+    if (found === undefined || !hasHash(token, found.token.value.sha256)) return undefined;
+    const { client, token: kept } = found;
+    return client !== undefined && isTokenValid(kept.value, client, now)
+      ? callerOf(kept, client)
+      : undefined;
+  };
+
+  return {
+    callerOf(token, now): FoundCaller {
+      const id = maker.readId(token);
+      if (id === undefined) return undefined;
+      if (listedTokens === undefined) {
+        return Promise.reject(new UncheckedTokenError("API_TOKENS cannot be read"));
+      }
+      // An entry of its id in API_TOKENS stands in its place, such as one that has ended.
+      if (listedTokens.has(id)) return undefined;
+      const known = tokens.known(id);
+      if (known !== undefined) return toCaller(token, known.value, now);
+      return tokens.find(id).then((found) => {
+        const caller = toCaller(token, found, now);
+        if (caller !== undefined && found !== undefined) noteUse(found.token, now, deps);
+        return caller;
+      });
+    },
+    async agentsOf(client, now) {
+      const agents = new Set<string>();
+      for await (const { value } of allTokens(documents)) {
+        if (ownerOf(value) !== client || !value.rights.includes("call")) continue;
+        const key = clientKeyOf(value.client);
+        const owner = (await documents.read([key])).get(key.kind, key.key)?.value;
+        if (owner === undefined || !isTokenValid(value, owner, now)) continue;
+        for (const agent of agentsOfBoth(value.agents, owner.agents)) agents.add(agent);
+      }
+      return [...agents];
+    },
+  };
+}
+
+function callerOf({ key, value }: StoredDocument<"token">, client: KeptClient): Caller {
+  return {
+    tokenId: key,
+    client: ownerOf(value),
+    agents: agentsOfBoth(value.agents, client.agents),
+    rights: tokenRights.filter((right) => value.rights.includes(right)),
+    quota: client.quota ?? undefined,
+  };
+}
+
+/** Returns the client whose calls a token places: those of a test token are of a client of their own. */
+function ownerOf({ client, isTest }: KeptToken): string {
+  return isTest ? testClientOf(client) : client;
+}
+
+/** Creates a reader of the highest epoch that this process has seen. Who has seen none cannot notice a restore. */
+function createEpochReader({ epochStore, clock }: ApiDeps) {
+  let seen = 0;
+  let knownAt = -Infinity;
+  const note = (epoch = 0) => (seen = Math.max(seen, epoch));
+  const read = async () => {
+    try {
+      note(await epochStore.read());
+      knownAt = clock.now();
+    } catch (error) {
+      if (clock.now() - knownAt > epochKnownMsMax) throw error;
+    }
+  };
+  const reads = createKeptReads(read, { keptMs: minuteMs, keptMax: 1, now: () => clock.now() });
+  return {
+    note,
+    async next(): Promise<number> {
+      await reads.find("epoch");
+      return seen;
+    },
+  };
+}
+
+/**
+ * Notes in the ledger that a token is used, at most once an hour, beside the request. Where the write is lost, as the process stops or
+ * another one was first, the token's next read has it noted.
+ */
+function noteUse(
+  { kind, key, version, value, expiresAt }: StoredDocument<"token">,
+  now: number,
+  { documents, randomId, log }: ApiDeps,
+): void {
+  if (value.usedAt !== null && now - value.usedAt < notedMs) return;
+  const next = { kind, key, version: randomId(), value: { ...value, usedAt: now }, expiresAt };
+  documents.write([{ next, seen: version }]).catch((error: unknown) => {
+    log("warning", "token.use_not_noted", { token_id: key, error: causeForLog(error) });
+  });
+}
