@@ -18,7 +18,10 @@ const throttle = { rateLimit: 2000, burstLimit: 4000 };
 const routes: Record<string, apigateway.HttpMethod | apigateway.HttpMethod[]> = {
   "/v1/calls": apigateway.HttpMethod.POST,
   "/v1/calls/batch": apigateway.HttpMethod.POST,
+  "/v1/calls/{id}": apigateway.HttpMethod.GET,
+  "/v1/requests": apigateway.HttpMethod.GET,
   "/v1/requests/{id}": apigateway.HttpMethod.GET,
+  "/v1/requests/{id}/calls": apigateway.HttpMethod.GET,
   "/v1/requests/{id}/cancel": apigateway.HttpMethod.POST,
   "/v1/do-not-call": apigateway.HttpMethod.POST,
   "/v1/sent-files": apigateway.HttpMethod.POST,

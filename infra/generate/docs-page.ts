@@ -228,7 +228,8 @@ function curlOf(
   path: string,
   { isOpen, parameters, body }: { isOpen: boolean; parameters: unknown[]; body: unknown },
 ): string {
-  const place = escaped(path.replace("{id}", "$REQUEST_ID"));
+  const id = path.startsWith("/v1/calls/") ? "$CALL_ID" : "$REQUEST_ID";
+  const place = escaped(path.replace("{id}", id));
   const lines = [
     `curl -i ${method === "post" && body === undefined ? "-X POST " : ""}"<span class="url">$URL</span>${place}"`,
     ...(isOpen ? [] : ['-H "Authorization: Bearer $TOKEN"']),

@@ -70,6 +70,9 @@ describe("the page for readers", () => {
       ["createCall", tokens.crm],
       ["createCalls", tokens.crm],
       ["showRequest", tokens.crmDesk],
+      ["listRequests", tokens.crmDesk],
+      ["listRequestCalls", tokens.crmDesk],
+      ["showCall", tokens.crmDesk],
       ["cancelRequest", tokens.crmDesk],
       ["addOptOuts", tokens.crmOptOut],
       ["startSentFile", tokens.crm],
@@ -81,7 +84,7 @@ describe("the page for readers", () => {
       const command = await page.locator(`#operation-${id} pre`).innerText();
       const probes: Record<string, string> = { showHealth: "healthz", showReadiness: "readyz" };
       expect(command).toContain(`${server.url}${base}/${probes[id] ?? "v1/"}`);
-      const env = { ...process.env, TOKEN, REQUEST_ID: requestId };
+      const env = { ...process.env, TOKEN, REQUEST_ID: requestId, CALL_ID: call.id };
       const { stdout } = await promisify(execFile)("sh", ["-c", command], { env });
       statuses[id] = stdout.split(" ")[1] ?? "";
     }
@@ -102,6 +105,9 @@ describe("the page for readers", () => {
       createCall: "201",
       createCalls: "201",
       showRequest: "200",
+      listRequests: "200",
+      listRequestCalls: "200",
+      showCall: "200",
       cancelRequest: "200",
       addOptOuts: "200",
       startSentFile: "200",

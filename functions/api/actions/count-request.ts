@@ -42,6 +42,9 @@ export function createRequestProgress({
   };
 }
 
+/** The fields of a row that are counted. */
+type CountedRow = Pick<CallRow, "state" | "result" | "dueAt" | "request" | "tries">;
+
 /** Waits for a count that another request has begun. On Workers that count never ends if its client hangs up. */
 function shared(progress: Promise<Progress>): Promise<Progress> {
   return withTimeLimit(progress, sharedSecondsMax).catch((cause: unknown) => {
@@ -57,7 +60,7 @@ function shared(progress: Promise<Progress>): Promise<Progress> {
  * @param now milliseconds since the epoch
  */
 export async function countProgress(
-  rows: Iterable<CallRow> | AsyncIterable<CallRow>,
+  rows: Iterable<CountedRow> | AsyncIterable<CountedRow>,
   total: number,
   now: number,
 ): Promise<Progress> {

@@ -14,7 +14,7 @@ import { answerProblem, type ProblemError, answerUnprocessable } from "../http/p
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Platforms join two headers of one name by a comma, so a value with a comma may be two keys. */
-const keyPattern = /^[\x20-\x2b\x2d-\x7e]{1,255}$/;
+export const keyPattern = /^[\x20-\x2b\x2d-\x7e]{1,255}$/;
 
 type KeyDocument = StoredDocument<"idempotency-key">;
 type KeyValue = ValueOf<"idempotency-key">;
@@ -149,6 +149,14 @@ export function answerCreated({ requestId, isReplay }: Origin): Response {
   };
   if (isReplay) headers["idempotency-replayed"] = "true";
   return new Response(null, { status: 201, headers });
+}
+
+/** Finds the request that a client's key is bound to, whichever endpoint it was sent to. Undefined: none in its lifetime. */
+export function findKey(
+  documents: Documents,
+  { client, key }: { client: string; key: string },
+): Promise<{ requestId: string; acceptedAt: number } | undefined> {
+  return readKey(documents, keyOf(client, key));
 }
 
 async function readKey(documents: Documents, key: string): Promise<KeyValue | undefined> {

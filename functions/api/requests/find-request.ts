@@ -34,24 +34,48 @@ export async function findRequest(
   const { rows, unreadable } = await ledger.list({ requestId: id, limit: 1 });
   if (rows.length === 0 && unreadable > 0) {
     log("alarm", "row.unreadable", { request_id: id });
-    return answerProblem(c, 503, {
-      detail: "A later version of the service has written this request.",
-      headers: { "retry-after": "60" },
-    });
+    return answerUnreadable(c);
   }
   const row = rows.find(({ client }) => client === c.get("caller").client);
   const isUnknown = row === undefined && !isYoungerThan(unknownMsMax, id, clock.now());
   return isUnknown ? answerNoRequest(c, id, clock.now()) : { id, row };
 }
 
-/** Returns 404, the same for an unknown request and for another client's, so that it reveals no id. */
-export function answerNoRequest(c: Context<ApiEnv>, id: string | undefined, now: number): Response {
+/** Returns the newest row of the request in the path, or a problem if none is known. */
+export async function findKnownRequest(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+): Promise<CallRow | Response> {
+  const found = await findRequest(c, deps);
+  if (found instanceof Response) return found;
+  return found.row ?? answerNoRequest(c, found.id, deps.clock.now());
+}
+
+/** Returns 503 for a row that only a later version can read. */
+export function answerUnreadable(c: Context<ApiEnv>): Response {
+  return answerProblem(c, 503, {
+    detail: "A later version of the service has written this request.",
+    headers: { "retry-after": "60" },
+  });
+}
+
+function answerNoRequest(c: Context<ApiEnv>, id: string | undefined, now: number): Response {
+  const detail = "There is no request of this id, or none of its calls is known yet.";
+  return answerUnknown(c, { id, now, detail });
+}
+
+/**
+ * Returns 404, the same for an unknown id and for another client's, so that it reveals none.
+ *
+ * @param asked.id id of the request or call. Undefined: the path holds none
+ */
+export function answerUnknown(
+  c: Context<ApiEnv>,
+  { id, now, detail }: { id: string | undefined; now: number; detail: string },
+): Response {
   const isYoung = id !== undefined && isYoungerThan(youngMs, id, now);
   const headers: Record<string, string> = isYoung ? { "retry-after": "5" } : {};
-  return answerProblem(c, 404, {
-    detail: "There is no request of this id, or none of its calls is known yet.",
-    headers,
-  });
+  return answerProblem(c, 404, { detail, headers });
 }
 
 function isYoungerThan(ms: number, id: string, now: number): boolean {

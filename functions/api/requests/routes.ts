@@ -15,6 +15,9 @@ import { addRoutes, type Route } from "../http/route.ts";
 import { cancelRequest } from "./cancel-request.ts";
 import { addOptOuts } from "./opt-out.ts";
 import { findSentFile, markSentPart, startSentFile } from "./sent-files.ts";
+import { listRequestCalls } from "./list-calls.ts";
+import { listRequests } from "./list-requests.ts";
+import { showCall } from "./show-call.ts";
 import { showRequest } from "./show-request.ts";
 
 /** A route of clients, and the right that it requires. */
@@ -25,6 +28,9 @@ interface ClientRoute extends Route {
 /** The routes of clients below `/v1`, in the order of the OpenAPI document. */
 export const clientRoutes: readonly ClientRoute[] = [
   { ...showRequest, right: "read" },
+  { ...listRequests, right: "read" },
+  { ...listRequestCalls, right: "read" },
+  { ...showCall, right: "read" },
   { ...cancelRequest, right: "cancel" },
   { ...addOptOuts, right: "opt_out" },
   { ...findSentFile, right: "call" },

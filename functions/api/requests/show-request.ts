@@ -14,7 +14,7 @@ import { foreignCursor } from "../http/cursors.ts";
 import { limit, nextCursor, state, time, toIsoTime } from "../http/fields.ts";
 import { answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { findRequest, answerNoRequest } from "./find-request.ts";
+import { findKnownRequest } from "./find-request.ts";
 import { countProgress } from "../actions/count-request.ts";
 import { callIdsOf } from "../actions/request-rows.ts";
 
@@ -26,7 +26,8 @@ const trySchema = z.looseObject({
   result: z.nullable(resultViewSchema),
 });
 
-const clientCallSchema = z
+/** A call as its client sees it. */
+export const clientCallSchema = z
   .looseObject({
     id: z.string(),
     index: z.int().check(z.describe("Its index in the batch, from 0")),
@@ -72,27 +73,27 @@ const requestSchema = z.looseObject({
   cursor: nextCursor,
 });
 
+/** A cursor in the calls of a request: the id of the last call that was looked at. */
+export const requestCursor = z.pipe(
+  z.string().check(z.refine((text) => readCallId(text) !== undefined, foreignCursor)),
+  z.transform((text) => readCallId(text) ?? text),
+);
+
 export const showRequest = declareRoute({
   operationId: "showRequest",
   summary: "What became of a request's calls",
   method: "get",
   path: "/requests/:id",
   query: z.strictObject({
-    cursor: z.optional(
-      z.pipe(
-        z.string().check(z.refine((text) => readCallId(text) !== undefined, foreignCursor)),
-        z.transform((text) => readCallId(text) ?? text),
-      ),
-    ),
+    cursor: z.optional(requestCursor),
     limit,
   }),
   answer: requestSchema,
   problems: [403, 404],
   async handle({ c, deps, query }) {
-    const found = await findRequest(c, deps);
-    if (found instanceof Response) return found;
-    const { id, row } = found;
-    if (row === undefined) return answerNoRequest(c, id, deps.clock.now());
+    const row = await findKnownRequest(c, deps);
+    if (row instanceof Response) return row;
+    const id = requestIdOf(row.id);
     const { cursor } = query;
     if (cursor !== undefined && requestIdOf(cursor) !== id) {
       return answerUnprocessable(c, [{ pointer: "/cursor", detail: foreignCursor }]);
@@ -114,14 +115,17 @@ export const showRequest = declareRoute({
       ...toHeadersView(row),
       total,
       ...(cursor === undefined ? await progress() : {}),
-      calls: ids.flatMap((one) => viewOf(one, tries.get(one) ?? [])),
+      calls: ids.flatMap((one) => toClientCalls(one, tries.get(one))),
       ...(end < total ? { cursor: toCallId(id, end - 1) } : {}),
     };
   },
 });
 
-/** Returns the view of a call by its tries, the first one first. */
-function viewOf(id: string, tries: readonly CallRow[]) {
+/** Returns the view of a call by its tries, the first one first; empty where none is known. */
+export function toClientCalls(
+  id: string,
+  tries: readonly CallRow[] = [],
+): z.infer<typeof clientCallSchema>[] {
   const last = tries.at(-1);
   if (last === undefined) return [];
   const call = { ...toTryView(last), id, index: indexOf(id) };

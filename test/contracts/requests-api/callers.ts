@@ -115,6 +115,10 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
     const { requestId } = api;
     for (const [path, methods, allow] of [
       [`/v1/requests/${requestId}`, ["POST", "PUT", "DELETE", "OPTIONS"], "GET, HEAD"],
+      ["/v1/requests", ["POST", "PUT", "DELETE", "OPTIONS"], "GET, HEAD"],
+      [`/v1/requests/${requestId}/calls`, ["POST", "PUT", "DELETE", "OPTIONS"], "GET, HEAD"],
+      [`/v1/calls/${toCallId(requestId, 0)}`, ["POST", "PUT", "DELETE", "OPTIONS"], "GET, HEAD"],
+      ["/v1/calls/batch", ["GET", "HEAD", "PUT", "DELETE"], "POST"],
       [`/v1/requests/${requestId}/cancel`, ["GET", "HEAD", "PUT", "DELETE"], "POST"],
     ] as const) {
       for (const method of methods) {
@@ -123,7 +127,7 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
       }
     }
     const authorization = `Bearer ${tokens.crmDesk}`;
-    for (const path of ["", "/", `/${requestId}/`, `/${requestId}/calls`]) {
+    for (const path of ["/", `/${requestId}/`, `/${requestId}/history`]) {
       const response = await api.request(`/v1/requests${path}`, { headers: { authorization } });
       expect([path, response.status]).toEqual([path, 404]);
     }

@@ -5,6 +5,8 @@ import { itKeepsRequestsToTheirClient } from "./callers.ts";
 import { itAddsOptOuts } from "./opt-outs.ts";
 import { useRequestsApi } from "./setup.ts";
 import { itRemembersSentFiles } from "./sent-files.ts";
+import { itListsRequests } from "./listing.ts";
+import { itShowsCalls } from "./showing-calls.ts";
 import { itShowsRequests } from "./showing.ts";
 
 /** Describes what clients may ask about their requests on any platform, under `apiEnvironment`. */
@@ -13,6 +15,8 @@ export function describeRequestsApi(name: string, create: () => OperatorApiUnder
     const api = useRequestsApi(create);
     itKeepsRequestsToTheirClient(api);
     itShowsRequests(api);
+    itListsRequests(api);
+    itShowsCalls(api);
     itCancelsRequests(api);
     itAddsOptOuts(api);
     itRemembersSentFiles(api);

@@ -1,0 +1,71 @@
+import { expect, it } from "vitest";
+import { firstCallIdAt } from "../../shared/calls/ids.ts";
+import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { createTestApi } from "../support/api.ts";
+import { tokens } from "../support/environment.ts";
+import { countingD1 } from "./counting-d1.ts";
+import { testEnv } from "./env.ts";
+
+const { LEDGER } = testEnv;
+const everyMs = 20_000;
+/** Digits of a time `t` in Crockford's base32, as SQL. */
+const timeDigits = Array.from(
+  { length: 10 },
+  (_, digit) =>
+    `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((t >> ${45 - digit * 5}) & 31) + 1, 1)`,
+).join(" || ");
+
+/** Writes requests of one call: half of a client, half of another one, in the same campaigns. */
+async function fill(from: number, to: number, now: number): Promise<void> {
+  await LEDGER.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - 1),
+       timed(i, t) AS (SELECT i, CAST(?3 AS INTEGER) - i * ${everyMs} FROM n)
+     INSERT INTO calls (id, version, number_hash, client, campaign, agent_id, row)
+     SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', 'v' || i, 'hash_' || i,
+       iif(i % 2 = 0, 'crm', 'shop'), iif(i % 4 < 2, 'spring', 'autumn'), 'a', json_object('state', 'PLACED', 'reason', 'placed',
+       'client', iif(i % 2 = 0, 'crm', 'shop'), 'campaign', iif(i % 4 < 2, 'spring', 'autumn'),
+       'agentId', 'a', 'numberTail', '23', 'acceptedAt', t, 'updatedAt', t) FROM timed`,
+  )
+    .bind(from, to, now)
+    .run();
+}
+
+it("reads as many rows for a page of a client's requests, however many there are", async () => {
+  await LEDGER.prepare("DELETE FROM calls").run();
+  const { database, cost } = countingD1(LEDGER);
+  const now = Date.now();
+  const { app } = createTestApi({ ledger: createD1Ledger(database), now: () => now });
+  const isoOf = (index: number) => new Date(now - index * everyMs).toISOString();
+  const ask = async (query: string) => {
+    const headers = { authorization: `Bearer ${tokens.crmDesk}` };
+    const response = await app.request(`/v1/requests?limit=20${query}`, { headers });
+    const { requests, cursor }: { requests: object[]; cursor?: string } = await response.json();
+    return { found: requests.length, isMore: cursor !== undefined };
+  };
+  const queries = [
+    "",
+    "&campaign=spring",
+    `&to=${isoOf(500)}`,
+    `&campaign=autumn&from=${isoOf(900)}&to=${isoOf(100)}`,
+    `&cursor=${firstCallIdAt(now - 300 * everyMs)}`,
+  ];
+  const measure = async () => {
+    const costs: object[] = [];
+    for (const query of queries) {
+      let found: object = {};
+      const { read, statements } = await cost(async () => {
+        found = await ask(query);
+      });
+      costs.push({ query, read, statements, ...found });
+    }
+    return costs;
+  };
+  await fill(0, 1000, now);
+  const few = await measure();
+  await fill(1000, 60_000, now);
+  expect(await measure()).toEqual(few);
+  // D1 bills each listed row once.
+  expect(few).toEqual(
+    queries.map((query) => ({ query, read: 20, statements: 1, found: 20, isMore: true })),
+  );
+});
