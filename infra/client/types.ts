@@ -2,7 +2,7 @@ import type { Client } from "openapi-fetch";
 import type { components, paths } from "./generated/openapi.ts";
 
 /** The operations of the service's OpenAPI document. */
-export type Api = Client<paths, "application/json">;
+export type Api = Client<paths>;
 
 /** A call as `POST /v1/calls` takes it. */
 export type Call = components["schemas"]["Call"];

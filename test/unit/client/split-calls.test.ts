@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { partLimits, splitCalls } from "../../../infra/client/split-calls.ts";
 import type { Call } from "../../../infra/client/types.ts";
