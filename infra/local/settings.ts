@@ -54,6 +54,7 @@ export async function readLocalSettings(defaults: {
     SWEEP_SECONDS: String(sweepSeconds),
     PUBLIC_URL: given["PUBLIC_URL"] || `http://${host}:${port}`,
     CLIENT_RIGHTS: "read,cancel",
+    LOOPBACK_RECEIVERS: "true",
     ...(given["RETRY_SPEED"] ? { RETRY_SPEED: given["RETRY_SPEED"] } : {}),
   };
   const made = given["API_TOKENS"] ? undefined : createToken();

@@ -2,6 +2,8 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { ReadableStream } from "node:stream/web";
 import { type OutgoingRequest, type Send, Withheld } from "../lib/http-client.ts";
+import { isPublicOrName } from "../lib/public-address.ts";
+import { createPublicLookup, notPublic, type Resolve } from "./public-lookup.ts";
 
 /** Time limit for a connection to come about, TLS included. */
 const connectMsMax = 10_000;
@@ -21,20 +23,31 @@ const usualHeaders = {
  */
 const agents = { http: new HttpAgent(), https: new HttpsAgent() };
 
+/** Returns the options of connections that lead to public addresses only, which share nothing with others. */
+function publicOptions(resolve?: Resolve) {
+  return { agent: new HttpsAgent(), lookup: createPublicLookup(resolve) };
+}
+
 /**
  * Sends with Node's client, which for a connection per request takes a third of the CPU that `fetch` takes. It writes
  * the request once the connection is open and `mayLeave` agrees, as a process may be paused while it connects. If
  * there is no connection in time, the error's cause has the code CONNECT_TIMEOUT, and nothing has left.
  */
-export const sendByNode: Send = async (url, request) => {
-  const answer = await headOf(url, request);
-  try {
-    return responseOf(answer);
-  } catch (error) {
-    answer.destroy();
-    throw new TypeError("the answer is not HTTP", { cause: error });
-  }
-};
+export const sendByNode: Send = createSendByNode();
+
+/** @param resolve resolves the names of requests that go to public addresses only */
+export function createSendByNode(resolve?: Resolve): Send {
+  const toPublic = publicOptions(resolve);
+  return async (url, request) => {
+    const answer = await headOf(url, request, toPublic);
+    try {
+      return responseOf(answer);
+    } catch (error) {
+      answer.destroy();
+      throw new TypeError("the answer is not HTTP", { cause: error });
+    }
+  };
+}
 
 function responseOf(answer: IncomingMessage): Response {
   const { statusCode: status = 0, headersDistinct } = answer;
@@ -50,13 +63,19 @@ function responseOf(answer: IncomingMessage): Response {
 /** Resolves to the answer once its headers have arrived. */
 function headOf(
   url: string,
-  { method, headers, body, signal, mayLeave }: OutgoingRequest,
+  { method, headers, body, signal, mayLeave, isPublicOnly = false }: OutgoingRequest,
+  toPublic: ReturnType<typeof publicOptions>,
 ): Promise<IncomingMessage> {
   const isTls = url.startsWith("https:");
+  // An address is never looked up.
+  if (isPublicOnly && !(isTls && isPublicOrName(new URL(url).hostname))) {
+    return Promise.reject(new TypeError("sending failed", { cause: notPublic() }));
+  }
+  const ofTls = isPublicOnly ? toPublic : { agent: agents.https };
   const options = { method, headers: { ...usualHeaders, ...headers }, signal };
   return new Promise((resolve, reject) => {
     const request = isTls
-      ? requestHttps(url, { ...options, agent: agents.https })
+      ? requestHttps(url, { ...options, ...ofTls })
       : requestHttp(url, { ...options, agent: agents.http });
     let isConnected = false;
     const limit = setTimeout(() => request.destroy(timedOut()), connectMsMax);

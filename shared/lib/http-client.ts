@@ -9,6 +9,11 @@ export interface OutgoingRequest {
   /** Ends the request, or the reading of its answer. */
   signal: AbortSignal;
   /**
+   * True if a client chose the URL: the connection is made to a public address only (public-address.ts). Workers reach no
+   * private network, so there it is not looked at.
+   */
+  isPublicOnly?: boolean;
+  /**
    * Returns false to keep the request from leaving. It is called once the connection is open, in the same turn of the
    * event loop that writes the request. Workers do not show when a connection is open, so there it is not called.
    */

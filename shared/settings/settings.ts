@@ -3,6 +3,7 @@ import { createCallbackKeys } from "../dial-plan/callback-keys.ts";
 import { parseDialPlan } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { readPublicUrl } from "./callback-url.ts";
+import { permitsLoopback } from "./loopback.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "../lib/log.ts";
 import { type HashKeys, parseHashKeys } from "../telephony/phone-number.ts";
@@ -28,6 +29,8 @@ export interface ApiSettings {
   hashKeys: HashKeys;
   /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
   publicUrl?: string | undefined;
+  /** True in a local run, where clients' own receivers may be on this machine. */
+  permitsLoopback?: boolean | undefined;
   /**
    * Returns the key that verifies a webhook account's callbacks; undefined if they need not be signed.
    *
@@ -52,7 +55,9 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
   const hashKeys = readHashKeys(environment);
   const publicUrl = readPublicUrl(environment);
   const callbackKeyOf = createCallbackKeys(plan, environment);
-  return { plan, schedule: createSchedule(plan, log), hashKeys, publicUrl, callbackKeyOf };
+  const schedule = createSchedule(plan, log);
+  const isLocal = permitsLoopback(environment);
+  return { plan, schedule, hashKeys, publicUrl, permitsLoopback: isLocal, callbackKeyOf };
 }
 
 /**

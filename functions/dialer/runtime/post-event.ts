@@ -6,9 +6,9 @@ import { retryAfterSeconds } from "../../../shared/providers/provider-http.ts";
 import type { Send } from "../../../shared/lib/http-client.ts";
 
 /** Time limit of one request. */
-const answerSecondsMax = 15;
+export const answerSecondsMax = 15;
 /** Maximum bytes of an answer's body that are read. */
-const answerBytesMax = 1024;
+export const answerBytesMax = 1024;
 
 /** An event as posted. The id is the same for every try. */
 export interface PostedEvent {
@@ -53,12 +53,14 @@ interface SignedTo {
   keys: readonly KeyObject[];
   limitMs: number;
   bytesMax: number;
+  /** True if a client chose the URL. */
+  isPublicOnly?: boolean;
 }
 
 /** Posts a message once, signed with each key. Never throws. */
 export async function postSigned(
   { id, body }: PostedEvent,
-  { url, keys, limitMs, bytesMax }: SignedTo,
+  { url, keys, limitMs, bytesMax, isPublicOnly = false }: SignedTo,
   { fetch: send, now }: { fetch: Send; now(): number },
 ): Promise<EventAnswer> {
   const headers = {
@@ -68,8 +70,9 @@ export async function postSigned(
   };
   const signal = AbortSignal.timeout(limitMs);
   try {
-    // A redirect would send the message to a URL that is not in the plan.
-    const response = await send(url, { method: "POST", headers, body, redirect: "manual", signal });
+    // A redirect would send the message to a URL that nobody has judged.
+    const request = { method: "POST", headers, body, redirect: "manual", signal } as const;
+    const response = await send(url, isPublicOnly ? { ...request, isPublicOnly } : request);
     const retryAfter = retryAfterSeconds(response.headers, now());
     const retryAfterMs = retryAfter === undefined ? undefined : retryAfter * 1000;
     return { status: response.status, retryAfterMs, text: await readBeginning(response, bytesMax) };
