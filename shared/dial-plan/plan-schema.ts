@@ -1,5 +1,6 @@
 import { hasNumbers } from "../telephony/phone-number.ts";
 import * as z from "../lib/zod.ts";
+import { parseOwnReceiver } from "../ports/receiver-kinds.ts";
 import type { Route } from "../calls/call-request.ts";
 import { parseRoute, typeNames } from "../providers/routes.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
@@ -156,10 +157,16 @@ const dialPlanSchema = z
     ),
     /** Receivers of events by client; `*` serves every client without an entry. Absent: there are no events. */
     events: z.optional(
-      z
-        .record(z.string().check(z.minLength(1)), receiverSchema)
-        .check(z.refine((events) => Object.keys(events).length > 0, "must name a client, or *")),
+      z.record(z.string().check(z.minLength(1)), receiverSchema).check(
+        z.refine((events) => Object.keys(events).length > 0, "must name a client, or *"),
+        z.refine(
+          (events) => Object.keys(events).every((name) => parseOwnReceiver(name) === undefined),
+          'names must not begin with "own:"',
+        ),
+      ),
     ),
+    /** False: clients may have no receivers of their own, and those that they have get nothing. */
+    clientReceivers: z.optional(z.boolean()),
     /** Limits by client, above which its calls are refused. Absent: there are none. */
     guards: z.optional(guardsSchema),
     /** Checks that are asked about a call before it is dialed, by name. Absent: there are none. */

@@ -2,6 +2,7 @@ import * as z from "../lib/zod.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 import { guardKinds } from "./guard-kinds.ts";
+import { ownBreakerSchema, receiverKinds } from "./receiver-kinds.ts";
 import { sentFileKind } from "./sent-file-kind.ts";
 import { tokenKinds } from "./token-kinds.ts";
 
@@ -37,6 +38,7 @@ const kinds = {
   ...guardKinds,
   ...sentFileKind,
   ...tokenKinds,
+  ...receiverKinds,
   /** Key: client and Idempotency-Key, hashed. Written before the request is sent to the queue. */
   "idempotency-key": z.looseObject({
     fingerprint: z.string(),
@@ -127,6 +129,8 @@ const kinds = {
     nextAt: time,
     /** True if its last answer took more than five seconds. */
     isSlow: z.boolean(),
+    /** Circuit breaker of a client's own receiver. */
+    breaker: z.optional(ownBreakerSchema),
   }),
   /** Key: the number's hash. Calls that count towards its caps. */
   cap: z.looseObject({
@@ -275,6 +279,7 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "pause",
   "audit",
   "erasure",
+  "receivers",
   "request",
   "sweep",
   "usage",

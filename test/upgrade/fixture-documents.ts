@@ -135,6 +135,35 @@ export function createDocuments(
         ...never,
       },
     },
+    receivers: {
+      crm: {
+        value: {
+          receivers: {
+            main: {
+              url: "https://receiver.example.com/events",
+              types: ["call.ended"],
+              echo: ["lead_id"],
+              requestsPerSecond: 5,
+              secretGeneration: ago(60),
+              rotatedAt: ago(30),
+              createdAt: ago(60),
+            },
+          },
+        },
+        ...never,
+      },
+    },
+    deliveries: {
+      "own:crm/main": {
+        value: {
+          next: 2,
+          tries: [
+            { n: 1, at: ago(1), event: "e.1", type: "call.ended", try: 1, ms: 80, status: 204 },
+          ],
+        },
+        ...within,
+      },
+    },
     "client-waiting": { crm: { value: { waiting: 2, at: ago(5), calls: 1 }, ...within } },
     "agent-results": {
       agent_sales: {
