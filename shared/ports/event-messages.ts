@@ -31,6 +31,24 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     /** True if the message was sent again after its delivery, to go on with other due events. */
     isAgain: z.optional(z.boolean()),
   }),
+  /** A client wants to try its own receiver: one `receiver.test` is posted. */
+  z.strictObject({
+    kind: z.literal("test-event"),
+    receiver: z.string(),
+    /** The event's id. */
+    id: z.string(),
+    sentAt: z.number(),
+  }),
+  /** A client wants events of its own receiver again: those of calls accepted in this time. */
+  z.strictObject({
+    kind: z.literal("replay"),
+    receiver: z.string(),
+    from: z.number(),
+    until: z.number(),
+    /** Cursor in the list of the client's requests. Absent: its beginning. */
+    before: z.optional(z.string()),
+    sentAt: z.number(),
+  }),
   /** A provider's callback: the record of its call is read. */
   z.strictObject({
     kind: z.literal("callback"),

@@ -45,8 +45,8 @@ interface Opened<Message = EventMessage> {
   attempt: number;
   message: Message;
 }
-type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
-type AccountMessage = Exclude<EventMessage, DeliverMessage>;
+type ReceiverMessage = Extract<EventMessage, { receiver: string }>;
+type AccountMessage = Exclude<EventMessage, ReceiverMessage>;
 
 /** Slots and deadline that the messages of a delivery share. */
 interface Delivery {
@@ -80,10 +80,10 @@ export async function consumeEvents(
       return [];
     }),
   );
-  const ofReceivers = new Map<string, Opened<DeliverMessage>[]>();
+  const ofReceivers = new Map<string, Opened<ReceiverMessage>[]>();
   const ofAccounts = new Map<string, Opened<AccountMessage>[]>();
   for (const { message, ...one } of opened.flat()) {
-    if (message.kind === "deliver") append(ofReceivers, message.receiver, { ...one, message });
+    if ("receiver" in message) append(ofReceivers, message.receiver, { ...one, message });
     else append(ofAccounts, message.account, { ...one, message });
   }
   let left = ofReceivers.size + ofAccounts.size;
@@ -108,7 +108,7 @@ export async function consumeEvents(
   };
   await Promise.all([
     ...[...ofReceivers.values()].map((own) =>
-      answer(own, deliverMessages(own, { slots, deadline }, ready)),
+      answer(own, serveReceiver(own, { slots, deadline }, ready)),
     ),
     ...[...ofAccounts.values()].map((own) =>
       answer(own, followAccount(own, { slots, deadline }, ready)),
@@ -145,13 +145,19 @@ function append<Item>(map: Map<string, Item[]>, key: string, item: Item): void {
 }
 
 /** Delivers events to a receiver. Never throws, as sweeps send messages for events that stay pending. */
-async function deliverMessages(
-  own: readonly Opened<DeliverMessage>[],
+async function serveReceiver(
+  own: readonly Opened<ReceiverMessage>[],
   delivery: Delivery,
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
   try {
-    return await deliverToReceiver(own, delivery, deps);
+    const due = own.flatMap(({ message, attempt }) =>
+      message.kind === "deliver" ? [{ message, attempt }] : [],
+    );
+    const answers = (await deliverToReceiver(due, delivery, deps)).values();
+    return own.map(({ message }) =>
+      message.kind === "deliver" ? (answers.next().value ?? "ack") : "ack",
+    );
   } catch (error) {
     const [{ attempt, message } = { attempt: 0, message: undefined }] = own;
     const receiver = message?.receiver ?? "";

@@ -16,7 +16,7 @@ const messageKinds = { request: true, calls: true, dispatch: true, outcome: true
   CallKind,
   true
 >;
-const eventKinds = { poll: true, deliver: true, callback: true } satisfies Record<
+const eventKinds = { poll: true, deliver: true, callback: true, "test-event": true, replay: true } satisfies Record<
   EventMessage["kind"],
   true
 >;

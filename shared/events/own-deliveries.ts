@@ -1,0 +1,70 @@
+import { dayMs, minuteMs } from "../lib/units.ts";
+import type { Documents } from "../ports/documents.ts";
+import type { ValueOf } from "../ports/document-kinds.ts";
+import type { EventMessage } from "../ports/event-messages.ts";
+import type { CallQueue } from "../ports/queue.ts";
+import { type OwnReceiverKey, ownReceiverName } from "../ports/receiver-kinds.ts";
+
+/** Number of a receiver's latest tries that are kept, and for how long. */
+export const deliveriesMax = 200;
+export const deliveriesKeptMs = 7 * dayMs;
+
+/** Time for which a message of a client's wish is worth handling. A client that waits longer asks again. */
+export const wishMsMax = 10 * minuteMs;
+
+/** One try to deliver an event to a client's own receiver. */
+export type DeliveryTry = ValueOf<"deliveries">["tries"][number];
+
+/**
+ * Lists the latest tries to deliver events to a client's own receiver, the newest first.
+ *
+ * @param query `before`: the `next` of the page before
+ * @returns `next`: to be passed as `before`; absent on the last page
+ */
+export async function listDeliveries(
+  { limit, before = Infinity, ...key }: OwnReceiverKey & { limit: number; before?: number },
+  { documents, clock }: { documents: Documents; clock: { now(): number } },
+): Promise<{ deliveries: DeliveryTry[]; next?: number }> {
+  const name = { kind: "deliveries", key: ownReceiverName(key) } as const;
+  const { tries = [] } = (await documents.read([name])).get(name.kind, name.key)?.value ?? {};
+  const since = clock.now() - deliveriesKeptMs;
+  const all = tries.filter(({ n, at }) => n < before && at > since);
+  const deliveries = all.slice(0, limit);
+  const last = deliveries.at(-1);
+  return { deliveries, ...(last !== undefined && all.length > limit ? { next: last.n } : {}) };
+}
+
+interface SendDeps {
+  eventsQueue: CallQueue<EventMessage>;
+  clock: { now(): number };
+}
+
+/**
+ * Has the event `receiver.test` posted once to a client's own receiver. Its list of deliveries shows the answer within
+ * seconds.
+ *
+ * @param of `id`: the event's id
+ * @throws if the queue is unreachable
+ */
+export async function sendTestEvent(
+  { id, ...key }: OwnReceiverKey & { id: string },
+  { eventsQueue, clock }: SendDeps,
+): Promise<void> {
+  const sentAt = clock.now();
+  await eventsQueue.send({ kind: "test-event", receiver: ownReceiverName(key), id, sentAt });
+}
+
+/**
+ * Has events that a client's own receiver has had, or whose tries are exhausted, delivered to it again, under their
+ * ids: those of calls that were accepted from `from` up to, and without, `until`. `request.finished` is delivered
+ * again as long as another receiver's is pending.
+ *
+ * @throws if the queue is unreachable
+ */
+export async function sendReplay(
+  { from, until, ...key }: OwnReceiverKey & { from: number; until: number },
+  { eventsQueue, clock }: SendDeps,
+): Promise<void> {
+  const receiver = ownReceiverName(key);
+  await eventsQueue.send({ kind: "replay", receiver, from, until, sentAt: clock.now() });
+}
