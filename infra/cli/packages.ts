@@ -10,7 +10,7 @@ import { printHelp } from "./help.ts";
 
 printHelp(`npm run packages
 
-Installs what only AWS deployments and tests need, where it is missing or another version. Other commands do it by themselves.`);
+Installs what only AWS deployments, the MCP server and tests need, where it is missing or another version. Other commands do it by themselves.`);
 
 const root = resolve(import.meta.dirname, "../..");
 

@@ -50,7 +50,7 @@ async function copyOf(from: string): Promise<string> {
   for (const part of parts) {
     await cp(join(from, part), join(copy, part), { recursive: true, filter });
   }
-  for (const folder of ["", "test", "infra/aws", "infra/client"]) {
+  for (const folder of ["", "test", "infra/aws", "infra/client", "infra/mcp"]) {
     await symlink(join(root, folder, "node_modules"), join(copy, folder, "node_modules"));
   }
   return copy;

@@ -1,4 +1,4 @@
-import { problemSchema } from "../../../functions/api/http/problem-schema.ts";
+import { type Problem, problemSchema } from "../../../functions/api/http/problem-schema.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import { jsonIn } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
@@ -6,28 +6,52 @@ import type { Terminal } from "./terminal.ts";
 /** Time within which the service must have answered: a large forecast takes some seconds. */
 const answerMsMax = 120_000;
 
-/** Creates a client of the operator's API. Its callers name the type of the answer, which the route declares. */
-export function createClient({ environment, fetch }: Terminal) {
-  const { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: token } = environment;
-  if (!url || !URL.canParse(url)) throw new Misuse("OUTBOUND_CALLS_URL is not set to a URL.");
+/** Creates a client of the operator's API. */
+export function createClient({ environment, fetch }: Pick<Terminal, "environment" | "fetch">) {
+  const { OUTBOUND_CALLS_OPERATOR_TOKEN: token } = environment;
+  const url = urlIn(environment);
   if (!token) throw new Misuse("OUTBOUND_CALLS_OPERATOR_TOKEN is not set.");
+  return createAsk({ url, base: "/operator", token, answerMsMax }, fetch);
+}
+
+/** Returns the service's address. @throws a Misuse if it is not set to a URL */
+export function urlIn({ OUTBOUND_CALLS_URL: url }: Terminal["environment"]): string {
+  if (!url || !URL.canParse(url)) throw new Misuse("OUTBOUND_CALLS_URL is not set to a URL.");
+  return url.replace(/\/+$/, "");
+}
+
+/** The part of the service that is asked, and how long its answer may take. */
+interface Asked {
+  url: string;
+  /** Path above all that are asked for, such as `/operator`. */
+  base: string;
+  token: string;
+  answerMsMax: number;
+}
+
+/**
+ * Creates a function that asks the service. Its callers name the type of the answer, which the route declares.
+ *
+ * It throws a Refusal if the service refuses, and a Failure if it fails or does not answer.
+ */
+export function createAsk(asked: Asked, fetch: Terminal["fetch"]) {
+  const { url, base, token } = asked;
   return async <Answer extends object>(path: string, body?: object): Promise<Answer> => {
     const request = {
-      signal: AbortSignal.timeout(answerMsMax),
+      signal: AbortSignal.timeout(asked.answerMsMax),
       headers: {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
     };
-    const address = `${url.replace(/\/+$/, "")}/operator${path}`;
     let response: Response;
     let text: string;
     try {
-      response = await fetch(address, request);
+      response = await fetch(`${url}${base}${path}`, request);
       text = await response.text();
     } catch (error) {
-      throw new Failure(unansweredText(url, error, body !== undefined), { cause: error });
+      throw new Failure(unansweredText(asked, error, body !== undefined), { cause: error });
     }
     const answer = jsonIn(text);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API answers as its routes declare
@@ -37,23 +61,27 @@ export function createClient({ environment, fetch }: Terminal) {
     if (problem === undefined) {
       throw new Failure(`${url} answered ${response.status}, and not as this service does.`);
     }
-    const { detail, errors = [] } = problem;
-    const lines = errors.map(
-      ({ pointer, parameter, header, detail: why }) =>
-        `\n  ${pointer ?? parameter ?? header} ${why}`,
-    );
-    const message = `${response.status} ${detail}${lines.join("")}`;
+    const message = `${response.status} ${problemText(problem)}`;
     if ([403, 404, 409, 422].includes(response.status)) throw new Refusal(message);
     throw new Failure(message);
   };
 }
 export type Client = ReturnType<typeof createClient>;
 
-function unansweredText(url: string, error: unknown, isAction: boolean): string {
+/** Describes a problem: its detail, and a line for each error with its place. */
+export function problemText({ detail, errors = [] }: Problem): string {
+  const lines = errors.map(
+    ({ pointer, parameter, header, detail: why }) => `\n  ${pointer ?? parameter ?? header} ${why}`,
+  );
+  return `${detail}${lines.join("")}`;
+}
+
+function unansweredText(asked: Asked, error: unknown, isAction: boolean): string {
+  const { url, answerMsMax: msMax } = asked;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof DOMException && cause.name === "TimeoutError") {
     const perhaps = isAction ? " It may have done what was asked." : "";
-    return `${url} has not answered within ${answerMsMax / 1000} s.${perhaps}`;
+    return `${url} has not answered within ${msMax / 1000} s.${perhaps}`;
   }
   return `${url} cannot be reached: ${cause instanceof Error ? cause.message : "no answer"}`;
 }

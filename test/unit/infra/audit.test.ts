@@ -43,7 +43,7 @@ let locked: Record<string, { version?: string }> = {};
 let directory = "";
 
 beforeAll(async () => {
-  const locks = ["test", "infra/client", "infra/aws", ""].map(async (folder) => {
+  const locks = ["test", "infra/client", "infra/mcp", "infra/aws", ""].map(async (folder) => {
     const text = await readFile(join(root, folder, "package-lock.json"), "utf8");
     return Object.entries<{ version?: string }>(JSON.parse(text).packages);
   });

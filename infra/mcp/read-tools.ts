@@ -1,0 +1,132 @@
+import { forecastRequestSchema } from "../../functions/api/forecast/forecast-schema.ts";
+import type { Route } from "../../functions/api/http/route.ts";
+import { operatorRoutes } from "../../functions/api/operator/routes.ts";
+import { clientRoutes } from "../../functions/api/requests/routes.ts";
+import { batchCallsMax } from "../../shared/calls/call-request.ts";
+import * as z from "../../shared/lib/zod.ts";
+import type { Client } from "../cli/calls/client.ts";
+import type { Json } from "../generate/json-schema.ts";
+import { answerOf } from "./answers.ts";
+import { callFields, inputOf, outputOf } from "./schemas.ts";
+import type { Tool } from "./tool.ts";
+
+/** A tool that reads by one route. Its schemas and the first words of its description are the route's. */
+interface ReadTool {
+  name: string;
+  operationId: string;
+  title: string;
+  /** Text after the route's summary. */
+  more?: string;
+  /** Replaces the body of the route. */
+  body?: z.ZodMiniObject;
+}
+
+/** Tools of an operator's token. None needs another role than `see`. */
+const operatorTools: readonly ReadTool[] = [
+  { name: "list_requests", operationId: "listRequests", title: "Requests" },
+  {
+    name: "show_request",
+    operationId: "showOperatorRequest",
+    title: "One request",
+    more: "blocked_by says what its calls wait for, expected_end_at until when.",
+  },
+  {
+    name: "list_calls",
+    operationId: "listCalls",
+    title: "Calls",
+    more: "With request_id: the calls of one request.",
+  },
+  { name: "find_calls_to_number", operationId: "searchCalls", title: "Calls to a number" },
+  {
+    name: "show_call",
+    operationId: "showCall",
+    title: "One call",
+    more: "Of a call that waits, reason says why and due_at until when.",
+  },
+  { name: "list_results", operationId: "listResults", title: "Results" },
+  {
+    name: "why_waiting",
+    operationId: "countWaiting",
+    title: "Why calls wait",
+    more: "For one request see blocked_by of show_request, for one call reason and due_at of show_call.",
+  },
+  { name: "list_backlogs", operationId: "listBacklogs", title: "Backlogs" },
+  { name: "list_pauses", operationId: "listPauses", title: "Pauses and circuit breakers" },
+  {
+    name: "forecast",
+    operationId: "forecast",
+    title: "Forecast",
+    more: "Nobody is called.",
+    body: z.strictObject({
+      client: forecastRequestSchema.shape.client,
+      calls: z.array(z.strictObject(callFields)).check(z.minLength(1), z.maxLength(batchCallsMax)),
+      at: forecastRequestSchema.shape.at,
+      items: forecastRequestSchema.shape.items,
+    }),
+  },
+  { name: "show_token", operationId: "showMe", title: "The token's roles" },
+];
+
+/** Tools of a client's token with the right `read`. */
+const clientTools: readonly ReadTool[] = [
+  {
+    name: "show_request",
+    operationId: "showRequest",
+    title: "One request and its calls",
+    more: "Of a call that waits, reason says why and due_at until when.",
+  },
+];
+
+/** Returns the tools that read with a token: an operator's sees all clients, a client's its own calls. */
+export function createReadTools(who: "operator" | "client", ask: Client): Tool[] {
+  const [tools, routes] =
+    who === "operator" ? [operatorTools, operatorRoutes] : [clientTools, clientRoutes];
+  return tools.map((tool) => createReadTool(tool, routes, ask));
+}
+
+function createReadTool(
+  { name, operationId, title, more, body: ownBody }: ReadTool,
+  routes: readonly Route[],
+  ask: Client,
+): Tool {
+  const route = routes.find((one) => one.operationId === operationId);
+  if (route === undefined) throw new Error(`there is no route ${operationId}`);
+  const { path, query, summary } = route;
+  const body = ownBody ?? route.body;
+  if (body !== undefined && !(body instanceof z.ZodMiniObject)) {
+    throw new Error(`the body of ${operationId} is no object`);
+  }
+  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, parameter = ""]) => parameter);
+  const inPath = Object.fromEntries(
+    parameters.map((parameter) => [parameter, z.string().check(z.minLength(1))]),
+  );
+  return {
+    name,
+    config: {
+      title,
+      description: [`${summary}.`, more].filter(Boolean).join(" "),
+      inputSchema: inputOf(z.strictObject({ ...inPath, ...query?.shape, ...body?.shape })),
+      outputSchema: outputOf(route.answer),
+      annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
+    },
+    async run(input) {
+      const named = path.replaceAll(/:(\w+)/g, (_, parameter: string) =>
+        encodeURIComponent(String(input[parameter])),
+      );
+      const search = new URLSearchParams(textsOf(pick(input, Object.keys(query?.shape ?? {}))));
+      const address = search.size === 0 ? named : `${named}?${search.toString()}`;
+      const sent = route.method === "get" ? undefined : pick(input, Object.keys(body?.shape ?? {}));
+      return answerOf(await ask<Json>(address, sent));
+    },
+  };
+}
+
+function pick(input: Json, names: readonly string[]): Json {
+  return Object.fromEntries(
+    names.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]])),
+  );
+}
+
+function textsOf(values: Json): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+}
