@@ -226,7 +226,7 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
       [status]: {
         description: method === "get" ? "What was asked for." : "Done.",
         headers: {
-          ...(status === 201 ? idempotencyHeaders : { "X-Request-Id": requestIdHeader }),
+          ...(path.endsWith("/redial") ? idempotencyHeaders : { "X-Request-Id": requestIdHeader }),
           "Cache-Control": noStore,
         },
         content: { "application/json": { schema: jsonSchema(answer, "output", components) } },
@@ -239,6 +239,8 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
 
 function idExampleOf(path: string): string {
   if (path.includes("/dead-letters/")) return letterNameExample;
+  if (path.includes("/clients/")) return "shop";
+  if (path.includes("/tokens/")) return "7hQ2mZt0KxBa";
   return path.includes("/requests/") ? requestIdExample : callIdExample;
 }
 

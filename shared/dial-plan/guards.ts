@@ -3,13 +3,18 @@ import * as z from "../lib/zod.ts";
 /** Maximum of `waiting`: an answer of the ledger holds so many positions of a backlog. */
 const waitingMax = 20_000;
 
+export const guardLimits = {
+  /** Maximum calls that are accepted in one day, UTC. */
+  callsPerDay: z.int().check(z.minimum(1), z.maximum(10_000_000)),
+  /** Maximum calls that wait. */
+  waiting: z.int().check(z.minimum(1), z.maximum(waitingMax)),
+};
+
 /** Limits of a client, above which its calls are refused. */
-export const guardSchema = z
+const guardSchema = z
   .strictObject({
-    /** Maximum calls that are accepted in one day, UTC. */
-    callsPerDay: z.optional(z.int().check(z.minimum(1), z.maximum(10_000_000))),
-    /** Maximum calls that wait. */
-    waiting: z.optional(z.int().check(z.minimum(1), z.maximum(waitingMax))),
+    callsPerDay: z.optional(guardLimits.callsPerDay),
+    waiting: z.optional(guardLimits.waiting),
   })
   .check(
     z.refine(

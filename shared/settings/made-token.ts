@@ -5,12 +5,14 @@ import { madePrefix, randomBase62 } from "./tokens.ts";
 
 /** Characters of a token's id (71 bits), of its secret (178 bits) and of its MAC (132 bits, in base64url). */
 const characters = { id: 12, secret: 30, mac: 22 };
+/** Pattern of an id. */
+export const madeIdPattern = /^[0-9A-Za-z]{12}$/;
 const pattern = new RegExp(
   `^(${madePrefix}([0-9A-Za-z]{${characters.id}})_[0-9A-Za-z]{${characters.secret}})_([\\w-]{${characters.mac}})$`,
 );
 
 /** A fresh token. Only its hash is to be kept. */
-export interface MadeToken {
+interface MadeToken {
   id: string;
   token: string;
   /** SHA-256 of the token, in hex. */
@@ -49,7 +51,6 @@ export function createTokenMaker(keys: HashKeys) {
     },
   };
 }
-export type TokenMaker = ReturnType<typeof createTokenMaker>;
 
 /** True if a token has this hash. Compares in constant time. */
 export function hasHash(token: string, sha256: string): boolean {

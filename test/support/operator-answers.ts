@@ -8,7 +8,7 @@ import { operatorRoutes } from "../../functions/api/operator/routes.ts";
  * @param path below `/operator`
  */
 export function expectDeclared(
-  method: "get" | "post",
+  method: string,
   path: string,
   { status, text }: { status: number; text: string },
 ): void {

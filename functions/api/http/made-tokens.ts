@@ -57,6 +57,7 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       if (token === undefined) return undefined;
       const clientKey = clientKeyOf(token.value.client);
       const client = (await documents.read([clientKey])).get("client", clientKey.key)?.value;
+      if (isTokenValid(token.value, client, clock.now())) noteUse(token, deps);
       return { token, client };
     } catch (cause) {
       if (cause instanceof UncheckedTokenError) throw cause;
@@ -84,11 +85,7 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       if (listedTokens.has(id)) return undefined;
       const known = tokens.known(id);
       if (known !== undefined) return toCaller(token, known.value, now);
-      return tokens.find(id).then((found) => {
-        const caller = toCaller(token, found, now);
-        if (caller !== undefined && found !== undefined) noteUse(found.token, now, deps);
-        return caller;
-      });
+      return tokens.find(id).then((found) => toCaller(token, found, now));
     },
     async agentsOf(client, now) {
       const agents = new Set<string>();
@@ -148,9 +145,9 @@ function createEpochReader({ epochStore, clock }: ApiDeps) {
  */
 function noteUse(
   { kind, key, version, value, expiresAt }: StoredDocument<"token">,
-  now: number,
-  { documents, randomId, log }: ApiDeps,
+  { documents, clock, randomId, log }: ApiDeps,
 ): void {
+  const now = clock.now();
   if (value.usedAt !== null && now - value.usedAt < notedMs) return;
   const next = { kind, key, version: randomId(), value: { ...value, usedAt: now }, expiresAt };
   documents.write([{ next, seen: version }]).catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import { doNotCallListKey, findCurrentSince } from "../../../shared/policy/controls.ts";
+import { allTokens, clientKeyOf, isTokenValid } from "../../../shared/policy/kept-tokens.ts";
 import { changeList } from "../../../shared/policy/dnc-entries.ts";
 import { capDaysMax } from "../../../shared/telephony/frequency-cap.ts";
 import { keyNameIn, nameOfKey } from "../../../shared/telephony/phone-number.ts";
@@ -25,7 +26,8 @@ const endFormerKey = declareRoute({
       return answerProblem(c, 409, { detail: "HASH_KEY holds one key: there is no former one." });
     }
     const name = nameOfKey(former);
-    const detail = (await findTimeLeft(deps)) ?? (await findEntry(name, deps));
+    const detail =
+      (await findTimeLeft(deps)) ?? (await findEntry(name, deps)) ?? (await findToken(name, deps));
     if (detail !== undefined) return answerProblem(c, 409, { detail });
     await recordAction(c, { action: "end_former_key", target: "do-not-call list" }, deps);
     // Nobody can put an entry under it now: rows that are hashed under it are gone.
@@ -46,6 +48,24 @@ async function findTimeLeft({ documents, hashKeys, clock, retentionMs }: RouteDe
   const until = since + Math.max(retentionMs, capDaysMax * dayMs) + dayMs;
   if (clock.now() >= until) return undefined;
   return `Calls and caps may still be hashed under the former key, until ${new Date(until).toISOString()}.`;
+}
+
+/** Returns that a token which is still valid has its MAC under a key; undefined if none has. */
+async function findToken(
+  keyName: string,
+  { documents, clock }: RouteDeps,
+): Promise<string | undefined> {
+  for await (const { key: id, value } of allTokens(documents)) {
+    if (value.keyName !== keyName) continue;
+    const key = clientKeyOf(value.client);
+    const client = (await documents.read([key])).get(key.kind, key.key)?.value;
+    if (!isTokenValid(value, client, clock.now())) continue;
+    return (
+      `The token ${id} of client ${value.client} depends on the former key, and would not be valid any more. ` +
+      "Make the client another one, and end this one."
+    );
+  }
+  return undefined;
 }
 
 /** Returns that an entry stands under a key; undefined if none does. Its entries are next to each other in the list. */

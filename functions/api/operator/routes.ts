@@ -4,6 +4,7 @@ import { bulkRoutes } from "./bulk.ts";
 import { callRoutes } from "./calls.ts";
 import { campaignRoutes } from "./campaigns.ts";
 import { cancelRoutes } from "./cancel.ts";
+import { clientRoutes } from "./clients.ts";
 import { countRoutes } from "./counts.ts";
 import { deadLetterRoutes } from "./dead-letters.ts";
 import { decisionRoutes } from "./decisions.ts";
@@ -25,6 +26,7 @@ import { reviewRoutes } from "./review.ts";
 import { resultRoutes } from "./results.ts";
 import { searchRoutes } from "./search.ts";
 import type { Route } from "../http/route.ts";
+import { tokenRoutes } from "./tokens.ts";
 import { waitingRoutes } from "./waiting.ts";
 
 /** Every route of the operator's API, in the order of the OpenAPI document. */
@@ -55,5 +57,7 @@ export const operatorRoutes: readonly Route[] = [
   ...hashKeyRoutes,
   ...restoreRoutes,
   ...deadLetterRoutes,
+  ...clientRoutes,
+  ...tokenRoutes,
   ...meRoutes,
 ];

@@ -14,6 +14,7 @@ import { itPausesCalls } from "./pauses.ts";
 import { itShowsHowFarItIs } from "./requests.ts";
 import { itConfirmsRestores } from "./restores.ts";
 import { type OperatorApiUnderTest, useOperatorApi } from "./setup.ts";
+import { itMakesTokens } from "./tokens.ts";
 
 /** Describes the operator's API on any platform, under `apiEnvironment`. Each test has calls of its own. */
 export function describeOperatorApi(name: string, create: () => OperatorApiUnderTest): void {
@@ -33,6 +34,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itPutsDeadLettersBack(api);
     itShowsReceivers(api);
     itReplaysEvents(api);
+    itMakesTokens(api);
     itListsTheAuditLog(api);
   });
 }

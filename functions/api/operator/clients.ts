@@ -1,0 +1,207 @@
+import type { Context } from "hono";
+import { guardLimits } from "../../../shared/dial-plan/guards.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { clientKeyOf, type KeptClient } from "../../../shared/policy/kept-tokens.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
+import { recordAction } from "../actions/audit-log.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { anyName, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
+import { foreignCursor } from "../http/cursors.ts";
+import { answerProblem } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
+
+/** Names that a path can have, and no client's tests: these begin with `test:`. */
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const agentsMax = 200;
+
+export const agentsField = z
+  .array(anyName)
+  .check(z.minLength(1), z.maxLength(agentsMax), z.describe("Agents by name; `*` is all of them"));
+
+const { callsPerDay, waiting } = guardLimits;
+const quotaSchema = z
+  .strictObject({ calls_per_day: z.optional(callsPerDay), waiting: z.optional(waiting) })
+  .check(
+    z.refine(
+      (quota) => quota.calls_per_day !== undefined || quota.waiting !== undefined,
+      "must have calls_per_day, waiting or both",
+    ),
+    z.describe("Limits of calls with tokens that operators made, beside the dial plan's guards"),
+  );
+
+const clientViewSchema = z
+  .strictObject({
+    name: z.string(),
+    agents: z.array(z.string()),
+    quota: z.nullable(quotaSchema),
+    created_at: time,
+    changed_at: time,
+    changed_by: z.string(),
+  })
+  .check(z.meta({ id: "Client", description: "A client that operators made." }));
+
+const clientsSchema = z.strictObject({ clients: z.array(clientViewSchema), cursor: nextCursor });
+export type Clients = z.infer<typeof clientsSchema>;
+
+const listClients = declareRoute({
+  operationId: "listClients",
+  summary: "Clients that operators made, by their names",
+  description:
+    "Clients of API_TOKENS alone are not among them. A page may be shorter than its limit.",
+  method: "get",
+  role: "configure",
+  path: "/clients",
+  query: z.strictObject({
+    cursor: z.optional(z.string().check(z.regex(namePattern, foreignCursor))),
+    limit,
+  }),
+  answer: clientsSchema,
+  async handle({ deps, query }) {
+    const found = await deps.documents.list("client", { after: query.cursor, limit: query.limit });
+    const clients = found
+      .filter(isReadable)
+      .filter(({ value }) => !value.isRemoved)
+      .map(({ key, value }) => toClientView(key, value));
+    return { clients, ...(found.length < query.limit ? {} : { cursor: found.at(-1)?.key }) };
+  },
+});
+
+const putSchema = z.strictObject({ ...clientViewSchema.shape, is_new: z.boolean() });
+export type PutClient = z.infer<typeof putSchema>;
+
+const putClient = declareRoute({
+  operationId: "putClient",
+  summary: "Make a client, or change one",
+  description: "Its tokens follow within a minute.",
+  method: "put",
+  role: "configure",
+  path: "/clients/:id",
+  body: z.strictObject({ agents: agentsField, quota: z.optional(z.nullable(quotaSchema)) }),
+  answer: putSchema,
+  problems: [404],
+  async handle({ c, deps, body: { agents, quota } }) {
+    const name = nameIn(c);
+    if (name === undefined) return noSuchClient(c);
+    await recordAction(c, { action: "put_client", target: `client ${name}` }, deps);
+    const change = (current: KeptClient | undefined) => {
+      const kept = current?.isRemoved === false ? current : undefined;
+      return {
+        ...stampOf(c, current, deps),
+        agents,
+        quota: quota ? { callsPerDay: quota.calls_per_day, waiting: quota.waiting } : null,
+        generation: kept?.generation ?? deps.random.version(),
+        createdAt: kept?.createdAt ?? deps.clock.now(),
+        isRemoved: false,
+      };
+    };
+    const { before, after } = await keepClient(name, { change, expiresAt: null }, deps);
+    return { ...toClientView(name, after), is_new: before?.isRemoved !== false };
+  },
+});
+
+const removedSchema = z.strictObject({ name: z.string() });
+
+const removeClient = declareRoute({
+  operationId: "removeClient",
+  summary: "Remove a client: all tokens that operators made for it end within a minute",
+  description: "Its calls that wait are dialed. Tokens of API_TOKENS stay.",
+  method: "delete",
+  role: "configure",
+  path: "/clients/:id",
+  answer: removedSchema,
+  problems: [404],
+  async handle({ c, deps }) {
+    const name = nameIn(c);
+    if (name === undefined || (await findClient(name, deps)) === undefined) return noSuchClient(c);
+    await recordAction(c, { action: "remove_client", target: `client ${name}` }, deps);
+    const change = (current: KeptClient | undefined) =>
+      current && { ...current, ...stampOf(c, current, deps), isRemoved: true };
+    const expiresAt = deps.clock.now() + deps.retentionMs;
+    await keepClient(name, { change, expiresAt }, deps);
+    return { name };
+  },
+});
+
+export const clientRoutes = [listClients, putClient, removeClient];
+
+/** Returns the client in the request's path, or the problem that there is none. */
+export async function requireClient(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+): Promise<{ name: string; client: KeptClient } | Response> {
+  const name = nameIn(c);
+  const client = name === undefined ? undefined : await findClient(name, deps);
+  if (name === undefined || client?.isRemoved !== false) return noSuchClient(c);
+  return { name, client };
+}
+
+async function findClient(name: string, { documents }: RouteDeps): Promise<KeptClient | undefined> {
+  return (await documents.read([clientKeyOf(name)])).get("client", name)?.value;
+}
+
+/** Writes a client, and then appends it to the journal. */
+async function keepClient(
+  name: string,
+  {
+    change,
+    expiresAt,
+  }: {
+    change(current: KeptClient | undefined): KeptClient | undefined;
+    expiresAt: number | null;
+  },
+  deps: RouteDeps,
+): Promise<{ before: KeptClient | undefined; after: KeptClient }> {
+  const { before, after } = await changeDocument(
+    {
+      name: clientKeyOf(name),
+      change: (current) => {
+        const value = change(current);
+        return value && { value, expiresAt };
+      },
+    },
+    deps,
+  );
+  if (after === undefined) throw new Error("the client is gone");
+  await appendEntry({ kind: "client", name, value: after, expiresAt }, deps);
+  return { before, after };
+}
+
+/** Returns who changes a client and when, later than each change before. */
+function stampOf(
+  c: Context<ApiEnv>,
+  current: KeptClient | undefined,
+  { clock }: RouteDeps,
+): Pick<KeptClient, "changedAt" | "by"> {
+  const changedAt = Math.max(clock.now(), (current?.changedAt ?? 0) + 1);
+  return { changedAt, by: c.get("caller").tokenId };
+}
+
+function nameIn(c: Context<ApiEnv>): string | undefined {
+  const name = c.req.param("id") ?? "";
+  return namePattern.test(name) ? name : undefined;
+}
+
+function noSuchClient(c: Context<ApiEnv>): Response {
+  const detail =
+    "Operators made no client of this name. A name is letters, digits, dots, hyphens and underscores, at most 64.";
+  return answerProblem(c, 404, { detail });
+}
+
+function toClientView(
+  name: string,
+  { agents, quota, createdAt, changedAt, by }: KeptClient,
+): z.infer<typeof clientViewSchema> {
+  return {
+    name,
+    agents,
+    quota: quota && {
+      ...(quota.callsPerDay === undefined ? {} : { calls_per_day: quota.callsPerDay }),
+      ...(quota.waiting === undefined ? {} : { waiting: quota.waiting }),
+    },
+    created_at: toIsoTime(createdAt),
+    changed_at: toIsoTime(changedAt),
+    changed_by: by,
+  };
+}

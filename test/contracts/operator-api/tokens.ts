@@ -1,0 +1,159 @@
+import { randomBytes } from "node:crypto";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Clients, PutClient } from "../../../functions/api/operator/clients.ts";
+import type { MadeTokenAnswer, Tokens, TokenView } from "../../../functions/api/operator/tokens.ts";
+import { tokens } from "../../support/environment.ts";
+import { expectDeclared } from "../../support/operator-answers.ts";
+import type { OperatorApiBench } from "./setup.ts";
+
+/** Describes clients and tokens that operators make. The API's process keeps a token for a minute. */
+export function itMakesTokens(api: OperatorApiBench): void {
+  let client: string;
+  beforeEach(() => {
+    client = `client-${randomBytes(6).toString("hex")}`;
+  });
+
+  async function act<Answer>(method: string, path: string, body?: object) {
+    const headers = {
+      authorization: `Bearer ${tokens.operator}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await api.request(`/operator${path}`, init);
+    const text = await response.text();
+    const { status } = response;
+    expectDeclared(method.toLowerCase(), path, { status, text });
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is as its route declares
+    return { status, text, body: JSON.parse(text) as Answer & { detail: string } };
+  }
+  const put = (body: object = { agents: ["*"] }) =>
+    act<PutClient>("PUT", `/clients/${client}`, body);
+  const make = (body: object = {}) =>
+    act<MadeTokenAnswer>("POST", `/clients/${client}/tokens`, body);
+  const end = (id: string) => act<TokenView>("POST", `/tokens/${id}/end`, {});
+  const listed = async () => {
+    const found: TokenView[] = [];
+    let cursor: string | undefined;
+    do {
+      const place = cursor === undefined ? "" : `&cursor=${cursor}`;
+      const path = `/tokens?client=${client}&limit=200${place}`;
+      const { body, text } = await act<Tokens>("GET", path);
+      expect(text).not.toContain("oc1_");
+      found.push(...body.tokens);
+      cursor = body.cursor;
+    } while (cursor !== undefined);
+    return found;
+  };
+  const place = async (token: string, agent_id = "agent_sales") => {
+    const response = await api.request("/v1/calls", {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ phone_number: "+12025550123", agent_id }),
+    });
+    return response.status;
+  };
+
+  describe("clients and tokens that operators make", () => {
+    it("lets a token place its client's calls, and shows it once", async () => {
+      const quota = { calls_per_day: 100 };
+      const made = await put({ agents: ["agent_sales"], quota });
+      expect(made.body).toMatchObject({
+        name: client,
+        is_new: true,
+        quota,
+        changed_by: "operator",
+      });
+      const { status, body } = await make();
+      expect([status, body.token]).toEqual([201, expect.stringMatching(/^oc1_[\w-]{66}$/)]);
+      expect(body).toMatchObject({ client, state: "valid", rights: ["call"], hash_key: "current" });
+      expect(await place(body.token)).toBe(201);
+      expect(await api.queued(1)).toMatchObject([{ client }]);
+      expect(await place(body.token, "agent_support")).toBe(422);
+      expect(await api.queued(0)).toEqual([]);
+      const { token: _, last_used_at: __, ...view } = body;
+      const isUsed = async () => (await listed())[0]?.last_used_at !== null;
+      await expect.poll(isUsed, { timeout: 5_000 }).toBe(true);
+      expect(await listed()).toMatchObject([view]);
+    });
+
+    it("lets nobody in by a token that has ended, or whose client was removed", async () => {
+      await put();
+      const [ended, other] = [(await make()).body, (await make()).body];
+      expect((await end(ended.id)).body).toMatchObject({ state: "ended", ended_by: "operator" });
+      const again = (await end(ended.id)).body;
+      expect(await place(ended.token)).toBe(401);
+      expect((await act<object>("DELETE", `/clients/${client}`)).body).toEqual({ name: client });
+      expect((await act<object>("DELETE", `/clients/${client}`)).status).toBe(200);
+      expect(await place(other.token)).toBe(401);
+      expect((await make()).status).toBe(404);
+      // Another client of the name has no token of the former one.
+      expect((await put()).body.is_new).toBe(true);
+      const states = Object.fromEntries((await listed()).map(({ id, state }) => [id, state]));
+      expect(states).toEqual({ [ended.id]: "ended", [other.id]: "client_removed" });
+      expect((await listed()).find(({ id }) => id === ended.id)?.ended_at).toBe(again.ended_at);
+      expect(await api.queued(0)).toEqual([]);
+    });
+
+    it("changes a client, and lists those that there are", async () => {
+      const { created_at } = (await put()).body;
+      const quota = { calls_per_day: 5, waiting: 7 };
+      const changed = (await put({ agents: ["agent_sales"], quota })).body;
+      expect(changed).toMatchObject({ is_new: false, created_at, agents: ["agent_sales"], quota });
+      const names: string[] = [];
+      let cursor = "";
+      do {
+        const { body } = await act<Clients>("GET", `/clients?limit=200${cursor}`);
+        names.push(...body.clients.map(({ name }) => name));
+        cursor = body.cursor === undefined ? "" : `&cursor=${body.cursor}`;
+      } while (cursor !== "");
+      expect(names).toContain(client);
+    });
+
+    it("records who did what, and no token", async () => {
+      await put();
+      const { id, token } = (await make()).body;
+      await end(id);
+      await act("DELETE", `/clients/${client}`);
+      const { body } = await api.ask("/audit?limit=50");
+      const own = body.entries.filter(
+        ({ target }) => target.includes(client) || target.includes(id),
+      );
+      expect(own.map(({ action }) => action)).toEqual([
+        "remove_client",
+        "end_token",
+        "make_token",
+        "put_client",
+      ]);
+      expect(JSON.stringify(body)).not.toContain(token);
+    });
+
+    it.each([
+      ["no agents", { agents: [] }],
+      ["an empty quota", { agents: ["*"], quota: {} }],
+      ["a quota of none", { agents: ["*"], quota: { calls_per_day: 0 } }],
+      ["another field", { agents: ["*"], receiver: "crm" }],
+    ])("makes no client with %s", async (_, body) => {
+      expect((await put(body)).status).toBe(422);
+      expect((await make()).status).toBe(404);
+    });
+
+    it.each([
+      ["an unknown right", { rights: ["dial"] }],
+      ["no right", { rights: [] }],
+      ["another mode", { mode: "live" }],
+      ["an end in the past", { not_after: "2020-01-01T00:00:00Z" }],
+    ])("makes no token with %s", async (_, body) => {
+      await put();
+      expect((await make(body)).status).toBe(422);
+      expect(await listed()).toEqual([]);
+    });
+
+    it("knows no token and no client that nobody made", async () => {
+      expect((await end("abcdefghijkl")).status).toBe(404);
+      expect((await end("crm")).status).toBe(404);
+      expect((await act("DELETE", `/clients/${client}`)).status).toBe(404);
+      expect((await act("PUT", "/clients/test:shop", { agents: ["*"] })).status).toBe(404);
+    });
+  });
+}
