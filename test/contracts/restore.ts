@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { slowMs } from "../../functions/dialer/runtime/time-limits.ts";
+import type { MadeTokenAnswer } from "../../functions/api/operator/tokens.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";
@@ -175,6 +176,33 @@ export function describeRestore(
       expect(states).toEqual([...ended, "placed", "placed"]);
     });
 
+    it("lets nobody in by a token that has ended, and keeps one that was made meanwhile", async () => {
+      for (const client of ["kept", "removed"]) await bench.client("PUT", client);
+      const [kept, ended] = [await bench.makeToken("kept"), await bench.makeToken("kept")];
+      const removed = await bench.makeToken("removed");
+      await bench.pass(minute);
+      const restoredTo = bench.now();
+      await bench.sweep();
+      const putBack = await bench.copy();
+
+      await bench.pass(minute);
+      await bench.ask(`/operator/tokens/${ended.id}/end`, {});
+      await bench.client("DELETE", "removed");
+      const made = await bench.makeToken("kept");
+      const all = [kept, ended, removed, made];
+      expect(await bench.statusesOf(all)).toEqual([201, 401, 401, 201]);
+
+      await putBack();
+      bench.restart();
+      // No sweep has noticed the restore yet.
+      expect(await bench.statusesOf(all)).toEqual([503, 503, 503, 503]);
+      await bench.pass(3 * minute);
+      expect(await bench.statusesOf(all)).toEqual([503, 503, 503, 503]);
+      await bench.confirm(restoredTo);
+      await bench.pass(5 * minute);
+      expect(await bench.statusesOf(all)).toEqual([201, 401, 401, 201]);
+    });
+
     it("stays on hold while the journal cannot be read", async () => {
       const call = bench.call("agent_hooked");
       await bench.deliver([call]);
@@ -281,7 +309,9 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     log,
     memory: createDialerMemory(),
   };
-  const { app } = createTestApi({ ledger, documents, journal, now: () => now });
+  const createApi = () =>
+    createTestApi({ ledger, documents, journal, epochStore, now: () => now }).app;
+  let app = createApi();
   const calls: Call[] = [];
   const deliverText = (text: string) =>
     consumeCalls([{ attempt: 1, id: "message", open: async () => text }], deps, now + 900_000);
@@ -323,6 +353,31 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
       const init = { method: "POST", headers, body: JSON.stringify(body) };
       const answer = await app.request(path, init);
       expect([path, answer.ok]).toEqual([path, true]);
+      return answer;
+    },
+    /** Makes a client, or removes one, as an operator. */
+    async client(method: "PUT" | "DELETE", name: string) {
+      const headers = {
+        authorization: `Bearer ${tokens.operator}`,
+        "content-type": "application/json",
+      };
+      const body = method === "PUT" ? { body: JSON.stringify({ agents: ["*"] }) } : {};
+      const answer = await app.request(`/operator/clients/${name}`, { method, headers, ...body });
+      expect(answer.status).toBe(200);
+    },
+    async makeToken(client: string): Promise<MadeTokenAnswer> {
+      const answer = await bench.ask(`/operator/clients/${client}/tokens`, {});
+      return JSON.parse(await answer.text());
+    },
+    /** Resolves to the statuses of calls that are placed with each token. */
+    async statusesOf(made: readonly MadeTokenAnswer[]) {
+      const statuses: number[] = [];
+      for (const { token } of made) {
+        const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+        const body = JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" });
+        statuses.push((await app.request("/v1/calls", { method: "POST", headers, body })).status);
+      }
+      return statuses;
     },
     breakJournal() {
       deps.journal = { ...journal, list: () => Promise.reject(new Error("unreachable")) };
@@ -338,6 +393,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     /** Starts a new process. */
     restart() {
       deps.memory = createDialerMemory();
+      app = createApi();
     },
     /** Confirms the restore, as the operator's API does. */
     async confirm(at: number) {
