@@ -73,7 +73,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
   });
 
   allowObjects(bucket, { api: api.role, dialer: dialer.role, dispatcher: dispatcher.role });
-  if (props.operator !== false) allowDeadLetters(bucket, api.role);
+  if (props.operator !== false) allowOperatorObjects(bucket, api.role);
   allowLedger(dialer.role, table);
   allowDispatcherLedger(dispatcher.role, table);
   allowApiLedger(api.role, table, props);
@@ -114,16 +114,17 @@ function allowObjects(
 }
 
 /**
- * Allows the API's role what operators do with dead letters: list, read and remove them. For an absent object S3 answers 404
- * only to a role that may list its name as a prefix, and 403 otherwise.
+ * Allows the API's role what operators need of the bucket: to list, read and remove dead letters, and to see the epoch, without which no
+ * token that they made is valid. For an absent object S3 answers 404 only to a role that may list its name as a prefix, and
+ * 403 otherwise.
  */
-function allowDeadLetters(bucket: s3.Bucket, api: iam.Role): void {
+function allowOperatorObjects(bucket: s3.Bucket, api: iam.Role): void {
   allow(api, ["s3:GetObject", "s3:DeleteObject"], [bucket.arnForObjects(`${letterPrefix}*`)]);
   api.addToPolicy(
     new iam.PolicyStatement({
       actions: ["s3:ListBucket"],
       resources: [bucket.bucketArn],
-      conditions: { StringLike: { "s3:prefix": `${letterPrefix}*` } },
+      conditions: { StringLike: { "s3:prefix": [`${letterPrefix}*`, `${epochPrefix}*`] } },
     }),
   );
 }
