@@ -21,6 +21,7 @@ import { sendCommands } from "./calls/send-command.ts";
 import { restoreCommands } from "./calls/restore-commands.ts";
 import type { Terminal } from "./calls/terminal.ts";
 import { processTerminal } from "./calls/process-terminal.ts";
+import { tokenCommands } from "./calls/token-commands.ts";
 import { waitingCommands } from "./calls/waiting-commands.ts";
 import { watchCommands } from "./calls/watch-commands.ts";
 
@@ -55,6 +56,10 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
                                               discard removes them for good, with the calls that they carry
   dnc      end-former-key                     after a rotation of HASH_KEY: nothing needs its former key any more
   erase    NUMBER…                            everything that is known of the numbers; cancels what waits for them
+  clients  [list] | put NAME [--agents A,B] [--calls-per-day N] [--waiting N] | remove NAME   [--yes]
+                                              clients whose tokens you make here
+  tokens   [list] [--client C] | end ID [--yes]
+           | make --client C [--agents A,B] [--rights call,read] [--mode test] [--not-after DATE]
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
   audit    [--limit N]                        the audit log: what operators did
 
@@ -80,6 +85,7 @@ export const commands: Record<string, Command> = {
   ...restoreCommands,
   ...deadLetterCommands,
   ...watchCommands,
+  ...tokenCommands,
 };
 
 /** Runs one command and resolves to its exit code. */

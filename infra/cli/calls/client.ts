@@ -21,7 +21,7 @@ export function urlIn({ OUTBOUND_CALLS_URL: url }: Terminal["environment"]): str
 }
 
 /** The part of the service that is asked, and how long its answer may take. */
-interface Asked {
+interface Service {
   url: string;
   /** Path above all that are asked for, such as `/operator`. */
   base: string;
@@ -29,21 +29,28 @@ interface Asked {
   answerMsMax: number;
 }
 
+/** A path below the base, which is asked by GET, or by POST with a body; another method is named. */
+type Asked = string | { method: "PUT" | "DELETE"; path: string };
+
 /**
  * Creates a function that asks the service. Its callers name the type of the answer, which the route declares.
  *
  * It throws a Refusal if the service refuses, and a Failure if it fails or does not answer.
  */
-export function createAsk(asked: Asked, fetch: Terminal["fetch"]) {
-  const { url, base, token } = asked;
-  return async <Answer extends object>(path: string, body?: object): Promise<Answer> => {
+export function createAsk(service: Service, fetch: Terminal["fetch"]) {
+  const { url, base, token } = service;
+  return async <Answer extends object>(asked: Asked, body?: object): Promise<Answer> => {
+    const isAction = body !== undefined || typeof asked !== "string";
+    const { method, path } =
+      typeof asked === "string" ? { method: isAction ? "POST" : "GET", path: asked } : asked;
     const request = {
-      signal: AbortSignal.timeout(asked.answerMsMax),
+      signal: AbortSignal.timeout(service.answerMsMax),
       headers: {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
     let response: Response;
     let text: string;
@@ -51,7 +58,7 @@ export function createAsk(asked: Asked, fetch: Terminal["fetch"]) {
       response = await fetch(`${url}${base}${path}`, request);
       text = await response.text();
     } catch (error) {
-      throw new Failure(unansweredText(asked, error, body !== undefined), { cause: error });
+      throw new Failure(unansweredText(service, error, isAction), { cause: error });
     }
     const answer = jsonIn(text);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API answers as its routes declare
@@ -76,11 +83,11 @@ export function problemText({ detail, errors = [] }: Problem): string {
   return `${detail}${lines.join("")}`;
 }
 
-function unansweredText(asked: Asked, error: unknown, isAction: boolean): string {
-  const { url, answerMsMax: msMax } = asked;
+function unansweredText(service: Service, error: unknown, isAction: boolean): string {
+  const { url, answerMsMax: msMax } = service;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof DOMException && cause.name === "TimeoutError") {
-    const perhaps = isAction ? " It may have done what was asked." : "";
+    const perhaps = isAction ? " It may have done what was service." : "";
     return `${url} has not answered within ${msMax / 1000} s.${perhaps}`;
   }
   return `${url} cannot be reached: ${cause instanceof Error ? cause.message : "no answer"}`;

@@ -91,6 +91,17 @@ export const helps: Record<string, Help> = {
     about: "Handles messages that failed a hundred times.",
     example: "dead show calls-5f0c… --reveal",
   },
+  clients: {
+    words: "[list] | put NAME | remove NAME",
+    about:
+      "Lists, makes, changes or removes clients whose tokens operators make. A limit that put is not given is lifted.",
+    example: "clients put shop --agents sales --waiting 500",
+  },
+  tokens: {
+    words: "[list] | make --client C | end ID",
+    about: "Lists, makes or ends tokens of such clients. A token is shown once.",
+    example: "tokens make --client shop --rights call,read",
+  },
   restored: {
     about: "Tells whether the ledger was restored, and to what time it went back.",
     example: "restored --at 2026-11-21T09:00:00Z",
@@ -134,6 +145,12 @@ const optionTexts: Record<string, string> = {
   refused: "FILE        where rows are written that are not sent",
   again: "              sends a file once more that was sent",
   lost: "STATE          accepted or not-accepted: what became of a part whose answer was lost",
+  agents: "A,B          agents by name; * is all of them, as without it",
+  rights: "R,R          of a token: call (as without it), read, cancel, opt_out",
+  mode: "test           of a token: its calls are tests",
+  "not-after": "TIME       when a token ends by itself",
+  "calls-per-day": "N     calls that are accepted in a day, UTC",
+  waiting: "N           calls that may wait",
   csv: "                comma-separated values",
   json: "               a JSON value a line, for scripts",
 };

@@ -40,6 +40,12 @@ const options = {
   csv: { type: "boolean" },
   help: { type: "boolean" },
   "calls-min": { type: "string" },
+  agents: { type: "string" },
+  rights: { type: "string" },
+  mode: { type: "string" },
+  "not-after": { type: "string" },
+  "calls-per-day": { type: "string" },
+  waiting: { type: "string" },
 } as const;
 
 const fields = ["state", "request", "client", "campaign", "agent", "reason", "from", "until"];
@@ -81,6 +87,8 @@ export const optionsOf: Record<string, string[]> = {
   ],
   restored: ["at", "unnoticed"],
   dead: ["limit", "reveal", "all", "csv", "yes"],
+  clients: ["agents", "calls-per-day", "waiting", "csv", ...asking],
+  tokens: ["client", "agents", "rights", "mode", "not-after", "csv", ...asking],
 };
 
 /** Words that a command takes after its name; the others take any number. */
@@ -100,6 +108,8 @@ const wordsMaxOf: Record<string, number> = {
   watch: 1,
   send: 1,
   restored: 0,
+  clients: 2,
+  tokens: 2,
 };
 
 /** @throws a Misuse if a command has more words than it takes: it would do less than was asked for, or more */
