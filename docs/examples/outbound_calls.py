@@ -1,0 +1,150 @@
+"""
+Places calls through Outbound Calls, and verifies its events. Python 3.9 or newer, without packages.
+The Idempotency-Key is made before the first try and kept through all tries, so no retry calls anybody twice.
+
+    calls = OutboundCalls("https://calls.example.com", token)
+    placed = calls.place_call({"phone_number": "+12025550123", "agent_id": "agent_sales"})
+    request = calls.wait_for_request(placed["request_id"])
+"""
+
+import base64, hmac, http.client, itertools, json, random, re, secrets, time, urllib.error, urllib.request
+
+# Limits of one request. A list is always split in the same way, so that a repeat under its key has the same parts.
+PART_CALLS, PART_BYTES = 10_000, 4 * 1024 * 1024
+
+
+class OutboundCallsError(Exception):
+    """A request that did not succeed. If `maybe_accepted`, repeat it only under `key`, within 24 hours."""
+
+    def __init__(self, problem, **fields):
+        self.detail = problem.get("detail", "The answer has no detail.")
+        self.errors = problem.get("errors", [])  # each with a pointer into the calls, a header or a parameter
+        self.accepted = []  # the parts of place_calls before the one that failed
+        self.__dict__.update(fields)  # status (0: no answer), request_id, key, maybe_accepted, retry_after in seconds
+        super().__init__(f"{self.status or 'no answer'}: {self.detail}")
+
+
+class OutboundCalls:
+    """A client. `seconds` bounds all tries of one request, `try_seconds` a silence within one try."""
+
+    def __init__(self, base_url, token, tries=8, seconds=120, try_seconds=35, delay=0.5):
+        self.base_url, self.token = base_url.rstrip("/"), token
+        self.tries, self.seconds, self.try_seconds, self.delay = tries, seconds, try_seconds, delay
+        self.opener = urllib.request.build_opener(_NoRedirects)
+
+    def place_call(self, call, key=None, **options):
+        """Places one call. Options: not_before (RFC 3339), urgent, campaign. Raises OutboundCallsError."""
+        return self._place("/v1/calls", (json.dumps(call).encode(), 1), _check_key(key), options)
+
+    def place_calls(self, calls, key=None, **options):
+        """Places any number of calls, in parts. Returns the parts; the same list and key repeat the same parts."""
+        key, accepted, start = _check_key(key), [], 0
+        for index, (body, count) in enumerate(_split(calls)):
+            try:
+                accepted.append(self._place("/v1/calls/batch", (body, count), f"{key}.{index}", options))
+            except OutboundCallsError as error:
+                error.key, error.accepted = key, accepted
+                error.maybe_accepted |= bool(accepted)  # a new key would call their people twice
+                for one in (one for one in error.errors if "pointer" in one):
+                    one["pointer"] = re.sub(r"^/(\d+)", lambda found: f"/{int(found[1]) + start}", one["pointer"])
+                raise
+            start += count
+        return accepted
+
+    def wait_for_request(self, request_id, seconds=600):
+        """Waits until all calls of a request have ended. Raises TimeoutError, or OutboundCallsError."""
+        end, delay = time.time() + seconds, 1.0
+        while time.time() < end:
+            try:
+                _, text = self._send("GET", f"/v1/requests/{request_id}", None, {}, 200)
+                after = 0
+                if json.loads(text)["finished"]:
+                    return json.loads(text)
+            except OutboundCallsError as error:
+                if error.status != 404 or not error.retry_after:  # a young request may not be known yet
+                    raise
+                after = error.retry_after
+            time.sleep(max(0, min(max(delay, after), end - time.time())))
+            delay = min(30, delay * 1.5)
+        raise TimeoutError(f"{request_id} was not finished within {seconds} s")
+
+    def _place(self, path, part, key, options):
+        body, count = part
+        names = {"not_before": "Call-Not-Before", "campaign": "Call-Campaign", "urgent": "Call-Priority"}
+        headers = {names[name]: "urgent" if value is True else value for name, value in options.items() if value}
+        answered, _ = self._send("POST", path, body, {**headers, "Idempotency-Key": key}, 201)
+        request_id = answered.get("x-request-id", "")
+        return {
+            "request_id": request_id,
+            "call_ids": [f"call_{request_id}_{index:05}" for index in range(count)],
+            "replayed": answered.get("idempotency-replayed") == "true",
+            "key": key,
+        }
+
+    def _send(self, method, path, body, headers, expected):
+        headers = {**headers, "Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        end, maybe_accepted = time.time() + self.seconds, False
+        for number in itertools.count(1):
+            status, answered, text = self._try(self.base_url + path, dict(data=body, headers=headers, method=method))
+            request_id = answered.get("x-request-id", "")
+            if status == expected and re.fullmatch("[0-9A-Z]{26}", request_id):
+                return answered, text
+            status = 0 if status == expected else status  # its head was cut off: Python takes it for whole
+            # A later refusal says nothing of an earlier try without an answer.
+            is_refused = 400 <= status < 500 and status != 408
+            maybe_accepted = maybe_accepted or (expected == 201 and not is_refused)
+            after = int(re.sub(r"\D.*", "", answered.get("retry-after", "")) or 0)  # not of a date
+            delay = max(after, min(20, self.delay * 2 ** (number - 1)) * random.uniform(0.5, 1))
+            is_repeatable = status in (0, 429) or status >= 500  # never 401 nor 422
+            if not is_repeatable or number >= self.tries or time.time() + delay > end:
+                is_problem = "application/problem+json" in answered.get("content-type", "")
+                problem, key = json.loads(text) if is_problem else {}, headers.get("Idempotency-Key")
+                fields = dict(status=status, request_id=request_id, key=key, retry_after=after)
+                raise OutboundCallsError(problem, maybe_accepted=maybe_accepted, **fields)
+            time.sleep(delay)
+
+    def _try(self, url, request):
+        try:
+            try:
+                answer = self.opener.open(urllib.request.Request(url, **request), timeout=self.try_seconds)
+            except urllib.error.HTTPError as error:
+                answer = error
+            with answer:
+                return answer.status, answer.headers, answer.read(8 * 1024 * 1024)
+        except (OSError, http.client.HTTPException):
+            return 0, {}, b""
+
+
+def verify_event(headers, body, secret):
+    """Returns an event with its id. `body` is the bytes as they came. Raises ValueError if it is not authentic."""
+    given = {name.lower(): value for name, value in headers.items()}
+    event_id, sent_at, signatures = (given.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
+    signed = f"{event_id}.{sent_at}.".encode() + body
+    right = b"v1," + base64.b64encode(hmac.digest(base64.b64decode(secret.removeprefix("whsec_")), signed, "sha256"))
+    is_signed = any(hmac.compare_digest(right, one.encode()) for one in signatures.split())  # in constant time
+    if not is_signed or abs(time.time() - int(sent_at)) > 300:
+        raise ValueError("The event is not signed with this secret, or not of the last five minutes.")
+    return {**json.loads(body), "id": event_id}
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):  # it would send the token to another address
+        return None
+
+
+def _check_key(key):
+    if key is None:
+        return secrets.token_hex(16)
+    if not re.fullmatch(r"[!-+\--~]([ -+\--~]{0,238}[!-+\--~])?", key):
+        raise ValueError("key must be 1 to 240 printable ASCII characters without a comma or outer spaces")
+    return key
+
+
+def _split(calls):
+    parts, size = [[]], 2
+    for text in (json.dumps(call).encode() for call in calls):
+        if parts[-1] and (len(parts[-1]) >= PART_CALLS or size + len(text) + 1 > PART_BYTES):
+            parts, size = [*parts, []], 2
+        parts[-1].append(text)
+        size += len(text) + 1
+    return [(b"[" + b",".join(part) + b"]", len(part)) for part in parts]
