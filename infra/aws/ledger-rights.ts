@@ -35,6 +35,10 @@ const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> 
     partitions: ["doc#do-not-call#*", "doc#do-not-call-list#list", "doc#audit"],
     actions: ["GetItem", "BatchGetItem", "PutItem", "DeleteItem"],
   },
+  events: {
+    partitions: ["doc#receivers", "doc#deliveries#*", "doc#audit"],
+    actions: ["GetItem", "BatchGetItem", "PutItem"],
+  },
 };
 
 /** Allows the API's role what its callers may ask of the ledger, and nothing else. */
@@ -69,7 +73,7 @@ export function allowApiLedger(
   if (clientRights.includes("cancel"))
     allowItems(role, table, { names: ["Query"], partitions: ["doc#usage"] });
   // A request's calls are found by the index of all calls.
-  if (clientRights.some((right) => right !== "opt_out"))
+  if (clientRights.includes("read") || clientRights.includes("cancel"))
     allow(role, ["Query"], { resources: [`${table.tableArn}/index/hour`] });
 }
 

@@ -178,12 +178,12 @@ const readinessOperation = {
   },
 };
 
-const idParameter = (idExample: string) => ({
-  name: "id",
+const pathParameter = (name: string, example: string) => ({
+  name,
   in: "path",
   required: true,
   schema: { type: "string" },
-  example: idExample,
+  example,
 });
 
 function queryParameters({ query }: Operation) {
@@ -209,7 +209,8 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
     problems = [],
   } = operation;
   const parameters = [
-    ...(path.includes(":id") ? [idParameter(idExample)] : []),
+    ...(path.includes(":id") ? [pathParameter("id", idExample)] : []),
+    ...(path.includes(":name") ? [pathParameter("name", "main")] : []),
     ...queryParameters(operation),
   ];
   const posted = body === undefined ? { type: "object" } : jsonSchema(body, "input", components);
@@ -253,7 +254,7 @@ function pathsOf(
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const idExample = idExampleOf(`${base}${route.path}`);
-    const path = `${base}${route.path.replace(":id", "{id}")}`;
+    const path = `${base}${route.path.replace(/:(\w+)/, "{$1}")}`;
     paths[path] = { ...paths[path], [route.method]: operationOf(route, idExample, components) };
   }
   return paths;

@@ -53,7 +53,7 @@ export async function readLocalSettings(defaults: {
     ALLOW_SIMULATOR: "true",
     SWEEP_SECONDS: String(sweepSeconds),
     PUBLIC_URL: given["PUBLIC_URL"] || `http://${host}:${port}`,
-    CLIENT_RIGHTS: "read,cancel",
+    CLIENT_RIGHTS: "read,cancel,events",
     LOOPBACK_RECEIVERS: "true",
     ...(given["RETRY_SPEED"] ? { RETRY_SPEED: given["RETRY_SPEED"] } : {}),
   };

@@ -8,7 +8,7 @@ const time = z.number();
 export const ownReceiversMax = 5;
 
 /** A name that a client may give its receiver. */
-export const ownReceiverNamePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+export const ownReceiverNamePattern = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
 /** A receiver that a client has made itself. */
 const ownReceiverSchema = z.looseObject({
@@ -20,6 +20,11 @@ const ownReceiverSchema = z.looseObject({
   /** Number of its secret, and the time of its last rotation. See own-receiver-secrets.ts. */
   secretGeneration: z.number(),
   rotatedAt: z.optional(time),
+  /** Name (`nameOfKey`) of the HASH_KEY that the secret was derived from when its client was shown it; likewise of the former one. */
+  secretKey: z.optional(z.string()),
+  formerSecretKey: z.optional(z.string()),
+  /** Time at which its client last asked for a replay. */
+  replayedAt: z.optional(time),
   /** The receiver gets no event of an earlier time, so that a new one gets nothing of a removed one of its name. */
   createdAt: time,
 });

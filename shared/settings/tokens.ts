@@ -7,7 +7,7 @@ import * as z from "../lib/zod.ts";
  * Rights that a deployment may deny to all tokens: to read the client's requests, to cancel their waiting calls, and to
  * put numbers onto the do-not-call list.
  */
-export const clientRights = ["read", "cancel", "opt_out"] as const;
+export const clientRights = ["read", "cancel", "opt_out", "events"] as const;
 export type ClientRight = (typeof clientRights)[number];
 /** All rights that a client's token may have. */
 export const tokenRights = ["call", ...clientRights] as const;

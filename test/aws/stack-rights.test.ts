@@ -113,6 +113,16 @@ describe("the rights that the AWS stack gives", () => {
     expectNoObjection({ clientRights: ["opt_out"], operator: false });
   });
 
+  it("lets the API keep clients' receivers, and read no call", () => {
+    const other = templateOf({ clientRights: ["events"], operator: false });
+    const policies = propertiesOf(other, "AWS::IAM::Policy").map((one) => JSON.stringify(one));
+    const api = policies.find((policy) => policy.includes('"Ref":"apirole')) ?? "";
+    expect(api).toContain('["doc#receivers","doc#deliveries#*","doc#audit"]');
+    expect(api).not.toMatch(/"dynamodb:(Query|UpdateItem|DeleteItem)"/);
+    expect(api).not.toContain('"call#*"');
+    expectNoObjection({ clientRights: ["events"], operator: false });
+  });
+
   it.each([
     { clientRights: ["read"] as const, lists: [], actions: /^dynamodb:(BatchGetItem|Query)$/ },
     {

@@ -14,6 +14,8 @@ import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes, type Route } from "../http/route.ts";
 import { cancelRequest } from "./cancel-request.ts";
 import { addOptOuts } from "./opt-out.ts";
+import { listReceiverDeliveries, replayReceiver, testReceiver } from "./receiver-deliveries.ts";
+import { deleteReceiver, listReceivers, putReceiver, rotateReceiverSecret } from "./receivers.ts";
 import { findSentFile, markSentPart, startSentFile } from "./sent-files.ts";
 import { listRequestCalls } from "./list-calls.ts";
 import { listRequests } from "./list-requests.ts";
@@ -36,6 +38,13 @@ export const clientRoutes: readonly ClientRoute[] = [
   { ...findSentFile, right: "call" },
   { ...startSentFile, right: "call" },
   { ...markSentPart, right: "call" },
+  { ...listReceivers, right: "events" },
+  { ...putReceiver, right: "events" },
+  { ...deleteReceiver, right: "events" },
+  { ...rotateReceiverSecret, right: "events" },
+  { ...testReceiver, right: "events" },
+  { ...listReceiverDeliveries, right: "events" },
+  { ...replayReceiver, right: "events" },
 ];
 
 /**

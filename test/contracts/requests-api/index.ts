@@ -3,6 +3,7 @@ import type { OperatorApiUnderTest } from "../operator-api/setup.ts";
 import { itCancelsRequests } from "./cancelling.ts";
 import { itKeepsRequestsToTheirClient } from "./callers.ts";
 import { itAddsOptOuts } from "./opt-outs.ts";
+import { itManagesReceivers } from "./receivers.ts";
 import { useRequestsApi } from "./setup.ts";
 import { itRemembersSentFiles } from "./sent-files.ts";
 import { itListsRequests } from "./listing.ts";
@@ -20,5 +21,6 @@ export function describeRequestsApi(name: string, create: () => OperatorApiUnder
     itCancelsRequests(api);
     itAddsOptOuts(api);
     itRemembersSentFiles(api);
+    itManagesReceivers(api);
   });
 }

@@ -100,6 +100,7 @@ export function useRequestsApi(create: () => OperatorApiUnderTest) {
   return {
     request: (path: string, init?: RequestInit) => api.request(path, init),
     queued: (count: number) => api.queued(count),
+    queuedEvents: (count: number) => api.queuedEvents(count),
     documents: () => api.documents(),
     ledger: () => api.ledger(),
     get requestId() {

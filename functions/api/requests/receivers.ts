@@ -1,0 +1,255 @@
+import {
+  formerSecretMs,
+  ownReceiverSecret,
+} from "../../../shared/dial-plan/own-receiver-secrets.ts";
+import { receiverSchema } from "../../../shared/dial-plan/receivers.ts";
+import { findUrlProblem } from "../../../shared/lib/public-address.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import {
+  ownReceiverNamePattern,
+  ownReceiversMax,
+  type StoredReceiver,
+} from "../../../shared/ports/receiver-kinds.ts";
+import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
+import type { RouteDeps } from "../http/context.ts";
+import { time, toIsoTime } from "../http/fields.ts";
+import { answerProblem, answerUnprocessable } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
+import {
+  answerNoReceiver,
+  changeReceivers,
+  ownerOf,
+  readReceivers,
+  receiverIn,
+} from "./own-receivers.ts";
+
+const urlCharactersMax = 2_000;
+const echoCharactersMax = 128;
+/** A client's own receiver is somewhere on the internet, and nobody has checked that its client may flood it. */
+const requestsPerSecondMax = 100;
+
+const receiverView = {
+  name: z.string(),
+  url: z.string(),
+  types: z.array(z.string()),
+  echo: z.array(z.string()),
+  requestsPerSecond: z.number(),
+  created_at: time,
+  rotated_at: z.nullable(time).check(z.describe("Time of the last rotation of its secret")),
+  former_secret_until: z
+    .nullable(time)
+    .check(z.describe("Until then events are signed with the secret before the rotation too")),
+  rotate_secret: z
+    .boolean()
+    .check(
+      z.describe(
+        "True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key",
+      ),
+    ),
+};
+const secret = z
+  .string()
+  .check(z.describe("`whsec_` and base64 (Standard Webhooks). It is shown here only"));
+
+const receiverAnswer = z.looseObject(receiverView).check(z.meta({ id: "Receiver" }));
+type ReceiverView = z.output<typeof receiverAnswer>;
+
+/** Creates or replaces a receiver. A replaced one keeps its secret and its pending events. */
+export const putReceiver = declareRoute({
+  operationId: "putReceiver",
+  summary: "Create a receiver of your client's events, or replace it",
+  description:
+    "At most five per client. The answer has its secret only when it is created; a replaced receiver keeps its own.",
+  method: "put",
+  path: "/receivers/:name",
+  body: z
+    .strictObject({
+      url: z
+        .string()
+        .check(
+          z.maxLength(urlCharactersMax),
+          z.describe("https on port 443 of a public host, without a user"),
+        ),
+      types: receiverSchema.shape.types,
+      echo: z._default(
+        z
+          .array(z.string().check(z.minLength(1), z.maxLength(echoCharactersMax)))
+          .check(z.maxLength(10)),
+        [],
+      ),
+      requestsPerSecond: z._default(
+        z.number().check(z.minimum(0.1), z.maximum(requestsPerSecondMax)),
+        20,
+      ),
+    })
+    .check(z.meta({ examples: [{ url: "https://example.com/events", types: ["call.ended"] }] })),
+  answer: z.looseObject({ ...receiverView, secret: z.optional(secret) }),
+  problems: [403, 409],
+  async handle({ c, deps, body }) {
+    const client = ownerOf(c, deps);
+    if (client instanceof Response) return client;
+    const name = c.req.param("name") ?? "";
+    const { clock, hashKeys, plan, settings } = deps;
+    if (!ownReceiverNamePattern.test(name)) {
+      const detail = "must be 1 to 32 of a to z, 0 to 9, - and _, and begin with none of the two";
+      return answerUnprocessable(c, [{ parameter: "name", detail }]);
+    }
+    const problem = findUrlProblem(body.url, { loopback: settings.permitsLoopback === true });
+    if (problem !== undefined) {
+      return answerUnprocessable(c, [{ pointer: "/url", detail: problem }]);
+    }
+    if (name === client && Object.hasOwn(plan.events ?? {}, client)) {
+      const detail =
+        "The dial plan has the receiver of this name, which stays: choose another one.";
+      return answerProblem(c, 409, { detail });
+    }
+    const url = new URL(body.url).href;
+    let isCreated = false;
+    const receivers = await changeReceivers(
+      c,
+      {
+        client,
+        name,
+        action: "client_put_receiver",
+        change(current) {
+          const former = receiverIn(current, name);
+          isCreated = former === undefined;
+          if (isCreated && Object.keys(current).length >= ownReceiversMax) {
+            const detail = `A client has at most ${ownReceiversMax} receivers: delete one first.`;
+            return answerProblem(c, 409, { detail });
+          }
+          const now = clock.now();
+          const fresh = {
+            secretGeneration: now,
+            secretKey: nameOfKey(hashKeys.current),
+            createdAt: now,
+          };
+          return { ...current, [name]: { ...(former ?? fresh), ...body, url } };
+        },
+      },
+      deps,
+    );
+    if (receivers instanceof Response) return receivers;
+    const put = receiverIn(receivers, name);
+    if (put === undefined) return answerNoReceiver(c);
+    const view = toView(name, put, deps);
+    return isCreated ? { ...view, secret: secretOf({ client, name }, put, deps) } : view;
+  },
+});
+
+export const listReceivers = declareRoute({
+  operationId: "listReceivers",
+  summary: "The receivers that your client has made, without their secrets",
+  method: "get",
+  path: "/receivers",
+  answer: z.looseObject({ receivers: z.array(receiverAnswer) }),
+  problems: [403],
+  async handle({ c, deps }) {
+    const client = ownerOf(c, deps);
+    if (client instanceof Response) return client;
+    const receivers = Object.entries(await readReceivers(client, deps));
+    return { receivers: receivers.map(([name, one]) => toView(name, one, deps)) };
+  },
+});
+
+export const deleteReceiver = declareRoute({
+  operationId: "deleteReceiver",
+  summary: "Remove a receiver; its pending events are not delivered",
+  method: "delete",
+  path: "/receivers/:name",
+  answer: z.looseObject({ deleted: z.literal(true) }),
+  problems: [403, 404],
+  async handle({ c, deps }) {
+    const client = ownerOf(c, deps);
+    if (client instanceof Response) return client;
+    const name = c.req.param("name") ?? "";
+    const left = await changeReceivers(
+      c,
+      {
+        client,
+        name,
+        action: "client_delete_receiver",
+        change(current) {
+          if (receiverIn(current, name) === undefined) return answerNoReceiver(c);
+          const { [name]: _, ...others } = current;
+          return others;
+        },
+      },
+      deps,
+    );
+    return left instanceof Response ? left : { deleted: true as const };
+  },
+});
+
+/**
+ * Makes a new secret. Events are signed with the former one too for a day, but not with one before it: two rotations end a
+ * secret that somebody has seen.
+ */
+export const rotateReceiverSecret = declareRoute({
+  operationId: "rotateReceiverSecret",
+  summary: "Make a new secret for a receiver; the former one signs for another day too",
+  method: "post",
+  path: "/receivers/:name/rotate-secret",
+  body: z.strictObject({}).check(z.meta({ examples: [{}] })),
+  isBodyOptional: true,
+  answer: z.looseObject({ ...receiverView, secret }),
+  problems: [403, 404],
+  async handle({ c, deps }) {
+    const client = ownerOf(c, deps);
+    if (client instanceof Response) return client;
+    const name = c.req.param("name") ?? "";
+    const { clock, hashKeys } = deps;
+    const receivers = await changeReceivers(
+      c,
+      {
+        client,
+        name,
+        action: "client_rotate_secret",
+        change(current) {
+          const former = receiverIn(current, name);
+          if (former === undefined) return answerNoReceiver(c);
+          const next = {
+            ...former,
+            secretGeneration: former.secretGeneration + 1,
+            secretKey: nameOfKey(hashKeys.current),
+            ...(former.secretKey === undefined ? {} : { formerSecretKey: former.secretKey }),
+            rotatedAt: clock.now(),
+          };
+          return { ...current, [name]: next };
+        },
+      },
+      deps,
+    );
+    if (receivers instanceof Response) return receivers;
+    const rotated = receiverIn(receivers, name);
+    if (rotated === undefined) return answerNoReceiver(c);
+    return { ...toView(name, rotated, deps), secret: secretOf({ client, name }, rotated, deps) };
+  },
+});
+
+function secretOf(
+  key: { client: string; name: string },
+  { secretGeneration }: StoredReceiver,
+  { hashKeys }: RouteDeps,
+): string {
+  return ownReceiverSecret({ ...key, secretGeneration }, hashKeys.current);
+}
+
+function toView(
+  name: string,
+  { url, types, echo, requestsPerSecond, createdAt, rotatedAt, secretKey }: StoredReceiver,
+  { clock, hashKeys }: RouteDeps,
+): ReceiverView {
+  const until = rotatedAt === undefined ? 0 : rotatedAt + formerSecretMs;
+  return {
+    name,
+    url,
+    types,
+    echo,
+    requestsPerSecond,
+    created_at: toIsoTime(createdAt),
+    rotated_at: toIsoTime(rotatedAt ?? null),
+    former_secret_until: toIsoTime(until > clock.now() ? until : null),
+    rotate_secret: secretKey !== nameOfKey(hashKeys.current),
+  };
+}
