@@ -87,7 +87,7 @@ function unansweredText(service: Service, error: unknown, isAction: boolean): st
   const { url, answerMsMax: msMax } = service;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof DOMException && cause.name === "TimeoutError") {
-    const perhaps = isAction ? " It may have done what was service." : "";
+    const perhaps = isAction ? " It may have done what was asked." : "";
     return `${url} has not answered within ${msMax / 1000} s.${perhaps}`;
   }
   return `${url} cannot be reached: ${cause instanceof Error ? cause.message : "no answer"}`;
