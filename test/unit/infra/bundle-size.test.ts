@@ -10,9 +10,9 @@ it("grows by at most 40 kB gzip with all dialing providers together, to at most 
   expect(bytes.with).toBeLessThanOrEqual(171_000);
 });
 
-it("of the API's Worker is at most 147 kB gzip, without documents and what dials", async () => {
+it("of the API's Worker is at most 155 kB gzip, without documents and what dials", async () => {
   const bytes = await workerBytes("functions/api/cloudflare.ts");
-  expect(bytes).toBeLessThanOrEqual(147_000);
+  expect(bytes).toBeLessThanOrEqual(155_000);
   expect(bytes).toBeGreaterThan(50_000);
 });
 
