@@ -229,9 +229,11 @@ function curlOf(
   { isOpen, parameters, body }: { isOpen: boolean; parameters: unknown[]; body: unknown },
 ): string {
   const id = path.startsWith("/v1/calls/") ? "$CALL_ID" : "$REQUEST_ID";
-  const place = escaped(path.replace("{id}", id));
+  const place = escaped(path.replace("{id}", id).replace("{name}", "main"));
+  // curl gets without a body, and posts with one.
+  const isDefault = method === (body === undefined ? "get" : "post");
   const lines = [
-    `curl -i ${method === "post" && body === undefined ? "-X POST " : ""}"<span class="url">$URL</span>${place}"`,
+    `curl -i ${isDefault ? "" : `-X ${method.toUpperCase()} `}"<span class="url">$URL</span>${place}"`,
     ...(isOpen ? [] : ['-H "Authorization: Bearer $TOKEN"']),
   ];
   if (body !== undefined) lines.push('-H "Content-Type: application/json"');

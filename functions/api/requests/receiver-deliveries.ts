@@ -107,8 +107,8 @@ export const replayReceiver = declareRoute({
     })
     .check(
       z.refine(({ from, until }) => from < until, { path: ["until"], error: "must be after from" }),
-      z.meta({ examples: [{ from: "2026-11-21T09:00:00Z", until: "2026-11-21T10:00:00Z" }] }),
-    ),
+    )
+    .check(z.meta({ examples: [{ from: "2026-11-21T09:00:00Z", until: "2026-11-21T10:00:00Z" }] })),
   answer: z.looseObject({ accepted: z.literal(true) }),
   status: 202,
   problems: [403, 404, 409],
