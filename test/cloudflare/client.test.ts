@@ -1,8 +1,10 @@
-import { exports } from "cloudflare:workers";
+import { createExecutionContext } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { createClient, verifyEvent } from "../../infra/client/index.ts";
 import { tokens } from "../support/environment.ts";
+import { testEnv } from "./env.ts";
+import worker from "./worker.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 
@@ -13,7 +15,9 @@ it("the client library runs in a Worker: a lost answer calls nobody twice", asyn
     token: tokens.crm,
     retry: { delayMs: 1 },
     fetch: async (request) => {
-      const answer = await exports.default.fetch(request);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the runtime fills in `cf`
+      const typed = request as Request<unknown, IncomingRequestCfProperties>;
+      const answer = await worker.fetch(typed, testEnv, createExecutionContext());
       if (++tries === 1) throw new Error("The connection was lost.");
       return answer;
     },
