@@ -22,6 +22,8 @@ CREATE TABLE calls (
   due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
   deliver_to TEXT GENERATED ALWAYS AS (row->>'deliverTo') STORED,
   deliver_at INTEGER GENERATED ALWAYS AS (row->>'deliverAt') STORED,
+  own_to TEXT GENERATED ALWAYS AS (row->>'ownTo') STORED,
+  own_at INTEGER GENERATED ALWAYS AS (row->>'ownAt') STORED,
   row TEXT NOT NULL
 ) WITHOUT ROWID;
 
@@ -31,6 +33,9 @@ CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL;
 
 -- Rows with events that are to be told, or whose tries are used up. Where nobody is told there is no entry.
 CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL;
+
+-- Rows with events that are to be told to clients' own receivers. Where there are none there is no entry.
+CREATE INDEX calls_own_events ON calls (own_to, own_at, id) WHERE own_to IS NOT NULL;
 
 -- All calls to a number. Only the first write of a call pays for it.
 CREATE INDEX calls_number ON calls (number_hash, id);

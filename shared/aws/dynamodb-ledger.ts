@@ -70,7 +70,7 @@ export function createDynamoLedger(
       return writeVersioned(items, writes, { now, mayExpire: false });
     },
     due({ of = "calls", backlogs, until, each }) {
-      const index = of === "calls" ? "due" : "events";
+      const index = of === "own-events" ? "ownEvents" : of === "events" ? "events" : "due";
       const { rangeKey } = dynamoTable.indexes[index];
       return allEnded(backlogs, async ({ key, after }): Promise<DuePosition[]> => {
         const range = {

@@ -38,7 +38,8 @@ export function keyOfCall(id: string): ItemKey {
  * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
 export function toItem(row: CallRow, endsAt: number): Item {
-  const { id, version, state, backlog, dueAt, numberHash, deliverTo, deliverAt } = row;
+  const { id, version, state, backlog, dueAt, numberHash } = row;
+  const { deliverTo, deliverAt, ownTo, ownAt } = row;
   const { pk, sk } = keyOfCall(id);
   const rest: Record<string, unknown> = toStoredRow(row);
   delete rest["numberHash"];
@@ -81,6 +82,12 @@ export function toItem(row: CallRow, endsAt: number): Item {
     item["deliver"] = text(`${deliverTo}#${shardOf(id, deliverShards)}`);
     item["deliverKey"] = text(dueKeyOf({ dueAt: deliverAt, id }));
   }
+  if (ownTo !== undefined && ownAt !== undefined) {
+    delete rest["ownTo"];
+    delete rest["ownAt"];
+    item["own"] = text(`${ownTo}#${shardOf(id, deliverShards)}`);
+    item["ownKey"] = text(dueKeyOf({ dueAt: ownAt, id }));
+  }
   item["row"] = bytes(deflateRawSync(JSON.stringify(rest)));
   return item;
 }
@@ -101,11 +108,17 @@ export function toRow(item: Item): CallRow | undefined {
     tell === undefined
       ? {}
       : { deliverTo: tell.replace(/#\d+$/, ""), deliverAt: toPosition(item, "deliverKey").dueAt };
+  const own = item["own"]?.S;
+  const ownList =
+    own === undefined
+      ? {}
+      : { ownTo: own.replace(/#\d+$/, ""), ownAt: toPosition(item, "ownKey").dueAt };
   const numberHash = textIn(item, "numberHash");
   return parseRow(textIn(item, "sk"), textIn(item, "version"), {
     ...keys,
     ...stored,
     ...list,
+    ...ownList,
     numberHash,
   });
 }
@@ -201,7 +214,7 @@ export function dueKeyOf({ dueAt, id }: { dueAt: number; id: string }): string {
 /** Returns the position of an item, or of its entry, in the index with this range key. */
 export function toPosition(
   item: Item,
-  rangeKey: "dueKey" | "deliverKey",
+  rangeKey: "dueKey" | "deliverKey" | "ownKey",
 ): { dueAt: number; id: string } {
   const [dueAt = "", id = ""] = textIn(item, rangeKey).split("#");
   return { dueAt: Number(dueAt), id };

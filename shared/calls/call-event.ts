@@ -58,6 +58,12 @@ export const callEventSchema = z.looseObject({
   answeredAt: z.optional(z.number()),
   /** Number of tries that could still follow, for an agent with `retry`. */
   triesLeft: z.optional(z.number()),
+  /** `request.finished` in the row of a request's first call, for own receivers alone: the body's `data`. */
+  data: z.optional(z.record(z.string(), z.unknown())),
+  /** Deliveries to the client's own receivers, by their names. Absent: none of them gets the event. */
+  to: z.optional(z.record(z.string(), z.looseObject(deliveryFields))),
+  /** True if the dial plan's receiver does not get the event. */
+  ownOnly: z.optional(z.boolean()),
 });
 export type CallEvent = z.infer<typeof callEventSchema>;
 

@@ -139,12 +139,18 @@ export interface CallRow {
   erasedAt?: number | undefined;
   /** The part of the context that the call's events repeat. Null: nothing. */
   echo: Record<string, string> | null;
-  /** Events of the call for which the plan had a receiver, oldest first. */
+  /** Entries of the context that only the client's own receivers repeat. Absent: there are none. */
+  ownEcho?: Record<string, string> | undefined;
+  /** Events of the call for which there was a receiver, oldest first. */
   events: CallEvent[];
   /** Key of the row in the index of events, by receiver (outbox-rows.ts). Null: no event is pending or exhausted. */
   deliverTo: string | null;
   /** Time of the next try to deliver an event; of rows with only exhausted events, time of the last one. */
   deliverAt: number | null;
+  /** Key of the row in the index of own receivers' events (own-events.ts). Absent: no event is pending for them. */
+  ownTo?: string | undefined;
+  /** Time of the next try to deliver an event to an own receiver. */
+  ownAt?: number | undefined;
   /** Id of the redial that replaces this call. */
   redialedAs: string | null;
   client: string;

@@ -3,9 +3,10 @@ import { states } from "./states.ts";
 import { enterState, withoutPerson, type Write } from "./transitions.ts";
 
 /** True if an erasure leaves nothing to do for a row. */
-function isErased({ request, numberTail, echo, erasedAt, state }: CallRow): boolean {
+function isErased({ request, numberTail, echo, ownEcho, erasedAt, state }: CallRow): boolean {
   if (states[state].open) return erasedAt !== undefined;
-  return erasedAt !== undefined && request === null && numberTail === "" && echo === null;
+  const hasNone = request === null && numberTail === "" && echo === null && ownEcho === undefined;
+  return erasedAt !== undefined && hasNone;
 }
 
 /**

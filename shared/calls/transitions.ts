@@ -279,7 +279,8 @@ export function enterState(
 /** Returns a row without what it holds of a person. Its keyed hash stays: by it the row is found. */
 export function withoutPerson(row: CallRow, erasedAt: number): CallRow {
   const history = withoutEvidence(row.history);
-  return { ...row, request: null, numberTail: "", echo: null, history, erasedAt };
+  const { ownEcho: _, ...kept } = row;
+  return { ...kept, request: null, numberTail: "", echo: null, history, erasedAt };
 }
 
 /** A wait for the same reason is not recorded again, and a full history takes only the call's end. */

@@ -64,7 +64,11 @@ SELECT j.key AS backlog, (
     WHERE ${backlog} = j.value->>'key' AND (${time}, id) > (j.value->>'dueAt', j.value->>'id') AND ${time} <= ?2
     ORDER BY ${time}, id LIMIT ?3)) AS positions
 FROM json_each(?1) AS j`;
-const due = { calls: dueIn("backlog", "due_at"), events: dueIn("deliver_to", "deliver_at") };
+const due = {
+  calls: dueIn("backlog", "due_at"),
+  events: dueIn("deliver_to", "deliver_at"),
+  "own-events": dueIn("own_to", "own_at"),
+};
 
 /**
  * Rows of state ?2 below ?1, at most ?3, among the newest `looksMax`. If these yield fewer, the last examined

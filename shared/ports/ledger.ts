@@ -91,10 +91,11 @@ export interface CallLedger {
    * Reads, for each backlog, the first `each` rows after `after` with `dueAt` ≤ `until`, ordered by `dueAt`, then id.
    * `each` is at most 20,000, as an adapter may have to return a backlog's rows in one value.
    *
-   * @param query with `of: "events"`, backlogs are the rows' `deliverTo`, and due times their `deliverAt`
+   * @param query with `of: "events"`, backlogs are the rows' `deliverTo`, and due times their `deliverAt`; with
+   * `of: "own-events"`, `ownTo` and `ownAt`
    */
   due(query: {
-    of?: "calls" | "events";
+    of?: "calls" | "events" | "own-events";
     backlogs: readonly { key: string; after?: DuePosition | undefined }[];
     until: number;
     each: number;

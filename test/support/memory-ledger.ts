@@ -41,6 +41,11 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       ? undefined
       : { list: deliverTo, dueAt: deliverAt };
   });
+  const ownEvents = createIndex(stored, (one) => {
+    const { ownTo, ownAt } = searched(one) ?? {};
+    return ownTo === undefined || ownAt === undefined ? undefined : { list: ownTo, dueAt: ownAt };
+  });
+  const indexes = { calls, events, "own-events": ownEvents };
   const rows = () => [...stored.values()].flatMap((one) => searched(one) ?? []);
 
   const read: CallLedger["read"] = async (ids) => {
@@ -87,8 +92,7 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       });
     },
     async due({ of = "calls", backlogs, until, each }) {
-      const index = of === "calls" ? calls : events;
-      return backlogs.map(({ key, after }) => index.after(key, after, until, each));
+      return backlogs.map(({ key, after }) => indexes[of].after(key, after, until, each));
     },
     async list({ before = "~", limit, ...of }) {
       const found = rows()

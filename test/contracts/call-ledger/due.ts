@@ -156,6 +156,33 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       expect((await ledger.read([both.id])).rows.get(both.id)).toEqual(next);
     });
 
+    it("gives the rows with events of clients' own receivers apart from both", async () => {
+      const list = "own:crm é 中/main";
+      const told = { deliverTo: "events:crm", deliverAt: suiteNow };
+      const late = aRowIn("PLACED", { ...told, ownTo: list, ownAt: suiteNow - 1 });
+      const early = aRowIn("PLACED", { ownTo: list, ownAt: suiteNow - 2 });
+      const other = aRowIn("PLACED", { ownTo: "own:crm é 中/", ownAt: suiteNow });
+      await write(late, early, other, aRowIn("PLACED", { ownTo: list, ownAt: suiteNow + 1 }));
+      const ownOf = async (key: string, after?: DuePosition) => {
+        const backlogs = [{ key, after }];
+        return (await ledger.due({ of: "own-events", backlogs, until: suiteNow, each: 9 }))[0];
+      };
+      const placed = ({ id, ownAt = 0 }: CallRow) => ({ id, dueAt: ownAt });
+      expect(await ownOf(list)).toEqual([placed(early), placed(late)]);
+      expect(await ownOf(list, placed(early))).toEqual([placed(late)]);
+      expect(await ownOf("own:crm é 中/")).toEqual([placed(other)]);
+      expect((await ledger.read([late.id])).rows.get(late.id)).toEqual(late);
+      const { ownTo: _, ownAt: __, ...rest } = changed(late, {});
+      await ledger.write([
+        { next: { ...rest, ownTo: undefined, ownAt: undefined }, seen: late.version },
+      ]);
+      expect(await ownOf(list)).toEqual([placed(early)]);
+      const backlogs = [{ key: "events:crm" }];
+      const due = await ledger.due({ of: "events", backlogs, until: suiteNow, each: 9 });
+      expect(due).toEqual([[{ id: late.id, dueAt: suiteNow }]]);
+      expect((await ledger.read([late.id])).rows.get(late.id)).toEqual(rest);
+    });
+
     it("knows a time far ahead, and none before the epoch", async () => {
       const row = aRow({ dueAt: Date.UTC(9999, 0), backlog: sales });
       await write(row);

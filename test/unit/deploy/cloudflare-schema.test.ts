@@ -32,10 +32,13 @@ const remade = (of: string, to: string) => [
     due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
     deliver_to TEXT GENERATED ALWAYS AS (row->>'deliverTo') STORED,
     deliver_at INTEGER GENERATED ALWAYS AS (row->>'deliverAt') STORED,
+    own_to TEXT GENERATED ALWAYS AS (row->>'ownTo') STORED,
+    own_at INTEGER GENERATED ALWAYS AS (row->>'ownAt') STORED,
     row TEXT NOT NULL
   ) WITHOUT ROWID`.replace(of, to),
   "CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL",
   "CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL",
+  "CREATE INDEX calls_own_events ON calls (own_to, own_at, id) WHERE own_to IS NOT NULL",
   'CREATE INDEX "calls_number"  ON calls (number_hash,id) -- as before',
   ...["client", "campaign", "agent"].map((name) => {
     const column = name === "agent" ? "agent_id" : name;
