@@ -3,7 +3,9 @@ import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { createProviders } from "../../shared/providers/providers.ts";
 import type { DialerDeps, DialerMemory, DialerSettings } from "./runtime/context.ts";
 import { createAskCheck } from "./runtime/ask-check.ts";
+import { isOwnReceiver } from "../../shared/dial-plan/receivers.ts";
 import { createPostEvent } from "./runtime/post-event.ts";
+import { createPostOwnEvent } from "./runtime/post-own-event.ts";
 
 /** Interval between sweeps: 60 s by both platforms' schedules. A local run sets a shorter SWEEP_SECONDS. */
 export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
@@ -28,6 +30,7 @@ export function createDialerMemory(): DialerMemory {
     unverifiedSaidAt: -Infinity,
     unreadableSaidOf: new Set(),
     usage: new Map(),
+    ownReceivers: new Map(),
     readsMore: false,
   };
 }
@@ -41,9 +44,14 @@ export function connect(
   ports: Parameters<typeof createProviders>[0],
   plan: DialPlan,
 ): Pick<DialerSettings, "providerOf" | "postEvent" | "askCheck"> {
+  const postEvent = createPostEvent(plan, ports);
+  const postOwnEvent = createPostOwnEvent(ports);
   return {
     providerOf: createProviders(ports, Object.values(plan.agents)),
-    postEvent: createPostEvent(plan, ports),
+    postEvent: (receiver, event) =>
+      isOwnReceiver(receiver)
+        ? postOwnEvent({ ...receiver.own, url: receiver.url }, event)
+        : postEvent(receiver, event),
     ...(plan.checks === undefined ? {} : { askCheck: createAskCheck(plan, ports) }),
   };
 }

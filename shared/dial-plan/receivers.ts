@@ -3,6 +3,11 @@ import { eventTypes } from "../calls/call-event.ts";
 import { parseSigningKeys } from "../lib/standard-webhooks.ts";
 import * as z from "../lib/zod.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
+import {
+  type OwnReceiverKey,
+  ownReceiverName,
+  type StoredReceiver,
+} from "../ports/receiver-kinds.ts";
 
 /** An entry of the dial plan's `events`: the receiver of a client's events. */
 export const receiverSchema = z.strictObject({
@@ -14,8 +19,41 @@ export const receiverSchema = z.strictObject({
   requestsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(1000)), 20),
 });
 
-/** A receiver of events. `name`: a client, or `*` for every client without an entry. */
-export type Receiver = z.infer<typeof receiverSchema> & { name: string };
+/**
+ * A receiver of events. `name`: a client, or `*` for every client without an entry; of a client's own receiver, as
+ * `ownReceiverName` makes it.
+ */
+export type Receiver = z.infer<typeof receiverSchema> & {
+  name: string;
+  /** Absent: it is one of the dial plan's. */
+  own?: OwnReceiverKey & Pick<StoredReceiver, "secretGeneration" | "rotatedAt" | "createdAt">;
+};
+
+/** A receiver that a client has made itself. */
+export type OwnReceiver = Receiver & Required<Pick<Receiver, "own">>;
+
+export function isOwnReceiver(receiver: Receiver): receiver is OwnReceiver {
+  return receiver.own !== undefined;
+}
+
+/** Returns a client's own receivers from their document. */
+export function toOwnReceivers(
+  client: string,
+  { receivers }: { receivers: Record<string, StoredReceiver> },
+): OwnReceiver[] {
+  return Object.entries(receivers).map(([name, stored]) => {
+    const { url, types, echo, requestsPerSecond, secretGeneration, rotatedAt, createdAt } = stored;
+    const own = { client, name, secretGeneration, rotatedAt, createdAt };
+    return {
+      name: ownReceiverName({ client, name }),
+      url,
+      types,
+      echo,
+      requestsPerSecond,
+      own,
+    };
+  });
+}
 
 /** The part of a dial plan that names receivers. */
 interface PlanOfReceivers {
@@ -101,7 +139,7 @@ const echoCharactersMax = 256;
 /** Returns the part of a call's context that its events repeat; null if nothing. Longer values are cut. */
 export function echoOf(
   context: Record<string, string> | undefined,
-  receiver: Receiver | undefined,
+  receiver: Pick<Receiver, "echo"> | undefined,
 ): Record<string, string> | null {
   const pairs = (receiver?.echo ?? []).flatMap((key) => {
     const value = context !== undefined && Object.hasOwn(context, key) ? context[key] : undefined;

@@ -1,17 +1,23 @@
 import type { CallRow } from "../calls/call-row.ts";
 import { pendingOf, withEvents } from "./outbox-rows.ts";
-import { indexOf, requestIdOf } from "../calls/ids.ts";
+import { ownNamesOf, withOwnEcho } from "./own-events.ts";
+import { indexOf, realClientOf, requestIdOf } from "../calls/ids.ts";
 import { isLaterTry } from "../calls/chain.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
-import { findReceiver } from "../dial-plan/receivers.ts";
+import {
+  findReceiver,
+  type OwnReceiver,
+  type Receiver,
+  toOwnReceivers,
+} from "../dial-plan/receivers.ts";
 import type { Documents } from "../ports/documents.ts";
-import type { DocumentKey, StoredDocument } from "../ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/document-kinds.ts";
 import { errorForLog, type Log } from "../lib/log.ts";
 import { withTimeLimit } from "../lib/retry.ts";
 import type { CallQueue } from "../ports/queue.ts";
 import { type EventMessage, deliverCallsMax } from "../ports/event-messages.ts";
 import type { CallLedger, Change } from "../ports/ledger.ts";
-import { dayMs } from "../lib/units.ts";
+import { dayMs, minuteMs } from "../lib/units.ts";
 
 /** Time limit of sending messages for new events. Sweeps find events whose message was not sent. */
 const sendSecondsMax = 2;
@@ -26,6 +32,8 @@ interface OutboxDeps {
   clock: { now(): number };
   random: { version(): string };
   log: Log;
+  /** What this process knows of clients' own receivers. */
+  ownReceivers: KnownReceivers;
   /** Has the new events of written rows delivered. Default: `sendDeliverMessages`. */
   deliver?: ((written: readonly WrittenRow[]) => Promise<void>) | undefined;
 }
@@ -35,11 +43,11 @@ interface OutboxDeps {
  * is never lost, and never delivered for a write that did not happen. After the write, a message names the rows. If
  * that is lost, a sweep finds the events.
  *
- * If the plan has no receivers, returns the ledger unchanged.
+ * If the plan has no receivers, and permits clients none, returns the ledger unchanged.
  */
 export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
   const { plan, deliver = (some) => sendDeliverMessages(some, deps) } = deps;
-  if (plan.events === undefined) return ledger;
+  if (plan.events === undefined && plan.clientReceivers === false) return ledger;
   return {
     read: (ids) => ledger.read(ids),
     readWithoutContext: (ids) => ledger.readWithoutContext(ids),
@@ -50,18 +58,97 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
     ended: (query) => ledger.ended(query),
     purge: (ids) => ledger.purge(ids),
     async write(changes) {
-      const withOutbox = changes.map(({ next, seen }) => ({
-        next: withEvents(next, findReceiver(next.client, plan)),
-        seen,
+      const clients = changes.map(({ next }) => next.client);
+      await readOwnReceivers(clients, deps);
+      const receivers = changes.map(({ next: { client } }) => ({
+        planned: findReceiver(client, plan),
+        own: ownReceiversOf(client, deps),
       }));
+      if (receivers.every(({ planned, own }) => planned === undefined && own.length === 0))
+        return ledger.write(changes);
+      const withOutbox = changes.map(({ next, seen }, index) => {
+        const { planned, own = [] } = receivers[index] ?? {};
+        const first = seen === null && own.length > 0 ? withOwnEcho(next, own) : next;
+        return { next: withEvents(first, planned, own), seen };
+      });
       await noteRequests(withOutbox, deps);
       const written = await ledger.write(withOutbox);
-      const isNew = (_: Change, index: number) =>
-        written[index] === true && withOutbox[index]?.next !== changes[index]?.next;
+      const isNew = ({ next }: Change, index: number) =>
+        written[index] === true && next.events !== changes[index]?.next.events;
       await deliver(withOutbox.filter(isNew));
       return written;
     },
   };
+}
+
+/** What a process knows of clients' own receivers, by client. `isUnreadable`: only a later version can read them. */
+export type KnownReceivers = Map<
+  string,
+  { readAt: number; own: readonly OwnReceiver[]; isUnreadable?: boolean }
+>;
+
+/** Time for which a process relies on what it has read of a client's own receivers, and maximum clients that it knows. */
+const knownMs = minuteMs;
+const clientsKnownMax = 2_000;
+
+type OwnDeps = Pick<OutboxDeps, "plan" | "documents" | "clock" | "ownReceivers">;
+
+/** Returns the client's own receivers as this process knows them. */
+export function ownReceiversOf(
+  client: string,
+  { plan, ownReceivers }: Pick<OwnDeps, "plan" | "ownReceivers">,
+): readonly OwnReceiver[] {
+  if (plan.clientReceivers === false) return [];
+  return ownReceivers.get(realClientOf(client))?.own ?? [];
+}
+
+/** Names the documents of own receivers that this process does not know, or has known for a minute. */
+export function unknownReceivers(
+  clients: readonly string[],
+  { plan, clock, ownReceivers }: Omit<OwnDeps, "documents">,
+): DocumentKey<"receivers">[] {
+  if (plan.clientReceivers === false) return [];
+  const now = clock.now();
+  const isKnown = (readAt = -Infinity) => readAt <= now && now < readAt + knownMs;
+  return [...new Set(clients.map(realClientOf))]
+    .filter((key) => !isKnown(ownReceivers.get(key)?.readAt))
+    .map((key) => ({ kind: "receivers", key }));
+}
+
+/** Notes own receivers that were read. What only a later version can read changes nothing. */
+export function noteReceivers(
+  keys: readonly DocumentKey<"receivers">[],
+  read: DocumentsRead,
+  { clock, ownReceivers }: Pick<OwnDeps, "clock" | "ownReceivers">,
+): void {
+  for (const { kind, key } of keys) {
+    const before = ownReceivers.get(key)?.own ?? [];
+    ownReceivers.delete(key);
+    if (ownReceivers.size >= clientsKnownMax)
+      ownReceivers.delete([...ownReceivers.keys()][0] ?? "");
+    const readAt = clock.now();
+    try {
+      const own = toOwnReceivers(key, read.get(kind, key)?.value ?? { receivers: {} });
+      ownReceivers.set(key, { readAt, own });
+    } catch {
+      ownReceivers.set(key, { readAt, own: before, isUnreadable: true });
+    }
+  }
+}
+
+/**
+ * Reads clients' own receivers that this process does not know.
+ *
+ * @throws if they cannot be read, and it has never known them
+ */
+export async function readOwnReceivers(clients: readonly string[], deps: OwnDeps): Promise<void> {
+  const keys = unknownReceivers(clients, deps);
+  if (keys.length === 0) return;
+  try {
+    noteReceivers(keys, await deps.documents.read(keys), deps);
+  } catch (error) {
+    if (!keys.every(({ key }) => deps.ownReceivers.has(key))) throw error;
+  }
 }
 
 /**
@@ -74,9 +161,13 @@ async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promi
   const { plan, documents, random } = deps;
   const notes = changes.flatMap(({ next, seen }) => {
     const isFirst = seen === null && indexOf(next.id) === 0 && !isLaterTry(next);
-    if (!isFirst || findReceiver(next.client, plan)?.types.includes("request.finished") !== true)
-      return [];
-    return { next: followedRequest(next, plan, random.version()), seen: null };
+    const isWanted = (receiver: Receiver | undefined) =>
+      receiver?.types.includes("request.finished") === true;
+    const isPlans = isFirst && isWanted(findReceiver(next.client, plan));
+    if (!isFirst || !(isPlans || ownReceiversOf(next.client, deps).some(isWanted))) return [];
+    const followed = followedRequest(next, plan, random.version());
+    if (!isPlans) followed.value.ownOnly = true;
+    return { next: followed, seen: null };
   });
   // An existing document is from an earlier delivery, and stays.
   if (notes.length > 0) await documents.write(notes);
@@ -112,6 +203,14 @@ export async function sendDeliverMessages(
     const ids = some.map(({ next }) => next.id);
     return receiver === undefined ? [] : toDeliverMessages(receiver, { calls: ids }, clock.now());
   });
+  const toOwn = Map.groupBy(
+    changes.flatMap(({ next }) => ownNamesOf(next)),
+    ({ to }) => to,
+  );
+  for (const [receiver, some] of toOwn) {
+    const calls = some.map(({ id }) => id);
+    messages.push(...toDeliverMessages(receiver, { calls }, clock.now()));
+  }
   try {
     await withTimeLimit(eventsQueue.sendMany(messages), sendSecondsMax);
   } catch (error) {

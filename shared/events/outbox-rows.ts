@@ -1,7 +1,8 @@
-import type { Receiver } from "../dial-plan/receivers.ts";
+import type { OwnReceiver, Receiver } from "../dial-plan/receivers.ts";
 import {
   type CallEvent,
   type CallEventType,
+  type DeliveryState,
   firstDueOf,
   isCounted,
   applyDelivery,
@@ -13,6 +14,7 @@ import { isLaterTry, triesLeft } from "../calls/chain.ts";
 import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasEnded } from "../calls/record-result.ts";
+import { indexOwnEvents, ownDeliveryOf, withOwnDelivery } from "./own-events.ts";
 import { type ResultView, toHeadersView, toResultView } from "../calls/views.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
@@ -45,22 +47,48 @@ const sequenceAfterRestore = 101;
  * Adds a call's new events to its row, as part of the row's write. They are derived from the row alone, so that a
  * repeated write adds the same events.
  *
- * @param receiver undefined: there are no events
+ * @param receiver the dial plan's receiver. Undefined: there is none
+ * @param own the client's own receivers, which get no event from before they were made
  */
-export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRow {
-  if (receiver === undefined) return row;
-  const happened = happenedTo(row).filter(
-    (one) => receiver.types.includes(one.type) && !row.events.some((known) => isSame(known, one)),
-  );
-  if (happened.length === 0) return row;
-  const isRestored = row.history.some(({ reason }) => reason === "restored");
+export function withEvents(
+  row: CallRow,
+  receiver: Receiver | undefined,
+  own: readonly OwnReceiver[] = [],
+): CallRow {
+  if (receiver === undefined && own.length === 0) return row;
+  let { events } = row;
+  let hasOwn = false;
+  for (const one of happenedTo(row)) {
+    const index = events.findIndex((event) => isSame(event, one));
+    const known = events[index];
+    const isForPlan = known === undefined || known.ownOnly === true;
+    const isPlans = isForPlan && receiver?.types.includes(one.type) === true;
+    const names = own.flatMap(({ types, own: { name, createdAt } }) => {
+      const isKnown = known !== undefined && ownDeliveryOf(known, name) !== undefined;
+      return types.includes(one.type) && createdAt <= one.at && !isKnown ? name : [];
+    });
+    if (!isPlans && names.length === 0) continue;
+    let event = known ?? createEvent({ ...row, events }, one);
+    if (isPlans) event = { ...event, ownOnly: undefined, dueAt: one.at };
+    for (const name of names) event = withOwnDelivery(event, name, { dueAt: one.at });
+    events = known === undefined ? [...events, event] : events.with(index, event);
+    hasOwn ||= names.length > 0;
+  }
+  if (events === row.events) return row;
+  const next = { ...row, events };
+  const indexed = receiver === undefined ? next : indexEvents(next, receiver.name);
+  return hasOwn ? indexOwnEvents(indexed) : indexed;
+}
+
+/** Returns a new event that no receiver gets yet. */
+function createEvent(row: CallRow, { type, at, status }: Happened): CallEvent {
+  const { state, reason, attempt, result, history, events } = row;
+  const isRestored = history.some((entry) => entry.reason === "restored");
   const least = isRestored ? sequenceAfterRestore : 1;
-  const first = Math.max(least, (row.events.at(-1)?.sequence ?? 0) + 1);
-  const { state, reason, attempt } = row;
-  const answeredAt = row.result?.answeredAt ?? undefined;
-  const added = happened.map(({ type, at, status }, n): CallEvent => ({
+  const answeredAt = result?.answeredAt ?? undefined;
+  return {
     type,
-    sequence: first + n,
+    sequence: Math.max(least, (events.at(-1)?.sequence ?? 0) + 1),
     at,
     state,
     reason,
@@ -68,9 +96,8 @@ export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRo
     ...(status === undefined ? {} : { status }),
     ...(aboutResults.has(type) && answeredAt !== undefined ? { answeredAt } : {}),
     ...(row.tries === undefined ? {} : { triesLeft: triesLeft(row) }),
-    dueAt: at,
-  }));
-  return indexEvents({ ...row, events: [...row.events, ...added] }, receiver.name);
+    ownOnly: true,
+  };
 }
 
 interface Happened extends Pick<CallEvent, "at" | "status"> {
@@ -121,6 +148,12 @@ function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType;
   return type === null ? { at } : { type, at };
 }
 
+/** The deliveries to one receiver: its name, and of a client's own receiver `own`, its name among the client's. */
+interface DeliveriesTo {
+  receiver: string;
+  own?: string | undefined;
+}
+
 /**
  * Applies the outcomes of deliveries to a row's events.
  *
@@ -129,33 +162,58 @@ function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType;
  */
 export function applyDeliveries(
   row: CallRow,
-  { tried, receiver }: { tried: ReadonlyMap<number, Tried>; receiver: string },
+  { tried, ...to }: DeliveriesTo & { tried: ReadonlyMap<number, Tried> },
   { version, at }: Write,
 ): CallRow | undefined {
-  const countedTry = (event: CallEvent) => {
+  return changeDeliveries({ ...row, version }, to, (event, state) => {
     const one = tried.get(event.sequence);
-    return one !== undefined && isCounted(event, one) ? one : undefined;
-  };
-  if (!row.events.some(countedTry)) return undefined;
-  const events = row.events.map((event) => {
-    const one = countedTry(event);
-    return one === undefined ? event : { ...event, ...applyDelivery(event, one.outcome, at) };
+    const isDone = one !== undefined && isCounted(state, one);
+    return isDone ? applyDelivery(state, one.outcome, at) : undefined;
   });
-  return indexEvents({ ...row, version, events }, receiver);
 }
 
 /** Makes delivered or exhausted events of a row pending again, as if new. Undefined if the row has no such event. */
 export function replayRow(
   row: CallRow,
-  { isWanted, receiver }: { isWanted(event: CallEvent): boolean; receiver: string },
+  { isWanted, ...to }: DeliveriesTo & { isWanted(event: CallEvent): boolean },
   { version, at }: Write,
 ): CallRow | undefined {
-  const isAgain = (event: CallEvent) => event.dueAt === undefined && isWanted(event);
-  if (!row.events.some(isAgain)) return undefined;
-  const events = row.events.map((event) =>
-    isAgain(event) ? { ...event, tries: undefined, exhausted: undefined, dueAt: at } : event,
+  return changeDeliveries({ ...row, version }, to, (event, { dueAt }) =>
+    dueAt === undefined && isWanted(event)
+      ? { tries: undefined, exhausted: undefined, dueAt: at }
+      : undefined,
   );
-  return indexEvents({ ...row, version, events }, receiver);
+}
+
+/**
+ * Changes the states of an event's deliveries to one receiver, and the row's key in the index of these.
+ *
+ * @param change returns a new state, or undefined to leave it
+ * @returns undefined if every state was left
+ */
+function changeDeliveries(
+  row: CallRow,
+  { receiver, own }: DeliveriesTo,
+  change: (event: CallEvent, state: DeliveryState) => DeliveryState | undefined,
+): CallRow | undefined {
+  const events = row.events.map((event) => {
+    const state = deliveryOf(event, own);
+    const next = state && change(event, state);
+    if (next === undefined) return event;
+    return own === undefined ? { ...event, ...next } : withOwnDelivery(event, own, next);
+  });
+  if (events.every((event, index) => event === row.events[index])) return undefined;
+  const changed = { ...row, events };
+  return own === undefined ? indexEvents(changed, receiver) : indexOwnEvents(changed);
+}
+
+/**
+ * Returns the state of an event's delivery to the dial plan's receiver or, by its name, a client's own one. Undefined:
+ * it does not get the event.
+ */
+export function deliveryOf(event: CallEvent, own: string | undefined): DeliveryState | undefined {
+  if (own !== undefined) return ownDeliveryOf(event, own);
+  return event.ownOnly === true ? undefined : event;
 }
 
 /** Sets the row's key in the index of events: pending or exhausted ones of a receiver. */
@@ -167,9 +225,9 @@ export function indexEvents(row: CallRow, receiver: string): CallRow {
   return { ...row, deliverTo: exhaustedOf(receiver), deliverAt: last.at };
 }
 
-/** Returns the id of an event: the call's id, a dot and the sequence. */
-export function eventIdOf({ id }: Pick<CallRow, "id">, { sequence }: CallEvent): string {
-  return `${id}.${sequence}`;
+/** Returns the id of an event: the call's id, a dot and the sequence; of a finished request `finishedEventIdOf`. */
+export function eventIdOf({ id }: Pick<CallRow, "id">, { sequence, data }: CallEvent): string {
+  return data === undefined ? `${id}.${sequence}` : finishedEventIdOf(requestIdOf(id));
 }
 
 /** Returns the id of a request's `request.finished`, of which there is one. */
@@ -194,8 +252,9 @@ type EventSubject = Pick<
 
 /** Returns the body of an event, which is the same for each try. It never has the number. */
 export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
-  const { type, sequence, at, state, reason, attempt } = event;
+  const { type, sequence, at, state, reason, attempt, data } = event;
   const { id, agentId, echo, tries } = row;
+  if (data !== undefined) return { type, timestamp: new Date(at).toISOString(), data };
   // Clients know a try by the call that they posted.
   const posted = (isLaterTry(row) ? row.ancestors?.[0] : undefined) ?? id;
   return {

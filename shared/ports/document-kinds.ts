@@ -178,6 +178,8 @@ const kinds = {
   /** Key: request. From its first row until `request.finished` is delivered, if the client has a receiver of it. */
   request: z.looseObject({
     ...deliveryFields,
+    /** True if the dial plan's receiver does not get the event. */
+    ownOnly: z.optional(z.boolean()),
     client: z.string(),
     acceptedAt: time,
     /** Number of the request's calls, and number of finished ones before the first that is not. */
@@ -229,6 +231,8 @@ const kinds = {
     visitedAt: z._default(time, 0),
     /** The request after which the next sweep continues; null: the first. */
     requestsAfter: z._default(z.nullable(z.string()), null),
+    /** The client after whose own receivers the next sweep continues; null: the first. */
+    ownEventsAfter: z.optional(z.nullable(z.string())),
     /** The erasure after which the next sweep continues; null: the first. */
     erasuresAfter: z.optional(z.nullable(z.string())),
     /** Receivers that the plan has, or has had. */

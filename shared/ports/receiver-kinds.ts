@@ -39,7 +39,7 @@ export const receiverKinds = {
     /** Number of the next try. */
     next: z.number(),
     tries: z.array(
-      z.looseObject({
+      z.object({
         n: z.number(),
         at: time,
         event: z.string(),

@@ -31,6 +31,7 @@ import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { noteReceivers, unknownReceivers } from "../../../shared/events/outbox-ledger.ts";
 import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";
 
 /** A call that is to be claimed and dialed. */
@@ -209,7 +210,14 @@ export async function readControlDocuments(
   want(doNotCallKeysOf([...new Set(hashes)]));
   const more = numbers ? moreKeysOf(calls, hashKeys) : [];
   if (deps.memory.readsMore) want(more);
+  const own = { ...deps, plan, ownReceivers: deps.memory.ownReceivers };
+  const receivers = unknownReceivers(
+    calls.map(({ client }) => client),
+    own,
+  );
+  want(receivers);
   const read = await readWithSuspension([...keys.values()], deps);
+  noteReceivers(receivers, read, own);
   if (deps.memory.readsMore || listIn(read)?.hasMore !== true) return read;
   // Only a process that learns of the first such document reads twice. Others have them in their one read.
   deps.memory.readsMore = true;

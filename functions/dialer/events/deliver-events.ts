@@ -1,6 +1,6 @@
 import type { DeliveryOutcome } from "../../../shared/calls/call-event.ts";
 import { pendingOf } from "../../../shared/events/outbox-rows.ts";
-import { type Receiver, findReceiverNamed } from "../../../shared/dial-plan/receivers.ts";
+import { isOwnReceiver, type Receiver } from "../../../shared/dial-plan/receivers.ts";
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -14,6 +14,8 @@ import {
   receiverBreakerIn,
 } from "./receiver-breaker.ts";
 import { leaseIn, receiverKeyOf, type ReceiverLease } from "./receiver-lease.ts";
+import { recordDeliveries, toTried, type Tried } from "./own-deliveries.ts";
+import { findReceiverOf, ownBreakerIn } from "./own-receivers.ts";
 import { readPending, type PendingEvent, writeDeliveries } from "./due-events.ts";
 
 type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
@@ -59,18 +61,19 @@ export async function deliverToReceiver(
   { slots, deadline }: { slots: Semaphore; deadline: number },
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
-  const { clock, documents, settings, sweepSeconds } = deps;
+  const { clock, documents, sweepSeconds } = deps;
   const [first] = delivered;
-  const receiver = first && findReceiverNamed(first.message.receiver, settings.plan);
+  const receiver = first && (await findReceiverOf(first.message.receiver, deps));
   // The next sweep has sent newer messages.
   const isOld = ({ sentAt }: DeliverMessage) => clock.now() - sentAt > sweepSeconds * 1000;
   const fresh = delivered.filter(({ message }) => !isOld(message));
   if (receiver === undefined || fresh.length === 0) return delivered.map(() => "ack");
-  const keys = [...breakerKeysOf(receiver), receiverKeyOf(receiver.name)];
-  const read = await documents.read(keys);
+  const { own } = receiver;
+  const breakerKeys = own === undefined ? breakerKeysOf(receiver) : [];
+  const read = await documents.read([...breakerKeys, receiverKeyOf(receiver.name)]);
   const lease = leaseIn(read, receiver, deps);
   const wanted = fresh.filter(({ message }) => message.swept || !lease.isSweptOnly);
-  const breaker = receiverBreakerIn(read, receiver, deps);
+  const breaker = (own === undefined ? receiverBreakerIn : ownBreakerIn)(read, receiver, deps);
   const left = await takeTurn(wanted, { receiver, lease, breaker, slots, deadline }, deps);
   const ids = new Set(left.ids);
   return delivered.map(({ message: { calls, requests }, attempt }) => {
@@ -108,7 +111,7 @@ async function takeTurn(
       if (delivery === undefined) {
         if (!(await lease.take())) return { ids: idsOf(messages) };
         const endAt = Math.min(clock.now() + turnMs, deadline - afterPostsMs);
-        delivery = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };
+        delivery = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false, tried: [] };
       }
       const left = await deliverDue(pending, delivery, deps);
       if (left === "others") return nothing;
@@ -117,8 +120,9 @@ async function takeTurn(
     return nothing;
   } finally {
     if (delivery !== undefined) {
-      const { nextAt, isSlow = lease.isSlow } = delivery;
-      await lease.release({ nextAt, isSlow });
+      const { nextAt, tried, isSlow = lease.isSlow } = delivery;
+      if (isOwnReceiver(receiver)) await recordDeliveries(tried, receiver, deps);
+      await lease.release({ nextAt, isSlow, ...breaker.stored?.() });
     }
   }
 }
@@ -139,7 +143,7 @@ interface Part {
  */
 async function* readParts(
   messages: readonly DeliveredMessage[],
-  { name }: Receiver,
+  { name, own }: Receiver,
   { ledger, clock }: DialerDeps,
 ): AsyncGenerator<Part> {
   const ids = idsOf(messages);
@@ -151,9 +155,10 @@ async function* readParts(
     yield { calls, requests, left: ids.slice(start), isLast: false };
   }
   while (messages.some(({ attempt, message }) => attempt > 1 || message.isAgain === true)) {
-    const backlogs = [{ key: pendingOf(name) }];
-    const until = clock.now();
-    const [due = []] = await ledger.due({ of: "events", backlogs, until, each: eventsPerWrite });
+    const list = own === undefined ? pendingOf(name) : name;
+    const of = own === undefined ? "events" : "own-events";
+    const query = { of, backlogs: [{ key: list }], until: clock.now() } as const;
+    const [due = []] = await ledger.due({ ...query, each: eventsPerWrite });
     yield { calls: due.map(({ id }) => id), requests: [], left: ids.slice(0, 1), isLast: true };
   }
 }
@@ -172,6 +177,8 @@ interface Delivery extends Turn {
   nextAt: number;
   /** True for a probe of the receiver's breaker, whose failure does not count as a try. */
   isProbe: boolean;
+  /** The tries of this turn. */
+  tried: Tried[];
   /** True once an answer of this turn was slow. Undefined: no answer yet. */
   isSlow?: boolean;
   /** True once a request was not answered at all. */
@@ -262,6 +269,7 @@ async function deliverOne(
     delivery.isSlow = true;
     delivery.isHanging ||= !("status" in answer);
   }
+  delivery.tried.push(toTried({ ...event, id: event.posted.id }, { answer, at: begunAt, ms }));
   await breaker.note(answer);
   const fields = { event_id: event.posted.id, receiver: receiver.name, code: codeOf(answer), ms };
   log(

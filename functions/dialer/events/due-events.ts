@@ -1,20 +1,24 @@
 import type { DeliveryState, DeliveryOutcome, Tried } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { realClientOf } from "../../../shared/calls/ids.ts";
 import {
   bodyOf,
+  deliveryOf,
   eventIdOf,
   indexEvents,
   applyDeliveries,
 } from "../../../shared/events/outbox-rows.ts";
+import { ownEchoOf } from "../../../shared/events/own-events.ts";
 import { type Receiver, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { finishedEventOf, writeRequestDelivery } from "./request-finished.ts";
+import { dropGone } from "./own-receivers.ts";
 
-/** A due event: a call's, with its sequence, or a request's `request.finished`. */
-export type PendingEvent = { posted: PostedEvent; dueAt: number } & (
+/** A due event: a call's, with its sequence, or a request's `request.finished`. `tries`: number of failed ones. */
+export type PendingEvent = { posted: PostedEvent; dueAt: number; type: string; tries: number } & (
   | { call: string; sequence: number }
   | { request: string; finishedAt: number | null }
 );
@@ -36,30 +40,43 @@ export async function readPending(
 ): Promise<PendingEvent[]> {
   const { ledger, documents, clock, settings } = deps;
   const now = clock.now();
+  const { own } = receiver;
   const isOwn = ({ client }: { client: string }) =>
-    findReceiver(client, settings.plan)?.name === receiver.name;
-  const { rows } = await ledger.read(calls);
-  await moveStrays(
-    [...rows.values()].filter((row) => !isOwn(row)),
-    deps,
-  );
-  const ofCalls = [...rows.values()].filter(isOwn).flatMap((row) =>
+    own === undefined
+      ? findReceiver(client, settings.plan)?.name === receiver.name
+      : realClientOf(client) === own.client;
+  const { rows: found } = await ledger.read(calls);
+  const strays = [...found.values()].filter((row) => !isOwn(row));
+  if (own === undefined) await moveStrays(strays, deps);
+  const ofClient = [...found.values()].filter(isOwn);
+  const rows = own === undefined ? ofClient : await dropGone(ofClient, deps);
+  const ofCalls = rows.flatMap((row) =>
     row.events.flatMap((event) => {
-      const { sequence, dueAt } = event;
-      if (dueAt === undefined || !isDue(event, now)) return [];
-      const posted = { id: eventIdOf(row, event), body: JSON.stringify(bodyOf(row, event)) };
-      return { call: row.id, sequence, posted, dueAt };
+      const { sequence, type } = event;
+      const { dueAt, tries = 0, ...state } = deliveryOf(event, own?.name) ?? {};
+      if (dueAt === undefined || !isDue({ ...state, tries, dueAt }, now)) return [];
+      const echo = own === undefined ? row.echo : ownEchoOf(row, receiver);
+      const body = JSON.stringify(bodyOf({ ...row, echo }, event));
+      return {
+        call: row.id,
+        sequence,
+        type,
+        tries,
+        dueAt,
+        posted: { id: eventIdOf(row, event), body },
+      };
     }),
   );
   const keys = requests.map((key) => ({ kind: "request", key }) as const);
   const read = keys.length === 0 ? undefined : await documents.read(keys);
   const ofRequests = requests.flatMap((request) => {
     const current = read?.get("request", request);
-    const dueAt = current?.value.dueAt;
+    const { dueAt, tries = 0 } = current?.value ?? {};
     if (current === undefined || dueAt === undefined || !isDue(current.value, now)) return [];
-    if (!isOwn(current.value)) return [];
+    if (own !== undefined || !isOwn(current.value)) return [];
     const { finishedAt } = current.value;
-    return { request, finishedAt, posted: finishedEventOf(current), dueAt };
+    const type = "request.finished";
+    return { request, finishedAt, posted: finishedEventOf(current), dueAt, type, tries };
   });
   return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
 }
@@ -108,7 +125,8 @@ export async function writeDeliveries(
   const requests = await writeRequests(delivered, deps);
   const calls = await writeCalls(delivered, receiver, deps);
   const exhausted = requests.exhausted + calls.exhausted;
-  if (exhausted > 0)
+  // A client sees those of its own receivers in their deliveries.
+  if (exhausted > 0 && receiver.own === undefined)
     log("alarm", "events.exhausted", { receiver: receiver.name, count: exhausted });
   const pending = { calls: calls.pending, requests: requests.pending };
   const sentAt = clock.now() + retrySeconds * 1000;
@@ -151,15 +169,19 @@ async function writeCalls(
     const at = clock.now();
     const changes = [...rows.values()].flatMap((row) => {
       const tried = byCall.get(row.id) ?? new Map<number, Tried>();
-      const own = findReceiver(row.client, settings.plan)?.name ?? receiver.name;
+      const current = findReceiver(row.client, settings.plan)?.name ?? receiver.name;
       const write = { version: random.version(), at };
-      const next = applyDeliveries(row, { tried, receiver: own }, write);
+      const to = { receiver: current, own: receiver.own?.name };
+      const next = applyDeliveries(row, { tried, ...to }, write);
       return next === undefined ? [] : { next, seen: row.version };
     });
     const done = changes.length === 0 ? [] : await ledger.write(changes);
     for (const { next } of changes.filter((_, index) => done[index] === true)) {
       written.exhausted += exhaustedBy(next, byCall.get(next.id));
-      if (isDueSoon(next.deliverAt, at)) written.pending.push(next.id);
+      const times = next.events.flatMap(
+        (event) => deliveryOf(event, receiver.own?.name)?.dueAt ?? [],
+      );
+      if (times.some((dueAt) => isDueSoon(dueAt, at))) written.pending.push(next.id);
     }
     left = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
     if (left.length > 0) throw new ConflictError("every write of deliveries met a conflict");
@@ -172,6 +194,6 @@ function exhaustedBy(row: CallRow, tried: ReadonlyMap<number, Tried> | undefined
     .length;
 }
 
-function isDueSoon(dueAt: number | null | undefined, now: number): boolean {
-  return dueAt !== null && dueAt !== undefined && dueAt <= now + soonMs;
+function isDueSoon(dueAt: number | undefined, now: number): boolean {
+  return dueAt !== undefined && dueAt <= now + soonMs;
 }

@@ -1,5 +1,6 @@
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
+import type { OwnBreaker } from "../../../shared/ports/receiver-kinds.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {
   answerBreaker,
@@ -15,7 +16,7 @@ import { dayMs } from "../../../shared/lib/units.ts";
 /** Failures in a row that open a receiver's breaker. */
 const failuresMax = 10;
 const failuresLifeMs = dayMs;
-/** Status of a receiver that is gone for good, which opens its breaker at once. */
+/** Status of a receiver that is gone for good. */
 const goneStatus = 410;
 
 /** The circuit breaker of one receiver, as read for one message. */
@@ -27,6 +28,8 @@ export interface ReceiverBreaker {
   takeProbe(): Promise<Probe | undefined>;
   /** Counts an answer, and opens or closes the breaker accordingly. Never throws. */
   note(answer: EventAnswer): Promise<void>;
+  /** What the end of the turn is to store of it, of a client's own receiver. */
+  stored?(): { breaker: OwnBreaker | undefined };
 }
 
 /** Names the documents of a receiver's breaker. */
@@ -92,10 +95,15 @@ async function isOverBy(
   key: string,
   { documents, clock }: DialerDeps,
 ): Promise<boolean> {
-  if ("status" in answer && answer.status === goneStatus) return true;
+  if (isGone(answer)) return true;
   const expiresAt = clock.now() + failuresLifeMs;
   const counters = await documents.add({ kind: "failures", key }, { inRow: 1 }, expiresAt);
   return (counters["inRow"] ?? 0) >= failuresMax;
+}
+
+/** True if the receiver is gone for good, which opens its breaker at once. */
+export function isGone(answer: EventAnswer): boolean {
+  return "status" in answer && answer.status === goneStatus;
 }
 
 /** True if the receiver has taken the event. */

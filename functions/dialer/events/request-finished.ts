@@ -18,19 +18,23 @@ const rememberedMs = dayMs;
 const writesMax = 4;
 
 /** Returns the event `request.finished`. */
-export function finishedEventOf({ key, value }: StoredDocument<"request">): PostedEvent {
-  const { acceptedAt, calls, states, results, finishedAt } = value;
-  const body = {
-    type: "request.finished",
-    timestamp: new Date(finishedAt ?? acceptedAt).toISOString(),
-    data: {
-      request_id: key,
-      accepted_at: new Date(acceptedAt).toISOString(),
-      total: calls,
-      counts: { by_state: states, by_result: results },
-    },
-  };
+export function finishedEventOf(request: StoredDocument<"request">): PostedEvent {
+  const { key, value } = request;
+  const { acceptedAt, finishedAt } = value;
+  const timestamp = new Date(finishedAt ?? acceptedAt).toISOString();
+  const body = { type: "request.finished", timestamp, data: finishedDataOf(request) };
   return { id: finishedEventIdOf(key), body: JSON.stringify(body) };
+}
+
+/** Returns the `data` of `request.finished`. */
+export function finishedDataOf({ key, value }: Pick<StoredDocument<"request">, "key" | "value">) {
+  const { acceptedAt, calls, states, results } = value;
+  return {
+    request_id: key,
+    accepted_at: new Date(acceptedAt).toISOString(),
+    total: calls,
+    counts: { by_state: states, by_result: results },
+  };
 }
 
 /** A try to deliver `request.finished`. `finishedAt`: from the document at that time. */

@@ -7,6 +7,7 @@ import { readLastTries } from "../../../shared/ports/last-tries.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { toDeliverMessages, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { finishForOwn } from "./own-finished.ts";
 import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.ts";
 
 type RequestDocument = StoredDocument<"request">;
@@ -33,7 +34,8 @@ export async function trackRequests(
   deps: DialerDeps,
 ): Promise<string | null> {
   const { documents, settings } = deps;
-  if (settings.plan.events === undefined) return null;
+  const { events, clientReceivers } = settings.plan;
+  if (events === undefined && clientReceivers === false) return null;
   let last = after;
   let calls = 0;
   for (let seen = 0; seen < requestsMax; seen += pageRequests) {
@@ -122,6 +124,11 @@ async function trackOne(request: RequestDocument, deps: DialerDeps): Promise<num
     // Like a row with pending events, it outlives its retention.
     expiresAt: isComplete ? (expiresAt ?? now) + pendingKeptMs : expiresAt,
   };
+  if (isComplete && !(await finishForOwn(next, deps))) return read;
+  if (isComplete && value.ownOnly === true) {
+    await documents.remove([{ kind: "request", key, seen: version }]);
+    return read;
+  }
   const [isWritten] = await documents.write([{ next, seen: version }]);
   const receiver = findReceiver(value.client, settings.plan);
   if (isWritten !== true || !isComplete || receiver === undefined) return read;

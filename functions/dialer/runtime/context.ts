@@ -7,6 +7,7 @@ import type { Log } from "../../../shared/lib/log.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { DialingProvider } from "../../../shared/providers/provider.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
+import type { KnownReceivers } from "../../../shared/events/outbox-ledger.ts";
 import type { KnownUsage } from "../../../shared/policy/usage.ts";
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
@@ -116,6 +117,8 @@ export interface DialerMemory {
   unreadableSaidOf: Set<string>;
   /** Campaigns and agents of the hour that have a document of usage. */
   usage: KnownUsage;
+  /** What this process knows of clients' own receivers. */
+  ownReceivers: KnownReceivers;
   /** True once this process knows of do-not-call entries for one client's calls, or of erasures. */
   readsMore: boolean;
 }

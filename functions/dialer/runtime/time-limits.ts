@@ -34,7 +34,9 @@ export function withPortLimits(
   const documents = withTimeLimits(deps.documents, ledgerSecondsFor, timed);
   const eventsQueue = withTimeLimits(deps.eventsQueue, queueSecondsMax);
   const { ledgerSize } = deps;
-  const outbox = { plan: settings.plan, documents, eventsQueue, clock, random, log, deliver };
+  const { ownReceivers } = memory;
+  const { plan } = settings;
+  const outbox = { plan, documents, eventsQueue, clock, random, log, ownReceivers, deliver };
   return {
     ...deps,
     ledger: outboxLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), outbox),

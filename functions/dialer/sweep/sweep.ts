@@ -3,6 +3,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { sendPolls } from "../results/poll-results.ts";
 import { sweepEvents } from "../events/sweep-events.ts";
+import { sweepOwnEvents } from "../events/sweep-own-events.ts";
 import { trackRequests } from "../events/track-requests.ts";
 import { warnOrphaned } from "../events/warn-orphaned.ts";
 import { dispatchUnknown } from "./dispatch-unknown.ts";
@@ -93,6 +94,8 @@ async function runPhases(
   // Results and events of dialed calls. Events have reserved time, however long the phases above took.
   await run(() => sendPolls(deps), undefined);
   await run(() => sweepEvents(time.events, deps), undefined);
+  const ownAfter = last.ownEventsAfter ?? null;
+  const sweptTo = await run(() => sweepOwnEvents(ownAfter, time.events, deps), ownAfter);
   const trackedTo = await run(() => trackRequests(requestsAfter, time.events, deps), requestsAfter);
   const known = await run(() => warnOrphaned(last, deps), {});
 
@@ -103,6 +106,7 @@ async function runPhases(
       watchAfter: unknown.after,
       ...visited,
       requestsAfter: trackedTo,
+      ownEventsAfter: sweptTo,
       fullRoundAt: isFull ? roundBeganAt : fullRoundAt,
       ...known,
       ...size,

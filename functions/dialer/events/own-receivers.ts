@@ -1,0 +1,107 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { realClientOf } from "../../../shared/calls/ids.ts";
+import { findReceiverNamed, type Receiver } from "../../../shared/dial-plan/receivers.ts";
+import { ownReceiversOf, readOwnReceivers } from "../../../shared/events/outbox-ledger.ts";
+import { withoutGone } from "../../../shared/events/own-events.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { type OwnBreaker, parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { isGone, isTaken, type ReceiverBreaker } from "./receiver-breaker.ts";
+
+/** Failures in a row that open an own receiver's breaker, and the first and the longest time between its probes. */
+const failuresMax = 10;
+const [intervalMs, intervalMsMax] = [minuteMs, 15 * minuteMs];
+
+/** Returns what `ownReceiversOf` and its like need. */
+export function ownDepsOf({ settings, documents, clock, memory }: DialerDeps) {
+  return { plan: settings.plan, documents, clock, ownReceivers: memory.ownReceivers };
+}
+
+/** Finds a receiver by its name: one of the dial plan, or a client's own. */
+export async function findReceiverOf(
+  name: string,
+  deps: DialerDeps,
+): Promise<Receiver | undefined> {
+  const key = parseOwnReceiver(name);
+  if (key === undefined) return findReceiverNamed(name, deps.settings.plan);
+  const own = ownDepsOf(deps);
+  await readOwnReceivers([key.client], own);
+  return ownReceiversOf(key.client, own).find((one) => one.name === name);
+}
+
+/**
+ * Drops the deliveries to removed receivers from rows. What this process knows may be a minute old, so it reads the
+ * receivers again before it drops anything: a row may tell of one that was made since.
+ *
+ * @returns the rows without them
+ */
+export async function dropGone(
+  rows: readonly CallRow[],
+  deps: DialerDeps,
+): Promise<readonly CallRow[]> {
+  const { ledger, random, memory } = deps;
+  const own = ownDepsOf(deps);
+  const without = (row: CallRow) => withoutGone(row, ownReceiversOf(row.client, own));
+  const clients = new Set(
+    rows.filter((row) => without(row) !== row).map(({ client }) => realClientOf(client)),
+  );
+  if (clients.size === 0) return rows;
+  for (const client of clients) memory.ownReceivers.delete(client);
+  await readOwnReceivers([...clients], own);
+  const kept = rows.map((row) =>
+    memory.ownReceivers.get(realClientOf(row.client))?.isUnreadable === true ? row : without(row),
+  );
+  const changes = kept.flatMap((row, index) => {
+    const seen = rows[index]?.version;
+    if (row === rows[index] || seen === undefined) return [];
+    return { next: { ...row, version: random.version() }, seen };
+  });
+  // A row that others write meanwhile is looked at again.
+  if (changes.length > 0) await ledger.write(changes);
+  return kept;
+}
+
+/**
+ * Returns the breaker of a client's own receiver. Its lease's document keeps it, as only the holder of the lease posts
+ * to the receiver. It raises no alarm and is in no operator's list: its client sees the failures.
+ */
+export function ownBreakerIn(
+  read: DocumentsRead,
+  { name }: Pick<Receiver, "name">,
+  { clock }: Pick<DialerDeps, "clock">,
+): ReceiverBreaker {
+  let state: OwnBreaker = read.get("receiver", name)?.value.breaker ?? { failures: 0 };
+  const open = (interval: number) => {
+    state = { ...state, probeAt: clock.now() + interval, intervalMs: interval };
+    breaker.isOpen = true;
+  };
+  const breaker: ReceiverBreaker = {
+    isOpen: state.probeAt !== undefined,
+    isProbeDue: state.probeAt !== undefined && state.probeAt <= clock.now(),
+    // The lease alone permits it.
+    async takeProbe() {
+      const nothing = () => undefined;
+      return {
+        take: async () => true,
+        keep: nothing,
+        [Symbol.asyncDispose]: async () => undefined,
+      };
+    },
+    async note(answer) {
+      if (isTaken(answer)) {
+        state = { failures: 0 };
+        breaker.isOpen = false;
+        return;
+      }
+      state = { ...state, failures: state.failures + 1 };
+      if (breaker.isOpen) {
+        // Several requests may be under way as it opens: the first failure of a turn alone sets the probe.
+        if ((state.probeAt ?? 0) > clock.now()) return;
+        open(Math.min(2 * (state.intervalMs ?? intervalMs), intervalMsMax));
+      } else if (state.failures >= failuresMax || isGone(answer)) open(intervalMs);
+    },
+    stored: () => ({ breaker: state.failures === 0 ? undefined : state }),
+  };
+  return breaker;
+}

@@ -1,0 +1,172 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { realClientOf } from "../../../shared/calls/ids.ts";
+import { type OwnReceiver, toOwnReceivers } from "../../../shared/dial-plan/receivers.ts";
+import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
+import { indexOwnEvents, sharedListOf } from "../../../shared/events/own-events.ts";
+import { deliveryOf } from "../../../shared/events/outbox-rows.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { dropGone } from "./own-receivers.ts";
+import { receiverKeyOf } from "./receiver-lease.ts";
+import { messageGraceMs } from "./sweep-events.ts";
+
+/** Clients of one page, and maximum clients of one sweep. The next sweep goes on behind them. */
+const pageClients = 50;
+const clientsMax = 200;
+/** Maximum events of a receiver for which a sweep sends messages, and of one that is slow. */
+const eventsMax = 1_000;
+const slowEventsMax = 10;
+/** Maximum receivers of a page that are slow or broken and get a message, so that these do not fill the queue. */
+const troubledMax = 5;
+/** Maximum rows of a list that several receivers share that a sweep looks at. */
+const sharedRowsMax = 300;
+/** Time after which a sweep looks again at a row of such a list for which it could send nothing. */
+const lookAgainMs = 5 * minuteMs;
+
+/**
+ * Sends messages for due events of clients' own receivers: for each at most as many as it can take until the next sweep.
+ *
+ * @param after the client after which the last sweep stopped
+ * @returns the client after which the next sweep continues. Null: at the first one
+ */
+export async function sweepOwnEvents(
+  after: string | null,
+  time: { isOver(): boolean },
+  deps: DialerDeps,
+): Promise<string | null> {
+  if (deps.settings.plan.clientReceivers === false) return null;
+  let last = after;
+  for (let seen = 0; seen < clientsMax; seen += pageClients) {
+    if (time.isOver()) return last;
+    const query = { ...(last === null ? {} : { after: last }), limit: pageClients };
+    const page = await deps.documents.list("receivers", query);
+    const clients = page.filter(isReadable).map(({ key, value }) => toOwnReceivers(key, value));
+    const lists = page.filter(isReadable).map(({ key }) => sharedListOf(key));
+    if (page.length > 0) await sweepClients(clients.flat(), lists, deps);
+    if (page.length < pageClients) return null;
+    last = page.at(-1)?.key ?? null;
+  }
+  return last;
+}
+
+/** Sends messages for the due events of some clients' receivers, in their own lists and in those that they share. */
+async function sweepClients(
+  receivers: readonly OwnReceiver[],
+  lists: readonly string[],
+  deps: DialerDeps,
+): Promise<void> {
+  const { ledger, documents, clock, eventsQueue } = deps;
+  const now = clock.now();
+  const due = (keys: readonly string[], each: number) =>
+    ledger.due({
+      of: "own-events",
+      backlogs: keys.map((key) => ({ key })),
+      until: now - messageGraceMs,
+      each,
+    });
+  const keys = [...receivers.map(({ name }) => name), ...lists];
+  const firsts = await due(keys, 1);
+  const isDue = new Set(keys.filter((_, index) => firsts[index]?.length === 1));
+  if (isDue.size === 0) return;
+  const shared = lists.filter((list) => isDue.has(list));
+  const waiting = receivers.filter(
+    ({ name, own }) => isDue.has(name) || isDue.has(sharedListOf(own.client)),
+  );
+  const read = await documents.read(waiting.map(({ name }) => receiverKeyOf(name)));
+  const room = roomOf(waiting, read, deps);
+  const messages: { message: EventMessage }[] = [];
+  const send = (receiver: string, calls: readonly string[]) => {
+    room.set(receiver, (room.get(receiver) ?? 0) - calls.length);
+    messages.push(...toDeliverMessages(receiver, { calls, swept: true }, now));
+  };
+  const byRoom = Map.groupBy(
+    waiting.filter(({ name }) => isDue.has(name)),
+    ({ name }) => room.get(name) ?? 0,
+  );
+  for (const [each, some] of byRoom) {
+    if (each === 0) continue;
+    const names = some.map(({ name }) => name);
+    for (const [index, rows] of (await due(names, each)).entries()) {
+      send(
+        names[index] ?? "",
+        rows.map(({ id }) => id),
+      );
+    }
+  }
+  for (const rows of shared.length === 0 ? [] : await due(shared, sharedRowsMax)) {
+    const ids = rows.map(({ id }) => id);
+    for (const [receiver, calls] of await lookAtShared(ids, { waiting, room }, deps))
+      send(receiver, calls);
+  }
+  await eventsQueue.sendMany(messages);
+}
+
+/**
+ * Returns the number of events that each receiver can take until the next sweep. Of those that are slow or broken, a few
+ * have their turn: chance decides, so that each has one before long.
+ */
+function roomOf(
+  receivers: readonly OwnReceiver[],
+  read: DocumentsRead,
+  { clock, random, sweepSeconds }: DialerDeps,
+): Map<string, number> {
+  const now = clock.now();
+  const room = new Map<string, number>();
+  const troubled: { name: string; most: number; order: number }[] = [];
+  for (const { name, requestsPerSecond } of receivers) {
+    const { breaker, isSlow } = read.get("receiver", name)?.value ?? {};
+    const { probeAt } = breaker ?? {};
+    if (probeAt === undefined && isSlow !== true) {
+      room.set(
+        name,
+        Math.min(eventsMax, Math.max(1, Math.floor(requestsPerSecond * sweepSeconds))),
+      );
+    } else if (probeAt === undefined || probeAt <= now) {
+      const most = probeAt === undefined ? slowEventsMax : 1;
+      troubled.push({ name, most, order: random.fraction() });
+    }
+  }
+  const turns = troubled.toSorted((one, other) => one.order - other.order).slice(0, troubledMax);
+  for (const { name, most } of turns) room.set(name, most);
+  return room;
+}
+
+/**
+ * Looks at due rows of a list that several receivers of a client share. Rows for which nothing can be sent now are put
+ * back behind the others.
+ *
+ * @returns the rows by the receivers that have events due in them and room for more
+ */
+async function lookAtShared(
+  ids: readonly string[],
+  { waiting, room }: { waiting: readonly OwnReceiver[]; room: ReadonlyMap<string, number> },
+  deps: DialerDeps,
+): Promise<Map<string, string[]>> {
+  const { ledger, clock, random } = deps;
+  const now = clock.now();
+  const { rows } = await ledger.read(ids);
+  const found = new Map<string, string[]>();
+  const idle: CallRow[] = [];
+  for (const row of await dropGone([...rows.values()], deps)) {
+    const client = realClientOf(row.client);
+    const ofClient = waiting.filter(({ own }) => own.client === client);
+    const to = ofClient.filter(({ name, own }) => {
+      const isFull = (found.get(name)?.length ?? 0) >= (room.get(name) ?? 0);
+      const isDue = row.events.some(
+        (event) => (deliveryOf(event, own.name)?.dueAt ?? Infinity) <= now,
+      );
+      return isDue && !isFull;
+    });
+    for (const { name } of to) found.set(name, [...(found.get(name) ?? []), row.id]);
+    if (to.length === 0) idle.push(row);
+  }
+  const changes = idle.map((row) => ({
+    next: { ...indexOwnEvents(row, now + lookAgainMs), version: random.version() },
+    seen: row.version,
+  }));
+  if (changes.length > 0) await ledger.write(changes);
+  return found;
+}

@@ -1,0 +1,96 @@
+import { type CallEvent, type DeliveryState, firstDueOf } from "../calls/call-event.ts";
+import type { CallRow } from "../calls/call-row.ts";
+import { realClientOf } from "../calls/ids.ts";
+import { echoOf, type OwnReceiver } from "../dial-plan/receivers.ts";
+import { ownReceiverName } from "../ports/receiver-kinds.ts";
+
+/**
+ * Events of calls for the receivers that clients have made themselves. An event keeps the state of its delivery to each
+ * of them beside that to the dial plan's receiver, so that none waits for another.
+ */
+
+/** Maximum entries of a context that a row keeps for own receivers alone. */
+const echoKeysMax = 10;
+
+/** Returns the state of an event's delivery to an own receiver. Undefined: it does not get the event. */
+export function ownDeliveryOf({ to = {} }: CallEvent, name: string): DeliveryState | undefined {
+  return Object.hasOwn(to, name) ? to[name] : undefined;
+}
+
+/** Sets the state of an event's delivery to an own receiver. */
+export function withOwnDelivery(event: CallEvent, name: string, state: DeliveryState): CallEvent {
+  return { ...event, to: { ...event.to, [name]: { ...state } } };
+}
+
+/** Names the list of rows with pending events of several own receivers of a client. */
+export function sharedListOf(client: string): string {
+  return ownReceiverName({ client, name: "" });
+}
+
+/**
+ * Sets the row's key in the index of own receivers' events: the list of the one receiver with pending events, or, if
+ * there are several, a list that the client's receivers share. So a receiver that is away fills its own list alone.
+ *
+ * @param lookAt time at which a sweep is to look at a row of a shared list. Default: the earliest due time
+ */
+export function indexOwnEvents(row: CallRow, lookAt?: number): CallRow {
+  const client = realClientOf(row.client);
+  const due = Map.groupBy(
+    row.events.flatMap(({ to = {} }) => Object.entries(to)).filter(([, one]) => one.dueAt != null),
+    ([name]) => name,
+  );
+  const names = [...due.keys()];
+  const ownAt = firstDueOf([...due.values()].flat().map(([, state]) => state));
+  if (ownAt === undefined) return { ...row, ownTo: undefined, ownAt: undefined };
+  const [name = ""] = names;
+  if (names.length === 1) return { ...row, ownTo: ownReceiverName({ client, name }), ownAt };
+  return { ...row, ownTo: sharedListOf(client), ownAt: Math.max(ownAt, lookAt ?? ownAt) };
+}
+
+/** Returns the full names of the own receivers for which events of a row are pending, each with the row's id. */
+export function ownNamesOf(row: Pick<CallRow, "id" | "client" | "events">) {
+  const client = realClientOf(row.client);
+  const pending = row.events.flatMap(({ to = {} }) =>
+    Object.entries(to).flatMap(([name, { dueAt }]) => (dueAt === undefined ? [] : name)),
+  );
+  return [...new Set(pending)].map((name) => ({
+    id: row.id,
+    to: ownReceiverName({ client, name }),
+  }));
+}
+
+/** Keeps in a call's first row what its own receivers repeat of the context, apart from what the plan's repeats. */
+export function withOwnEcho(row: CallRow, own: readonly OwnReceiver[]): CallRow {
+  const planned = row.echo ?? {};
+  const keys = own.flatMap(({ echo }) => echo).filter((key) => !Object.hasOwn(planned, key));
+  const ownEcho = echoOf(row.request?.context, { echo: [...new Set(keys)].slice(0, echoKeysMax) });
+  return ownEcho === null ? row : { ...row, ownEcho };
+}
+
+/** Returns what an own receiver's events repeat of a call's context: the entries that the receiver names. */
+export function ownEchoOf(
+  { echo, ownEcho }: Pick<CallRow, "echo" | "ownEcho">,
+  receiver: Pick<OwnReceiver, "echo">,
+): Record<string, string> | null {
+  return echoOf({ ...echo, ...ownEcho }, receiver);
+}
+
+/**
+ * Drops a row's deliveries to own receivers that were removed, and of events from before a receiver was made, as these
+ * were of a removed one of its name.
+ *
+ * @returns the row itself if there are none
+ */
+export function withoutGone(row: CallRow, own: readonly OwnReceiver[]): CallRow {
+  const isGone = ({ at }: CallEvent, name: string) =>
+    !own.some((one) => one.own.name === name && one.own.createdAt <= at);
+  let hasGone = false;
+  const events = row.events.map((event): CallEvent => {
+    const states = Object.entries(event.to ?? {});
+    const kept = states.filter(([name, { dueAt }]) => dueAt === undefined || !isGone(event, name));
+    if (kept.length === states.length) return event;
+    hasGone = true;
+    return { ...event, to: Object.fromEntries(kept) };
+  });
+  return hasGone ? indexOwnEvents({ ...row, events }) : row;
+}
