@@ -21,6 +21,8 @@ interface ReadTool {
   body?: z.ZodMiniObject;
 }
 
+const ofWaiting = "Of a call that waits, reason says why and due_at until when.";
+
 /** Tools of an operator's token. None needs another role than `see`. */
 const operatorTools: readonly ReadTool[] = [
   { name: "list_requests", operationId: "listRequests", title: "Requests" },
@@ -41,7 +43,7 @@ const operatorTools: readonly ReadTool[] = [
     name: "show_call",
     operationId: "showCall",
     title: "One call",
-    more: "Of a call that waits, reason says why and due_at until when.",
+    more: ofWaiting,
   },
   { name: "list_results", operationId: "listResults", title: "Results" },
   {
@@ -69,12 +71,20 @@ const operatorTools: readonly ReadTool[] = [
 
 /** Tools of a client's token with the right `read`. */
 const clientTools: readonly ReadTool[] = [
+  { name: "list_requests", operationId: "listRequests", title: "Requests" },
   {
     name: "show_request",
     operationId: "showRequest",
     title: "One request and its calls",
-    more: "Of a call that waits, reason says why and due_at until when.",
+    more: ofWaiting,
   },
+  {
+    name: "list_calls",
+    operationId: "listRequestCalls",
+    title: "Calls of a request",
+    more: `id is that of the request. ${ofWaiting}`,
+  },
+  { name: "show_call", operationId: "showCall", title: "One call", more: ofWaiting },
 ];
 
 /** Returns the tools that read with a token: an operator's sees all clients, a client's its own calls. */

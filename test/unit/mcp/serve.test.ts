@@ -97,7 +97,7 @@ describe("npm run mcp", () => {
   });
 
   it("reads a request, its calls and one call, with what reasons mean, and shows no number", async () => {
-    const row = rowIn("WAITING", aCall({ client: "crm", acceptedAt: Date.now() }), {
+    const row = rowIn("WAITING", aCall({ first: "request", acceptedAt: Date.now() }), {
       reason: "hours:countries.US",
     });
     await writeRows([row], api.ledger, api.documents);
@@ -117,6 +117,12 @@ describe("npm run mcp", () => {
     expect(request.data).toMatchObject({ id: requestId, total: 1 });
     const own = await ofClient.use("show_request", { id: requestId });
     expect(own.data).toMatchObject({ id: requestId, calls: [{ state: "WAITING" }] });
+    const ownCalls = await ofClient.use("list_calls", { id: requestId, state: "WAITING" });
+    expect(ownCalls.data).toMatchObject({ calls: [{ id: row.id }] });
+    const ownCall = await ofClient.use("show_call", { id: row.id });
+    expect(ownCall.data).toMatchObject({ id: row.id, request_id: requestId });
+    const ownRequests = await ofClient.use("list_requests");
+    expect(ownRequests.data).toMatchObject({ requests: [{ id: requestId }] });
     const requests = await ofOperator.use("list_requests", { calls_min: 1 });
     expect(requests.data).toMatchObject({ requests: [{ id: requestId }] });
     const waiting = await ofOperator.use("why_waiting");
@@ -125,7 +131,18 @@ describe("npm run mcp", () => {
       phone_number: row.request?.phone_number,
     });
     expect(found.data).toMatchObject({ calls: [{ id: row.id }] });
-    const all = JSON.stringify([one, listed, request, own, requests, waiting, found]);
+    const all = JSON.stringify([
+      one,
+      listed,
+      request,
+      own,
+      requests,
+      waiting,
+      found,
+      ownCalls,
+      ownCall,
+      ownRequests,
+    ]);
     expect(all).not.toContain(row.request?.phone_number.slice(1));
   });
 
