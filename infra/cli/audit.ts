@@ -53,7 +53,9 @@ const reportSchema = z.object({
 
 const exceptions = exceptionsSchema.parse(JSON.parse(await readFile(values.exceptions, "utf8")));
 const registry = values.registry === undefined ? [] : ["--registry", values.registry];
-const reports = await Promise.all(["", "infra/aws", "infra/client", "infra/mcp", "test"].map(reportOf));
+const reports = await Promise.all(
+  ["", "infra/aws", "infra/client", "infra/mcp", "test"].map(reportOf),
+);
 if (reports.includes(undefined)) {
   console.log("NOT AUDITED: the registry has not said what it knows of these packages.");
   process.exit(values["if-reachable"] === true ? 0 : 2);

@@ -57,6 +57,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your requests, newest first */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/requests/{id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The calls of a request that are in a state, or have a result */
+        get: operations["listRequestCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of one call */
+        get: operations["showCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/requests/{id}/cancel": {
         parameters: {
             query?: never;
@@ -136,6 +187,118 @@ export interface paths {
         put?: never;
         /** Note that a part of a file is sent next, was accepted, or was certainly not accepted */
         post: operations["markSentPart"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/receivers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The receivers that your client has made, without their secrets */
+        get: operations["listReceivers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/receivers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Create a receiver of your client's events, or replace it
+         * @description At most five per client. The answer has its secret only when it is created; a replaced receiver keeps its own.
+         */
+        put: operations["putReceiver"];
+        post?: never;
+        /** Remove a receiver; its pending events are not delivered */
+        delete: operations["deleteReceiver"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/receivers/{name}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a new secret for a receiver; the former one signs for another day too */
+        post: operations["rotateReceiverSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/receivers/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a signed `receiver.test` event to a receiver; its deliveries show the answer */
+        post: operations["testReceiver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/receivers/{name}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The latest tries to deliver events to a receiver, newest first
+         * @description At most the last 200 tries, of at most seven days.
+         */
+        get: operations["listReceiverDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/receivers/{name}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver events again that a receiver had, or whose tries are exhausted, under their ids
+         * @description Of the calls that were accepted in this time. Once a minute for each receiver.
+         */
+        post: operations["replayReceiver"];
         delete?: never;
         options?: never;
         head?: never;
@@ -490,6 +653,101 @@ export interface components {
                 currency: string;
             };
         };
+        ListedRequest: {
+            id: string;
+            /** Format: date-time */
+            accepted_at: string;
+            /**
+             * Format: date-time
+             * @description Call-Not-Before of its request; absent where none was sent
+             */
+            not_before?: string;
+            /**
+             * @description Call-Priority of its request; absent where none was sent
+             * @constant
+             */
+            urgent?: true;
+            /** @description Call-Campaign of its request; absent where none was sent */
+            campaign?: string;
+            /** @description Calls of the request */
+            total: number;
+            /** @description The call that an operator's redial replaces; absent otherwise */
+            redial_of?: string;
+            /** @description False in an answer by `idempotency_key` alone: no call of the request is known yet. It is on the queue, or was never put there */
+            known: boolean;
+            /** @description Of requests of at most 10 calls, as `finished` */
+            counts?: {
+                by_state: {
+                    [key: string]: number;
+                };
+                /** @description Of the placed calls whose result is known */
+                by_result: {
+                    [key: string]: number;
+                };
+            } & {
+                [key: string]: unknown;
+            };
+            finished?: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        RequestedCallWithHistory: {
+            id: string;
+            /** @description Its index in the batch, from 0 */
+            index: number;
+            /** @enum {string} */
+            state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
+            reason: string;
+            /** @description The earliest time of its next step; null once it has ended */
+            due_at: string | null;
+            /** @description What became of a placed call; null: not known, or not asked for */
+            result: components["schemas"]["Result"] | null;
+            /** @description Of an agent with `retry`: every try of the call, the first one included. `state`, `reason`, `due_at` and `result` of the call are those of its last try */
+            tries?: ({
+                id: string;
+                /** @enum {string} */
+                state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
+                reason: string;
+                due_at: string | null;
+                result: components["schemas"]["Result"] | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+            request_id: string;
+            /** Format: date-time */
+            accepted_at: string;
+            /**
+             * Format: date-time
+             * @description Call-Not-Before of its request; absent where none was sent
+             */
+            not_before?: string;
+            /**
+             * @description Call-Priority of its request; absent where none was sent
+             * @constant
+             */
+            urgent?: true;
+            /** @description Call-Campaign of its request; absent where none was sent */
+            campaign?: string;
+            /** @description The call that an operator's redial replaces; absent otherwise */
+            redial_of?: string;
+            /** @description The call by which an operator has this one made again; absent otherwise */
+            redialed_as?: string;
+            /** @description Steps of the call, and of each further try of it, the earliest first */
+            history: ({
+                /** Format: date-time */
+                at: string;
+                /** @description Number of the try, from 1 */
+                try: number;
+                /** @enum {string} */
+                state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
+                reason: string;
+                due_at: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
         SentFile: {
             campaign: string;
             /** @description How often the file was sent, from 1 */
@@ -521,6 +779,23 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+        } & {
+            [key: string]: unknown;
+        };
+        Receiver: {
+            name: string;
+            url: string;
+            types: string[];
+            echo: string[];
+            requestsPerSecond: number;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Time of the last rotation of its secret */
+            rotated_at: string | null;
+            /** @description Until then events are signed with the secret before the rotation too */
+            former_secret_until: string | null;
+            /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key */
+            rotate_secret: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -977,6 +1252,128 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listRequests: {
+        parameters: {
+            query?: {
+                /** @description Requests accepted from then on; a date is the day in UTC */
+                from?: string;
+                /** @description Requests accepted before then; a date includes its day in UTC */
+                to?: string;
+                /** @description Requests of this Call-Campaign */
+                campaign?: string;
+                /** @description The request of this Idempotency-Key of the last 24 hours. No other parameter may stand beside it */
+                idempotency_key?: string;
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        requests: components["schemas"]["ListedRequest"][];
+                        /** @description Where to go on from; absent where there is no more */
+                        cursor?: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRequestCalls: {
+        parameters: {
+            query?: {
+                state?: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
+                /** @description The `status` of the calls' `result` */
+                result?: "live" | "completed" | "no_answer" | "busy" | "declined" | "voicemail" | "failed" | "invalid" | "blocked" | "unknown";
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @example 01KAJ6Y5G0QZ3N4T7V8W9XABCD */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description In the order of the batch. A page may be short, or empty, before others */
+                        calls: components["schemas"]["RequestedCall"][];
+                        /** @description Where to go on from; absent where there is no more */
+                        cursor?: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestedCallWithHistory"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     cancelRequest: {
         parameters: {
             query?: never;
@@ -1246,6 +1643,356 @@ export interface operations {
                         /** @description Leads that its request leaves out: base64 of a bit for each index */
                         left_out: string;
                         request_id: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listReceivers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        receivers: components["schemas"]["Receiver"][];
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putReceiver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example main */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description https on port 443 of a public host, without a user */
+                    url: string;
+                    /**
+                     * @default [
+                     *       "call.placed",
+                     *       "call.answered",
+                     *       "call.ended",
+                     *       "call.rejected",
+                     *       "call.expired",
+                     *       "call.cancelled",
+                     *       "call.needs_review",
+                     *       "call.reviewed",
+                     *       "call.opt_out",
+                     *       "request.finished"
+                     *     ]
+                     */
+                    types?: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "request.finished")[];
+                    /** @default [] */
+                    echo?: string[];
+                    /** @default 20 */
+                    requestsPerSecond?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        url: string;
+                        types: string[];
+                        echo: string[];
+                        requestsPerSecond: number;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** @description Time of the last rotation of its secret */
+                        rotated_at: string | null;
+                        /** @description Until then events are signed with the secret before the rotation too */
+                        former_secret_until: string | null;
+                        /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key */
+                        rotate_secret: boolean;
+                        /** @description `whsec_` and base64 (Standard Webhooks). It is shown here only */
+                        secret?: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["OtherMethod"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteReceiver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example main */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateReceiverSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example main */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        url: string;
+                        types: string[];
+                        echo: string[];
+                        requestsPerSecond: number;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** @description Time of the last rotation of its secret */
+                        rotated_at: string | null;
+                        /** @description Until then events are signed with the secret before the rotation too */
+                        former_secret_until: string | null;
+                        /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key */
+                        rotate_secret: boolean;
+                        /** @description `whsec_` and base64 (Standard Webhooks). It is shown here only */
+                        secret: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testReceiver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example main */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Its `webhook-id` */
+                        event_id: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listReceiverDeliveries: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @example main */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: ({
+                            /** Format: date-time */
+                            at: string;
+                            /** @description The `webhook-id`, the same for every try */
+                            event_id: string;
+                            type: string;
+                            /** @description Number of the try of this event, from 1 */
+                            try: number;
+                            /** @description Time until the answer, or until it was given up */
+                            ms: number;
+                            /** @description HTTP status of the answer. Null: there was none, and `error` says why */
+                            status: number | null;
+                            /** @description Such as `time_out`, `ECONNREFUSED`, or `address_not_public` for a name that resolves to a private address */
+                            error: string | null;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
+                        /** @description Where to go on from; absent where there is no more */
+                        cursor?: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replayReceiver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example main */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description Of calls accepted then or later
+                     */
+                    from: string;
+                    /**
+                     * Format: date-time
+                     * @description Of calls accepted earlier
+                     */
+                    until: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        accepted: true;
                     } & {
                         [key: string]: unknown;
                     };

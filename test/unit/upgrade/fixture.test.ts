@@ -16,10 +16,13 @@ const messageKinds = { request: true, calls: true, dispatch: true, outcome: true
   CallKind,
   true
 >;
-const eventKinds = { poll: true, deliver: true, callback: true, "test-event": true, replay: true } satisfies Record<
-  EventMessage["kind"],
-  true
->;
+const eventKinds = {
+  poll: true,
+  deliver: true,
+  callback: true,
+  "test-event": true,
+  replay: true,
+} satisfies Record<EventMessage["kind"], true>;
 
 type Item = Parameters<typeof reader.readItem>[0];
 
