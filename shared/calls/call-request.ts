@@ -268,6 +268,29 @@ export interface Route {
   idempotent?: boolean | undefined;
 }
 
+/** Kind of the route of test calls (shared/providers/sandbox.ts). No dial plan may name it. */
+export const sandboxType = "sandbox";
+
+/**
+ * Returns the route of a test client's calls in the place of an agent's own. Its account is the test client's alone, and
+ * has the pace and the limits of the agent's account, whose name it ends with.
+ *
+ * @param own the agent's route. Undefined: the plan has none, or it is not known
+ */
+export function toSandboxRoute(
+  client: string,
+  own?: Pick<Route, "provider" | "callingHours">,
+): Route {
+  const { provider = "", callingHours } = own ?? {};
+  const hours = callingHours === undefined ? {} : { callingHours };
+  return { type: sandboxType, provider: `${client}:${provider}`, ...hours };
+}
+
+/** Returns the name of the plan's account that a route's account stands for: of a real route, its own. */
+export function planAccountOf({ provider }: Pick<Route, "provider">): string {
+  return provider.slice(provider.lastIndexOf(":") + 1);
+}
+
 /**
  * Names the account that a route's calls are placed under. Each host of a webhook is an account of its own: a host that
  * answers 401 says nothing about the others.

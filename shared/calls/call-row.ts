@@ -1,7 +1,14 @@
 import type { CallEvent } from "./call-event.ts";
-import type { Call, CallHeaders, CallRequest, First, Route } from "./call-request.ts";
+import {
+  type Call,
+  type CallHeaders,
+  type CallRequest,
+  type First,
+  type Route,
+  toSandboxRoute,
+} from "./call-request.ts";
 import type { CallResult } from "./call-result.ts";
-import { requestIdOf } from "./ids.ts";
+import { isTestClient, requestIdOf } from "./ids.ts";
 import type { CallState } from "./states.ts";
 import type { NextTry, Tries } from "./tries.ts";
 
@@ -31,12 +38,15 @@ export function parseDialingBacklog(name: string): DialingOf {
   return { account, client, agentId };
 }
 
+/** Stands for the accounts of all test clients, whose results are polled together: no plan lists them. */
+export const testAccounts = "test:*";
+
 /**
  * Names the backlog of an account's placed calls whose results are polled. `provider` is the account's name in the
- * plan.
+ * plan, or one of test calls.
  */
 export function resultsBacklogOf({ provider }: Pick<Route, "provider">): string {
-  return `results:${provider}`;
+  return `results:${isTestClient(provider) ? testAccounts : provider}`;
 }
 
 /** A check's permission to dial a call. */
@@ -125,7 +135,7 @@ export interface CallRow {
   tries?: Tries | undefined;
   /** The try that follows this one, as its result has named it. */
   next?: NextTry | undefined;
-  /** Route of the last claim. */
+  /** Route of the last claim. A test call has the sandbox's from its first write. */
   route: Route | null;
   providerCallId: string | null;
   /** Result of the placed call. Null: not known yet, or not polled. */
@@ -187,9 +197,12 @@ export function headersOf({
   };
 }
 
-/** Names a client and an agent: the backlog of their calls that are not urgent, and their circuit breaker. */
+/**
+ * Names a client and an agent: the backlog of their calls that are not urgent, and their circuit breaker. Test calls have
+ * levels of their own.
+ */
 export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId">): string {
-  return JSON.stringify([client, agentId]);
+  return JSON.stringify(isTestClient(client) ? [client, agentId, testLevel] : [client, agentId]);
 }
 
 /** The client, the agent and the level that a backlog's name consists of. */
@@ -197,15 +210,19 @@ export type LevelOf = Pick<CallRow, "client" | "agentId"> & { isUrgent?: boolean
 
 /** Names the backlog in which a call waits. Urgent calls of a client to an agent have one of their own. */
 export function waitingBacklogOf({ client, agentId, isUrgent = false }: LevelOf): string {
-  return isUrgent ? JSON.stringify([client, agentId, urgentLevel]) : backlogOf({ client, agentId });
+  if (!isUrgent) return backlogOf({ client, agentId });
+  const level = isTestClient(client) ? urgentTestLevel : urgentLevel;
+  return JSON.stringify([client, agentId, level]);
 }
 
 const urgentLevel = "urgent";
+const testLevel = "test";
+const urgentTestLevel = "urgent test";
 
 /** Parses a name that `waitingBacklogOf` made. */
 export function backlogOfKey(key: string): Required<LevelOf> & { isUrgent: boolean } {
   const [client = "", agentId = "", level]: string[] = JSON.parse(key);
-  return { client, agentId, isUrgent: level === urgentLevel };
+  return { client, agentId, isUrgent: level === urgentLevel || level === urgentTestLevel };
 }
 
 /** The data of a call's first row. */
@@ -240,7 +257,8 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     ...(call.first === undefined ? {} : { first: call.first }),
     ancestors: call.ancestors ?? [],
     ...(call.tries === undefined ? {} : { tries: call.tries }),
-    route: null,
+    // An older version cannot read a row with such a route, and so dials no test call.
+    route: isTestClient(call.client) ? toSandboxRoute(call.client) : null,
     providerCallId: null,
     result: null,
     optedOut: false,

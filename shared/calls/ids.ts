@@ -109,6 +109,20 @@ export function testClientOf(client: string): string {
   return testPrefix + client;
 }
 
+/**
+ * Returns the text by whose hash a number is known to a client's calls. Each client's test calls have hashes of their own,
+ * so that their frequency caps and opt-outs concern no other calls to the number.
+ */
+export function hashedNumberOf({
+  client,
+  request,
+}: {
+  client: string;
+  request: { phone_number: string };
+}): string {
+  return isTestClient(client) ? `${client} ${request.phone_number}` : request.phone_number;
+}
+
 /** Returns the client as its tokens name it. */
 export function realClientOf(client: string): string {
   return isTestClient(client) ? client.slice(testPrefix.length) : client;

@@ -1,5 +1,6 @@
 import * as z from "../lib/zod.ts";
 import type { CallRow } from "./call-row.ts";
+import { isTestClient } from "./ids.ts";
 import { type CallResult, resultStatuses } from "./call-result.ts";
 import { callStates } from "./states.ts";
 
@@ -83,3 +84,14 @@ export const countsViewSchema = z.looseObject({
     .partialRecord(z.enum(resultStatuses), z.int())
     .check(z.describe("Of the placed calls whose result is known")),
 });
+
+/** The field of clients' views and events by which they know test calls. */
+export const testView = {
+  test: z
+    .optional(z.literal(true))
+    .check(z.describe("Of test calls, by a token of mode `test`: nobody was phoned")),
+};
+
+export function toTestView({ client = "" }: { client?: string | undefined }): { test?: true } {
+  return isTestClient(client) ? { test: true } : {};
+}

@@ -1,5 +1,13 @@
 import type * as z from "../lib/zod.ts";
-import type { Call, CallRequest, Route } from "../calls/call-request.ts";
+import {
+  type Call,
+  type CallRequest,
+  planAccountOf,
+  type Route,
+  sandboxType,
+  toSandboxRoute,
+} from "../calls/call-request.ts";
+import { isTestClient } from "../calls/ids.ts";
 import { type HoursPreset, presets } from "../telephony/hours-presets.ts";
 import { accountSchema } from "./account-schema.ts";
 import { type DialPlan, planWithRoutesSchema } from "./plan-schema.ts";
@@ -138,20 +146,43 @@ export function mayBeCalled(
   return (all || allow.includes(country)) && !deny.includes(country);
 }
 
-/** Returns the agent's route, or else that of `*`. */
-export function findRoute(agentId: string, { agents }: DialPlan): Route | undefined {
-  if (last?.agents !== agents || last.agentId !== agentId) {
-    const route = Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
-    last = { agents, agentId, route };
+/** True if the plan permits a call to its number. Test calls, which reach nobody, may go to every number that they have. */
+export function mayBeDialed(
+  { client, request }: Pick<Call, "client" | "request">,
+  plan: DialPlan,
+): boolean {
+  return isTestClient(client) || mayBeCalled(request, plan);
+}
+
+/**
+ * Returns the route of a client's calls to an agent: the agent's own, or else that of `*`. A test client's calls have the
+ * sandbox's route in its place, whatever the plan says, and nobody else's have it.
+ */
+export function findRoute(
+  { client, agentId }: { client: string; agentId: string },
+  plan: DialPlan,
+): Route | undefined {
+  const { agents } = plan;
+  if (last?.agents !== agents || last.agentId !== agentId || last.client !== client) {
+    const own = findAgentRoute(agentId, plan);
+    const route = own && isTestClient(client) ? toSandboxRoute(client, own) : own;
+    last = { agents, agentId, client, route };
   }
   return last.route;
+}
+
+/** Returns the agent's route in the plan, or else that of `*`. Only `findRoute` says where a client's calls go. */
+export function findAgentRoute(agentId: string, { agents }: DialPlan): Route | undefined {
+  return Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
 }
 
 /**
  * The last result, cached because most calls of a batch have one agent, and decisions on one call need the route
  * several times.
  */
-let last: { agents: DialPlan["agents"]; agentId: string; route: Route | undefined } | undefined;
+let last:
+  | { agents: DialPlan["agents"]; agentId: string; client: string; route: Route | undefined }
+  | undefined;
 
 const defaultAccount = accountSchema.parse({});
 
@@ -161,20 +192,41 @@ type AccountSettings = Omit<
   "type" | "baseUrl" | "timeoutSeconds" | "callsPerSecond" | "burst"
 > & { timeoutSeconds: number; pace?: Pace };
 
-/** Returns the settings of the account that a route dials through. */
-export function accountOf(route: Route, { providers }: DialPlan): AccountSettings {
+/** Returns the settings of the account that a route dials through: of a test call, those of its agent's account. */
+export function accountOf(route: Route, plan: DialPlan): AccountSettings {
+  const like = toPlanned(route, plan);
   const {
     type: _type,
     baseUrl: _baseUrl,
-    timeoutSeconds = defaultTimeoutSeconds(route),
-    callsPerSecond = defaultCallsPerSecond(route),
+    timeoutSeconds = defaultTimeoutSeconds(like),
+    callsPerSecond = defaultCallsPerSecond(like),
     burst,
     ...account
-  } = providers[route.provider] ?? defaultAccount;
+  } = plan.providers[like.provider] ?? defaultAccount;
   return callsPerSecond === undefined
     ? { ...account, timeoutSeconds }
     : { ...account, timeoutSeconds, pace: toPace(callsPerSecond, burst) };
 }
+
+/** Returns a route with the account of the plan whose settings hold for it. */
+function toPlanned(route: Route, plan: DialPlan): Route {
+  if (route.type !== sandboxType) return route;
+  const provider = planAccountOf(route);
+  return { ...route, provider, type: findAccountType(provider, plan) ?? sandboxType };
+}
+
+/**
+ * Returns how results along a route are polled. Undefined: they are not. Those of test calls are, whatever the plan says.
+ */
+export function findPolling(
+  route: Route | null,
+  { results }: DialPlan,
+): NonNullable<DialPlan["results"]> | undefined {
+  return results ?? (route?.type === sandboxType ? { waitMinutes: testWaitMinutes } : undefined);
+}
+
+/** Time for which results of test calls are polled under a plan without `results`. */
+const testWaitMinutes = 240;
 
 /** Returns the type of the account that routes call by this name; undefined if the plan has none. */
 export function findAccountType(
@@ -187,6 +239,7 @@ export function findAccountType(
 }
 
 /** Returns the time limit for an answer of the route's provider, in seconds. */
-export function findTimeoutSeconds(route: Route, { providers }: DialPlan): number {
-  return providers[route.provider]?.timeoutSeconds ?? defaultTimeoutSeconds(route);
+export function findTimeoutSeconds(route: Route, plan: DialPlan): number {
+  const like = toPlanned(route, plan);
+  return plan.providers[like.provider]?.timeoutSeconds ?? defaultTimeoutSeconds(like);
 }

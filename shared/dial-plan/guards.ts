@@ -1,3 +1,4 @@
+import { isTestClient, realClientOf } from "../calls/ids.ts";
 import * as z from "../lib/zod.ts";
 
 /** Maximum of `waiting`: an answer of the ledger holds so many positions of a backlog. */
@@ -24,17 +25,24 @@ const guardSchema = z
   );
 export type Guard = z.infer<typeof guardSchema>;
 
+/** A client, or `*`. Test calls have the entry of their real client. */
+export const realClient = z.string().check(
+  z.minLength(1),
+  z.refine((name) => !isTestClient(name), 'must not begin with "test:"'),
+);
+
 /** The dial plan's `guards`: limits by client; `*` is every client without an entry, each by itself. */
 export const guardsSchema = z
-  .record(z.string().check(z.minLength(1)), guardSchema)
+  .record(realClient, guardSchema)
   .check(z.refine((guards) => Object.keys(guards).length > 0, "must name a client, or *"));
 
-/** Returns the limits of a client; undefined if it has none. */
+/** Returns the limits of a client; undefined if it has none. Test calls count for themselves, up to the same limits. */
 export function findGuard(
   client: string,
   { guards = {} }: { guards?: Record<string, Guard> | undefined },
 ): Guard | undefined {
-  return Object.hasOwn(guards, client) ? guards[client] : guards["*"];
+  const name = realClientOf(client);
+  return Object.hasOwn(guards, name) ? guards[name] : guards["*"];
 }
 
 /** Returns the limits that keep to both: of each, the lower one. */

@@ -1,14 +1,14 @@
 import { hasNumbers } from "../telephony/phone-number.ts";
 import * as z from "../lib/zod.ts";
 import { parseOwnReceiver } from "../ports/receiver-kinds.ts";
-import type { Route } from "../calls/call-request.ts";
+import { type Route, sandboxType } from "../calls/call-request.ts";
 import { parseRoute, typeNames } from "../providers/routes.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
 import { accountSchema, typesText } from "./account-schema.ts";
-import { guardsSchema } from "./guards.ts";
+import { guardsSchema, realClient } from "./guards.ts";
 import { checksSchema, unknownChecks } from "./checks.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
 import { retryProblems, type RetryRule, retrySchema } from "./retry-rules.ts";
@@ -81,6 +81,7 @@ const dialPlanSchema = z
             (name) => !/^(events|checks)(-|$)/.test(name),
             "must not begin with events or checks",
           ),
+          z.refine((name) => name !== sandboxType, "must not be sandbox, which dials test calls"),
         ),
         accountSchema,
       ),
@@ -157,7 +158,7 @@ const dialPlanSchema = z
     ),
     /** Receivers of events by client; `*` serves every client without an entry. Absent: there are no events. */
     events: z.optional(
-      z.record(z.string().check(z.minLength(1)), receiverSchema).check(
+      z.record(realClient, receiverSchema).check(
         z.refine((events) => Object.keys(events).length > 0, "must name a client, or *"),
         z.refine(
           (events) => Object.keys(events).every((name) => parseOwnReceiver(name) === undefined),

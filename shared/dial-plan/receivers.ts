@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { eventTypes } from "../calls/call-event.ts";
+import { realClientOf } from "../calls/ids.ts";
 import { parseSigningKeys } from "../lib/standard-webhooks.ts";
 import * as z from "../lib/zod.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
@@ -60,9 +61,9 @@ interface PlanOfReceivers {
   events?: Record<string, z.infer<typeof receiverSchema>> | undefined;
 }
 
-/** Returns the receiver of a client's events; undefined if there is none. */
+/** Returns the receiver of a client's events, its test calls' among them; undefined if there is none. */
 export function findReceiver(client: string, plan: PlanOfReceivers): Receiver | undefined {
-  return findReceiverNamed(client, plan) ?? findReceiverNamed("*", plan);
+  return findReceiverNamed(realClientOf(client), plan) ?? findReceiverNamed("*", plan);
 }
 
 /** Returns the receiver of an entry of the plan. */

@@ -1,7 +1,7 @@
 import * as z from "../lib/zod.ts";
 import type { CallEventType } from "../calls/call-event.ts";
 import { type CallState, callStates, statesWhere } from "../calls/states.ts";
-import { countsViewSchema, headersView, resultViewSchema } from "../calls/views.ts";
+import { countsViewSchema, headersView, resultViewSchema, testView } from "../calls/views.ts";
 
 /**
  * Schemas of events' bodies, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the bodies.
@@ -48,6 +48,7 @@ function callEventBody(
     echo: z
       .record(z.string(), z.string())
       .check(z.describe("Entries of the call's context that the dial plan names")),
+    ...testView,
     try: z
       .optional(z.int())
       .check(z.describe("Of an agent with `retry`: number of the try that the call is, from 1")),
@@ -66,6 +67,7 @@ const finishedBody = z.looseObject({
     accepted_at: time,
     total: z.int().check(z.describe("Calls of the request")),
     counts: countsViewSchema,
+    ...testView,
   }),
 });
 

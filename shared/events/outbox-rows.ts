@@ -15,7 +15,7 @@ import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasEnded } from "../calls/record-result.ts";
 import { indexOwnEvents, ownDeliveryOf, withOwnDelivery } from "./own-events.ts";
-import { type ResultView, toHeadersView, toResultView } from "../calls/views.ts";
+import { type ResultView, toHeadersView, toResultView, toTestView } from "../calls/views.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -248,7 +248,7 @@ type EventSubject = Pick<
   CallRow,
   "id" | "agentId" | "notBefore" | "isUrgent" | "campaign" | "echo" | "result" | "tries"
 > &
-  Partial<Pick<CallRow, "ancestors">>;
+  Partial<Pick<CallRow, "ancestors" | "client">>;
 
 /** Returns the body of an event, which is the same for each try. It never has the number. */
 export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
@@ -272,6 +272,7 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
       attempt,
       result: resultOf(row, event),
       echo: echo ?? {},
+      ...toTestView(row),
       ...(tries === undefined ? {} : { try: tries.number, tries_left: event.triesLeft ?? 0 }),
     },
   };

@@ -1,6 +1,6 @@
 import type { Call, Route } from "../calls/call-request.ts";
 import type { BacklogOf } from "./breakers.ts";
-import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
+import { hashedNumberOf, indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { hasIndex } from "../calls/index-set.ts";
 import { hashesOf, type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 import type {
@@ -127,9 +127,9 @@ export function clientEntryOf(numberHash: string, client: string): string {
 
 /** Names the do-not-call entries of calls' numbers that are for their client's calls alone, and the numbers' erasures. */
 export function moreKeysOf(calls: readonly Pick<Call, "client" | "request">[], keys: HashKeys) {
-  return calls.flatMap(({ client, request }) =>
-    hashesOf(request.phone_number, keys).flatMap((hash): DocumentKey[] => [
-      doNotCallKeyOf(clientEntryOf(hash, client)),
+  return calls.flatMap((call) =>
+    hashesOf(hashedNumberOf(call), keys).flatMap((hash): DocumentKey[] => [
+      doNotCallKeyOf(clientEntryOf(hash, call.client)),
       erasureKeyOf(hash),
     ]),
   );

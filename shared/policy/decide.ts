@@ -1,6 +1,7 @@
+import { hashedNumberOf } from "../calls/ids.ts";
 import { type Call, accountNameOf, type Route } from "../calls/call-request.ts";
 import type { Decided } from "../calls/transitions.ts";
-import { mayBeCalled, expiryOf, accountOf, findRoute } from "../dial-plan/dial-plan.ts";
+import { mayBeDialed, expiryOf, accountOf, findRoute } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
@@ -30,7 +31,7 @@ export interface DecisionInputs {
   ahead: ReadonlyMap<string, number>;
   /** Maximum fresh calls of an account that one delivery dials. The account's `concurrency` may be smaller. */
   requestsAtOnce: number;
-  /** Returns the hashes of a number; undefined where its do-not-call entry was not read, and counts as absent. */
+  /** Returns the hashes of a number (`hashedNumberOf`); undefined where its do-not-call entry was not read, and counts as absent. */
   hashesOf(number: string): readonly string[] | undefined;
 }
 
@@ -70,14 +71,14 @@ export function decideWaiting(
     return { kind: "write", decided: { ...end, reason: findExpiryReason(row) } };
   }
   if (end !== undefined) return { kind: "write", decided: end };
-  const route = findRoute(call.request.agent_id, plan);
+  const of = { client: call.client, agentId: call.request.agent_id };
+  const route = findRoute(of, plan);
   if (route === undefined) return wait(row, "route_gone", now);
   const closed = decideByClock(call, { route, at: dialAt }, known);
   if (closed !== undefined) return { kind: "write", decided: closed };
   const because = findWaitReason(call, { row, route }, known);
   if (because !== undefined) return wait(row, because, now);
   // Under an open breaker a call waits for the time of the next probe, as it waits for its due time.
-  const of = { client: call.client, agentId: call.request.agent_id };
   const probeAt = listOpenBreakers(of, route, known.documents).map((breaker) =>
     mayProbe(breaker, of, now) ? 0 : breaker.value.probeAt,
   );
@@ -108,13 +109,13 @@ export function decideByClock(
 /** Returns the final state of a call that must end now, regardless of pauses, breakers and paces. */
 export function decideEnd(call: Call, at: number, known: DecisionInputs): Decided | undefined {
   const { plan, documents, hashKeys } = known;
-  const hashes = known.hashesOf(call.request.phone_number);
+  const hashes = known.hashesOf(hashedNumberOf(call));
   const erasedAt = hashes && findErasure(call, hashes, documents);
   if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
   const cancelled = findCancellation(call, documents);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   if (at >= expiryOf(call, plan)) return { state: "EXPIRED", reason: "expired" };
-  if (!mayBeCalled(call.request, plan)) {
+  if (!mayBeDialed(call, plan)) {
     return { state: "REJECTED", reason: "destination_denied" };
   }
   if (
@@ -123,7 +124,7 @@ export function decideEnd(call: Call, at: number, known: DecisionInputs): Decide
   ) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
-  const route = findRoute(call.request.agent_id, plan);
+  const route = findRoute({ client: call.client, agentId: call.request.agent_id }, plan);
   // The context was checked at acceptance, but the agent's route may have changed since.
   if (route !== undefined && contextProblem(call.request, route) !== undefined) {
     return { state: "REJECTED", reason: "context_not_carried" };

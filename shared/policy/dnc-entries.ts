@@ -2,7 +2,7 @@ import { ConflictError, onConflict, retry } from "../lib/retry.ts";
 import { changeDocument } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
-import { minuteMs } from "../lib/units.ts";
+import { hourMs, minuteMs } from "../lib/units.ts";
 import { keyNameIn } from "../telephony/phone-number.ts";
 import { doNotCallKeyOf, doNotCallListKey, isClientEntry } from "./controls.ts";
 
@@ -11,11 +11,16 @@ const entriesAtOnce = 500;
 /** Maximum tries of a write where other writers come first. */
 const triesMax = 3;
 
+/** Time for which an opt-out from test calls stands, so that the number can be tested again. */
+export const testOptOutMs = hourMs;
+
 /** Dependencies of writes of the list. */
 export interface ListDeps {
   documents: Documents;
   clock: { now(): number };
   random: { version(): string };
+  /** Time after which the entries end, in milliseconds. Absent: never. */
+  lifeMs?: number | undefined;
 }
 
 /**
@@ -44,11 +49,12 @@ async function nameKeys(entries: readonly string[], deps: ListDeps): Promise<voi
 
 async function putSome(
   numberHashes: readonly string[],
-  { documents, clock, random }: ListDeps,
+  { documents, clock, random, lifeMs }: ListDeps,
 ): Promise<void> {
   const value = { at: clock.now() };
+  const expiresAt = lifeMs === undefined ? null : value.at + lifeMs;
   let changes = numberHashes.map((hash): DocumentChange<"do-not-call"> => {
-    const next = { ...doNotCallKeyOf(hash), version: random.version(), value, expiresAt: null };
+    const next = { ...doNotCallKeyOf(hash), version: random.version(), value, expiresAt };
     return { next, seen: null };
   });
   await retry(async () => {

@@ -24,7 +24,7 @@ interface TryInputs {
 export function planNextTry(row: CallRow, { plan, schedule, now }: TryInputs): NextTry | undefined {
   const { tries, request, result, claimedAt, agentId, optedOut } = row;
   const rule = findRetry(agentId, plan);
-  const route = findRoute(agentId, plan);
+  const route = findRoute(row, plan);
   if (tries === undefined || request === null || result === null || claimedAt === null)
     return undefined;
   if (rule === undefined || route === undefined || optedOut || !mayBeTriedAgain(row, now))

@@ -5,7 +5,7 @@ import {
   type First,
   storedCallRequestSchema,
 } from "../calls/call-request.ts";
-import { toCallId } from "../calls/ids.ts";
+import { isTestClient, toCallId } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/transitions.ts";
 
 /** Maximum calls of a message whose delivery dials them. */
@@ -20,8 +20,20 @@ const headers = {
   campaign: z.optional(z.string()),
 };
 
-const callsSchema = z.strictObject({
-  kind: z.literal("calls"),
+/**
+ * Prefix of the kinds of messages about test calls, which they have on the queue alone: an older dialer, which would ring
+ * their numbers, hands them back unread. `toJson` and `createRequestMessage` add it, and parsing takes it away.
+ */
+const testPrefix = "test-";
+
+/** Checks that a message about test calls, and no other, is of such a kind. */
+const isOfItsKind = z.refine<{ kind: string; client: string }>(
+  ({ kind, client }) => kind.startsWith(testPrefix) === isTestClient(client),
+  "must be of the kind of its client",
+);
+
+const callsFields = z.strictObject({
+  kind: z.enum(["calls", `${testPrefix}calls`]),
   requestId: z.string(),
   client: z.string(),
   /** Milliseconds since the epoch. */
@@ -34,18 +46,25 @@ const callsSchema = z.strictObject({
     .check(z.minLength(1)),
 });
 
+const callsSchema = z.pipe(
+  callsFields.check(isOfItsKind),
+  z.transform((message) => ({ ...message, kind: "calls" as const })),
+);
+
 export type CallsMessage = z.infer<typeof callsSchema>;
 
 /** An accepted request (`createRequestMessage`), parsed into a message of all its calls. */
 const requestSchema = z.pipe(
-  z.strictObject({
-    kind: z.literal("request"),
-    requestId: z.string(),
-    client: z.string(),
-    acceptedAt: z.number(),
-    ...headers,
-    requests: z.array(storedCallRequestSchema).check(z.minLength(1)),
-  }),
+  z
+    .strictObject({
+      kind: z.enum(["request", `${testPrefix}request`]),
+      requestId: z.string(),
+      client: z.string(),
+      acceptedAt: z.number(),
+      ...headers,
+      requests: z.array(storedCallRequestSchema).check(z.minLength(1)),
+    })
+    .check(isOfItsKind),
   z.transform(({ requests, ...request }): CallsMessage => ({
     ...request,
     kind: "calls",
@@ -63,10 +82,13 @@ export const messageSchema = z.discriminatedUnion("kind", [
   /** A redial. */
   callsSchema,
   /** Up to 100 rows in the order of their turns, each with the account that has room for it. */
-  z.strictObject({
-    kind: z.literal("dispatch"),
-    rows: z.array(z.strictObject({ id: z.string(), account: z.string() })).check(z.minLength(1)),
-  }),
+  z.pipe(
+    z.strictObject({
+      kind: z.enum(["dispatch", `${testPrefix}dispatch`]),
+      rows: z.array(z.strictObject({ id: z.string(), account: z.string() })).check(z.minLength(1)),
+    }),
+    z.transform((message) => ({ ...message, kind: "dispatch" as const })),
+  ),
   /** A settlement that could not be written to the ledger. */
   z.strictObject({ kind: z.literal("outcome"), settlement: settlementSchema }),
 ]);
@@ -108,8 +130,20 @@ export class MessageText {
 
 /** Returns the JSON of a message. */
 export function toJson(message: unknown): string {
-  return message instanceof MessageText ? message.json : JSON.stringify(message);
+  if (message instanceof MessageText) return message.json;
+  const { data } = aboutTests.safeParse(message);
+  return JSON.stringify(data === undefined ? message : { ...data, kind: testPrefix + data.kind });
 }
+
+const testClient = z.string().check(z.refine(isTestClient));
+/** Messages about test calls: of a test client, or for accounts of test clients, with which real ones share none. */
+const aboutTests = z.discriminatedUnion("kind", [
+  z.looseObject({ kind: z.literal("calls"), client: testClient }),
+  z.looseObject({
+    kind: z.literal("dispatch"),
+    rows: z.array(z.looseObject({ account: testClient })).check(z.minLength(1)),
+  }),
+]);
 
 /**
  * Composes the message of an accepted request around the text of its body, which the schema has accepted. Serializing
@@ -123,7 +157,8 @@ export function createRequestMessage(
 ): MessageText {
   const { requestId, client, acceptedAt, notBefore, urgent, campaign } = request;
   // A template, as JSON.stringify of an object costs as much as the rest. Only the names need escaping.
-  const head = `{"kind":"request","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
+  const kind = `${isTestClient(client) ? testPrefix : ""}request`;
+  const head = `{"kind":"${kind}","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
   const later = notBefore === undefined ? "" : `,"notBefore":${notBefore}`;
   const ahead = urgent === undefined ? "" : ',"urgent":true';
   const named = campaign === undefined ? "" : `,"campaign":${JSON.stringify(campaign)}`;

@@ -5,7 +5,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import { callStates } from "../calls/states.ts";
 import { nextTrySchema, triesSchema } from "../calls/tries.ts";
 import * as z from "../lib/zod.ts";
-import { typeNames } from "../providers/routes.ts";
+import { isRouteType } from "../providers/routes.ts";
 
 const time = z._default(z.nullable(z.number()), null);
 const text = z._default(z.nullable(z.string()), null);
@@ -34,7 +34,7 @@ const rowSchema = z.looseObject({
   route: z._default(
     z.nullable(
       z.looseObject({
-        type: z.string().check(z.refine((type) => typeNames.includes(type))),
+        type: z.string().check(z.refine(isRouteType)),
         provider: z.string(),
       }),
     ),

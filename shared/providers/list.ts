@@ -8,6 +8,7 @@ import { livekit, livekitRoutes } from "./livekit.ts";
 import { plivo, plivoRoutes } from "./plivo.ts";
 import { retell, retellRoutes } from "./retell.ts";
 import { signalwire, signalwireRoutes } from "./signalwire.ts";
+import { sandbox, sandboxRoutes } from "./sandbox.ts";
 import { simulator, simulatorRoutes } from "./simulator.ts";
 import { telnyx, telnyxRoutes } from "./telnyx.ts";
 import { twilio, twilioRoutes } from "./twilio.ts";
@@ -16,7 +17,7 @@ import { vapi, vapiRoutes } from "./vapi.ts";
 import { vonage, vonageRoutes } from "./vonage.ts";
 import { webhook, webhookRoutes } from "./webhook.ts";
 
-/** Every kind of dialing provider, as the API and dial plans know it. */
+/** Every kind of dialing provider, as the API knows it. Dial plans may name all but the sandbox. */
 export const providerTypes = [
   amazonConnectRoutes,
   blandRoutes,
@@ -25,6 +26,7 @@ export const providerTypes = [
   livekitRoutes,
   plivoRoutes,
   retellRoutes,
+  sandboxRoutes,
   signalwireRoutes,
   simulatorRoutes,
   telnyxRoutes,
@@ -49,6 +51,7 @@ export const adapters: {
   livekit,
   plivo,
   retell,
+  sandbox,
   signalwire,
   simulator,
   telnyx,

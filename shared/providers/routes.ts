@@ -1,4 +1,4 @@
-import type { CallRequest, Route } from "../calls/call-request.ts";
+import { type CallRequest, type Route, sandboxType } from "../calls/call-request.ts";
 import type * as z from "../lib/zod.ts";
 import type { AwsRole } from "./provider.ts";
 import type { ProviderType } from "./define-provider.ts";
@@ -8,8 +8,15 @@ import { type ProviderRoute, providerTypes } from "./list.ts";
 const types: readonly ProviderType<ProviderRoute>[] = providerTypes;
 const typesByName = new Map<string, ProviderType<Route>>(types.map((type) => [type.name, type]));
 
-/** Names of the kinds of dialing provider, as dial plans and rows have them. */
-export const typeNames: readonly string[] = [...typesByName.keys()];
+/** Names of the kinds of dialing provider that a dial plan may name. */
+export const typeNames: readonly string[] = [...typesByName.keys()].filter(
+  (name) => name !== sandboxType,
+);
+
+/** True if a row's route is of a kind that this version knows. */
+export function isRouteType(type: string): boolean {
+  return typesByName.has(type);
+}
 
 /** Parses the fields of a dial plan's route by its account's type. Paths of issues are relative to the route. */
 export function parseRoute(

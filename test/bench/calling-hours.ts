@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { parseDialPlan, findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan, findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { type CallHours, isOpen, nextOpening } from "../../shared/telephony/calling-hours.ts";
 import { presets } from "../../shared/telephony/hours-presets.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
@@ -34,7 +34,7 @@ const plan = parseDialPlan(
 );
 const schedule = createSchedule(plan, () => undefined);
 const request = { phone_number: "+12125550100", agent_id: "agent" };
-const route = findRoute("agent", plan);
+const route = findAgentRoute("agent", plan);
 if (route === undefined) throw new Error("no route");
 
 /**

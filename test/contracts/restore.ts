@@ -6,7 +6,7 @@ import type { MadeTokenAnswer } from "../../functions/api/operator/tokens.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";
-import { findRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { EpochStore } from "../../shared/policy/controls.ts";
@@ -342,7 +342,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     /** Delivers a dispatch of these calls, as often as it is called. */
     async dispatch(waiting: readonly { id: string; request: { agent_id: string } }[]) {
       for (const { id, request } of waiting) {
-        const route = findRoute(request.agent_id, plan);
+        const route = findAgentRoute(request.agent_id, plan);
         const account = route === undefined ? "" : accountNameOf(route);
         await deliverText(JSON.stringify({ kind: "dispatch", rows: [{ id, account }] }));
       }

@@ -9,7 +9,7 @@ import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";
 import type { CallResult, ResultStatus } from "../../shared/calls/call-result.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { toTryId } from "../../shared/calls/tries.ts";
-import { findRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import type { EventBody } from "../../shared/events/outbox-rows.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
@@ -154,7 +154,7 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
     open: async () => JSON.stringify(text),
   });
   const deliver = (text: unknown) => consumeCalls([open(text)], deps, now + 900_000);
-  const route = findRoute("agent_sales", plan);
+  const route = findAgentRoute("agent_sales", plan);
   const account = route === undefined ? "" : accountNameOf(route);
   return {
     dialed,

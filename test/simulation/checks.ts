@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import type { AskCheck } from "../../functions/dialer/runtime/ask-check.ts";
 import type { Call } from "../../shared/calls/call-request.ts";
 import { findCheck } from "../../shared/dial-plan/checks.ts";
-import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { CheckAnswer } from "../../shared/policy/check-answers.ts";
 import type { Requested } from "./placement.ts";
@@ -170,7 +170,7 @@ export function checkViolations({
   const unchecked = requests.flatMap(({ id, leftAt }) => {
     const agent = callOf.get(id)?.request.agent_id ?? "";
     const own = askedOf.get(id) ?? [];
-    return (findRoute(agent, plan)?.checks ?? []).flatMap((check) => {
+    return (findAgentRoute(agent, plan)?.checks ?? []).flatMap((check) => {
       const validMs = (findCheck(check, plan)?.validSeconds ?? 0) * 1000;
       const isFresh = own.some(
         (one) =>

@@ -10,7 +10,7 @@ import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import { rowIn } from "../support/rows.ts";
 import {
@@ -133,7 +133,7 @@ async function play(
     const calls = [{ index, request }];
     return { kind: "calls", requestId, client: "crm", acceptedAt: startAt, calls };
   };
-  const routed = findRoute(agent, settings.plan);
+  const routed = findAgentRoute(agent, settings.plan);
   if (routed === undefined) throw new Error("the agent has no route");
   const account = accountNameOf(routed);
   const dispatchOf = (rows: readonly string[]): Message => ({

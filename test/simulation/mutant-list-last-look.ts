@@ -54,7 +54,7 @@ export const lastLookMutants = [
     ],
     [
       "calls to a number are counted by today's HASH_KEY",
-      "hashesOf(request.phone_number, settings.hashKeys).toReversed();",
+      "hashesOf(hashedNumberOf(call), settings.hashKeys).toReversed();",
       "[request.phone_number.slice(0, 1)];\n  void hashesOf;",
     ],
   ]),

@@ -1,5 +1,5 @@
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { accountOf, findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { accountOf, findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";
 import { pauseKeysOf } from "../../shared/policy/controls.ts";
 import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
@@ -89,7 +89,7 @@ function waitingOf({ plan, rows, endAt }: Turned): WaitingSpan[] {
   return [...Map.groupBy(rows, ({ id }) => id)].flatMap(([id, versions]) =>
     versions.flatMap(({ at, json }, index) => {
       const { state, dueAt, client, agentId, isUrgent = false }: RowText = JSON.parse(json);
-      const route = findRoute(agentId, plan);
+      const route = findAgentRoute(agentId, plan);
       const from = Math.max(at, dueAt ?? Infinity);
       const until = versions[index + 1]?.at ?? endAt;
       if (state !== "WAITING" || route === undefined || from >= until) return [];

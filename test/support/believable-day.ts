@@ -3,7 +3,7 @@ import type { CallResult } from "../../shared/calls/call-result.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
 import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
-import { parseDialPlan, findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan, findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { changedStep, rowStep, type UsageStep, usageKeyOf } from "../../shared/policy/usage.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
@@ -161,7 +161,7 @@ function rowOf(call: Call, part: Part, n: number, now: number): CallRow {
   const { state, count, reason, minutesAgo: [from, to] = [1, 1], dueInMinutes = 1, results } = part;
   const at = now - (from - ((from - to) * (n + 1)) / count) * minuteMs;
   const dueAt = now + dueInMinutes * minuteMs + n * 500;
-  const route = findRoute(call.request.agent_id, plan);
+  const route = findAgentRoute(call.request.agent_id, plan);
   const row = rowIn(state, call, { at, reason, dueAt, ...(route && { route }) });
   if (state === "NEEDS_REVIEW") return asked(row, at);
   const status = results?.[n % results.length];

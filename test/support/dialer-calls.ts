@@ -21,7 +21,7 @@ import {
 } from "../../shared/policy/controls.ts";
 import { hashNumber, nameOfKey } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallQueue } from "../../shared/ports/queue.ts";
 import type { CallsMessage, Message } from "../../shared/ports/call-messages.ts";
 import { aCall, aRequestId, toCallsMessage } from "./calls.ts";
@@ -93,7 +93,7 @@ export async function sendEach(bench: Bench, ...calls: Call[]): Promise<void> {
   for (const call of calls)
     await putIn(bench, "WAITING", call, { reason: "turn", dueAt: bench.now() });
   for (const call of calls) {
-    const route = findRoute(call.request.agent_id, bench.deps.settings.plan);
+    const route = findAgentRoute(call.request.agent_id, bench.deps.settings.plan);
     await bench.send(dispatchOf([call], route === undefined ? ownAccount : accountNameOf(route)));
   }
 }

@@ -5,7 +5,7 @@
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import type { Delivery } from "../../functions/dialer/dial/delivery.ts";
 import { createLastLook } from "../../functions/dialer/dial/send-request.ts";
-import { parseDialPlan, findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan, findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
 import { Withheld } from "../../shared/lib/http-client.ts";
 import { createProviders } from "../../shared/providers/providers.ts";
@@ -26,7 +26,7 @@ const plan = parseDialPlan(
   },
   {},
 );
-const route = findRoute("agent_sales", plan);
+const route = findAgentRoute("agent_sales", plan);
 if (route === undefined) throw new Error("the plan has no route");
 const startedAt = Date.now();
 const call = aCall({ acceptedAt: startedAt - hourMs + Number(seconds) * 1000 });

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Backlogs } from "../../functions/api/operator/backlogs.ts";
 import type { Pauses } from "../../functions/api/operator/pauses.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";
-import { findRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
 import { pauseKeyOf } from "../../shared/policy/controls.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
@@ -67,7 +67,7 @@ export function createOperatorBench(agents: object = testPlan.agents) {
     put("breaker", key, { ...breaker, ...more }, expiresAt);
   /** Returns the keys of the breakers of an agent's account and route. */
   function breakersOf(agentId: string) {
-    const route = findRoute(agentId, plan);
+    const route = findAgentRoute(agentId, plan);
     if (route === undefined) throw new Error("the plan has no such agent");
     const [account = "", backlog = ""] = breakerNamesOf({ client: "crm", agentId }, route);
     return { account, backlog };

@@ -13,7 +13,7 @@ import {
   requireReview,
   type Settlement,
 } from "../../shared/calls/transitions.ts";
-import { findRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { findReceiver } from "../../shared/dial-plan/receivers.ts";
 import { indexEvents, withEvents } from "../../shared/events/outbox-rows.ts";
 import { hourMs, minuteMs } from "../../shared/lib/units.ts";
@@ -34,7 +34,7 @@ const timeoutSeconds = 30;
 const parsed = parseDialPlan(plan, {});
 
 export function routeOf(agent: string): Route {
-  const route = findRoute(agent, parsed);
+  const route = findAgentRoute(agent, parsed);
   if (route === undefined) throw new Error(`the plan has no ${agent}`);
   return route;
 }

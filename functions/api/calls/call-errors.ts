@@ -6,10 +6,17 @@ import {
   isPlainCall,
   singleSchema,
 } from "../../../shared/calls/call-request.ts";
-import { mayBeCalled, expiryOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { isTestClient } from "../../../shared/calls/ids.ts";
+import {
+  expiryOf,
+  findAgentRoute,
+  findRoute,
+  mayBeDialed,
+} from "../../../shared/dial-plan/dial-plan.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import { contextProblem } from "../../../shared/providers/routes.ts";
+import { isTestNumber, mustBeTestNumber } from "../../../shared/providers/sandbox.ts";
 import { toErrors, type ProblemError } from "../http/problem.ts";
 
 const names = Object.keys(callRequestSchema.shape);
@@ -43,7 +50,7 @@ const callHeaders = ["call-not-before", "call-priority", "call-campaign"];
 /** Returns the errors of a body by the plan and the token, at most as many as an answer lists. */
 export function findRefusals(
   body: CallRequest | CallRequest[],
-  caller: { agents: string[]; at: number; notBefore?: number | undefined },
+  caller: Pick<Caller, "client" | "agents"> & { at: number; notBefore?: number | undefined },
   settings: ApiSettings,
 ): ProblemError[] {
   const { at: acceptedAt, notBefore = 0 } = caller;
@@ -70,22 +77,26 @@ export function findRefusals(
  */
 export function findPlanErrors(
   request: CallRequest,
-  caller: { agents: Caller["agents"]; at: number; notBefore?: number | undefined },
+  caller: Pick<Caller, "client" | "agents"> & { at: number; notBefore?: number | undefined },
   { plan, schedule }: Pick<ApiSettings, "plan" | "schedule">,
 ): { field: string; detail: string }[] {
-  const { agents, at: acceptedAt, notBefore = acceptedAt } = caller;
+  const { client, agents, at: acceptedAt, notBefore = acceptedAt } = caller;
   const errors: { field: string; detail: string }[] = [];
-  const route = findRoute(request.agent_id, plan);
+  const route = findRoute({ client, agentId: request.agent_id }, plan);
   if (route === undefined) {
     errors.push({ field: "/agent_id", detail: "is no agent of the dial plan" });
   } else if (!agents.includes("*") && !agents.includes(request.agent_id)) {
     errors.push({ field: "/agent_id", detail: "is not one of this token's agents" });
   }
-  if (!mayBeCalled(request, plan)) {
+  if (isTestClient(client) && !isTestNumber(request.phone_number)) {
+    errors.push({ field: "/phone_number", detail: mustBeTestNumber });
+  } else if (!mayBeDialed({ client, request }, plan)) {
     const detail = "is at a destination that the dial plan does not permit";
     errors.push({ field: "/phone_number", detail });
   }
-  const unfit = route && contextProblem(request, route);
+  // A test call is refused as its agent's real call would be.
+  const own = findAgentRoute(request.agent_id, plan);
+  const unfit = own && contextProblem(request, own);
   if (unfit !== undefined) errors.push({ field: "/context", detail: unfit });
   if (route === undefined || errors.length > 0) return errors;
 

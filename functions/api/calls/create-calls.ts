@@ -65,7 +65,7 @@ export async function createCalls(
   c.set("requestId", requestId);
   const startedAt = deps.clock.now();
   const { client, tokenId, quota } = caller;
-  const asked = { agents: caller.agents, at: startedAt, notBefore: headers.notBefore };
+  const asked = { ...caller, at: startedAt, notBefore: headers.notBefore };
   const refusals = findRefusals(data, asked, settings);
   const { hashKeys, plan } = settings;
   const { bytes } = read;

@@ -1,3 +1,5 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
+import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import { type Call, accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
@@ -135,15 +137,17 @@ interface Way {
   account: string;
 }
 
-/** Returns a function that finds these once for each agent, as naming a webhook's account parses a URL. */
-function waysIn(plan: DialPlan): (agentId: string) => Way | undefined {
-  const known = new Map<string, Way | undefined>();
-  return (agentId) => {
-    if (!known.has(agentId)) {
-      const route = findRoute(agentId, plan);
-      known.set(agentId, route && { route, account: accountNameOf(route) });
+/** Returns a function that finds these once for each agent of a client, as naming a webhook's account parses a URL. */
+function waysIn(plan: DialPlan): (of: BacklogOf) => Way | undefined {
+  const known = new Map<string, Map<string, Way | undefined>>();
+  return ({ client, agentId }) => {
+    const own = known.get(client) ?? new Map<string, Way | undefined>();
+    known.set(client, own);
+    if (!own.has(agentId)) {
+      const route = findRoute({ client, agentId }, plan);
+      own.set(agentId, route && { route, account: accountNameOf(route) });
     }
-    return known.get(agentId);
+    return own.get(agentId);
   };
 }
 
@@ -158,8 +162,8 @@ function postedCalls(
     if ("errors" in one) return refused(one.errors);
     const { request } = one;
     const { agent_id: agentId } = request;
-    const way = known.wayOf(agentId);
-    const errors = findPlanErrors(request, { agents, at }, known);
+    const way = known.wayOf({ client, agentId });
+    const errors = findPlanErrors(request, { client, agents, at }, known);
     if (errors.length > 0 || way === undefined) {
       return refused(errors.map(({ field, detail }) => ({ pointer: `/${index}${field}`, detail })));
     }
@@ -181,8 +185,8 @@ function freshCall(
   known: AtPosting,
 ): Queued | Forecasted {
   const { now, documents, hashKeys, hashesOf, agents, holderOf } = known;
-  const { phone_number, agent_id: agentId } = call.request;
-  const hashes = hashesOf(phone_number);
+  const { agent_id: agentId } = call.request;
+  const hashes = hashesOf(hashedNumberOf(call));
   const isUnread = hashes === undefined || !agents.has(agentId);
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
   if (
@@ -226,7 +230,7 @@ function waitingCall(
   known: AtPosting,
 ): Queued | Forecasted {
   const { agent_id: agentId } = call.request;
-  const { route, account = null } = known.wayOf(agentId) ?? {};
+  const { route, account = null } = known.wayOf({ client: call.client, agentId }) ?? {};
   const isUnread = false;
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
   const over = decideEnd(call, known.now, known);

@@ -1,4 +1,6 @@
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { countedIn } from "../../../shared/policy/day-counts.ts";
 import { decideByClock } from "../../../shared/policy/decide.ts";
@@ -30,12 +32,13 @@ export function createHoldersNow(
   const { documents } = read;
   const holderOf = createHolders(documents, now);
   const routes = new Map<string, { route: Route; account: string } | undefined>();
-  const routeOf = (agentId: string) => {
-    if (!routes.has(agentId)) {
-      const route = findRoute(agentId, plan);
-      routes.set(agentId, route && { route, account: accountNameOf(route) });
+  const routeOf = (of: BacklogOf) => {
+    const name = backlogOf(of);
+    if (!routes.has(name)) {
+      const route = findRoute(of, plan);
+      routes.set(name, route && { route, account: accountNameOf(route) });
     }
-    return routes.get(agentId);
+    return routes.get(name);
   };
   const accounts = new Map<string, HeldBy>();
   const accountHolder = (account: string, route: Route): HeldBy => {
@@ -47,7 +50,7 @@ export function createHoldersNow(
     const { call, dueAt, reason, hasNumber } = waiting;
     if (isOther) return { reason: "other_hash_key", name: "", isExact: true };
     const { agent_id: agentId } = call.request;
-    const way = routeOf(agentId);
+    const way = routeOf({ client: call.client, agentId });
     if (way === undefined) return { reason: "route_gone", name: agentId, isExact: true };
     const holder = holderOf({ client: call.client, agentId }, way.route);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };

@@ -1,3 +1,4 @@
+import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import { type Call } from "../../../shared/calls/call-request.ts";
 import { toCall } from "../../../shared/calls/call-row.ts";
 import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
@@ -53,12 +54,12 @@ export interface BacklogsRead {
  * it.
  */
 export async function readBacklogs(
-  isWanted: (agentId: string) => boolean,
+  isWanted: (of: BacklogOf) => boolean,
   { documents, ledger }: { documents: Documents; ledger: CallLedger },
 ): Promise<BacklogsRead> {
   const { backlogs, isCut } = await listBacklogs(documents);
   const reads = await readPositions(
-    backlogs.filter(({ value }) => isWanted(value.agentId)),
+    backlogs.filter(({ value }) => isWanted(value)),
     ledger,
   );
   const total = reads.reduce((sum, { positions }) => sum + positions.length, 0);

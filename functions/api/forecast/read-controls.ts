@@ -59,19 +59,19 @@ export async function readControls(
   deps: RouteDeps,
 ): Promise<ControlsRead> {
   const { requests, client } = "requests" in asked ? asked : { requests: [], client: "" };
-  const accountsOf = (agentId: string) =>
+  const accountsOf = (of: BacklogOf) =>
     plans.flatMap(({ plan }) => {
-      const route = findRoute(agentId, plan);
+      const route = findRoute(of, plan);
       return route === undefined ? [] : accountNameOf(route);
     });
   const posted = firstOf(
     requests.map(({ agent_id }) => agent_id),
     agentsReadMax,
   );
-  const accounts = new Set([...posted].flatMap(accountsOf));
+  const accounts = new Set([...posted].flatMap((agentId) => accountsOf({ client, agentId })));
   const isAll = plans.length > 1 || "allWaiting" in asked;
   const read = await readBacklogs(
-    (agentId) => isAll || accountsOf(agentId).some((account) => accounts.has(account)),
+    (of) => isAll || accountsOf(of).some((account) => accounts.has(account)),
     deps,
   );
   const waiting = read.waiting.filter(({ hasNumber }) => hasNumber).map(({ call }) => call);
@@ -146,7 +146,7 @@ function keysOfBacklogs(
   now: number,
 ): DocumentKey[] {
   return [...backlogs].flatMap((of): DocumentKey[] => {
-    const route = findRoute(of.agentId, plan);
+    const route = findRoute(of, plan);
     if (route === undefined) return pauseKeysOf(of, route);
     const account = accountNameOf(route);
     const { liveCalls = 0, callsPerDay } = accountOf(route, plan);

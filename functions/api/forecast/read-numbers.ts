@@ -1,4 +1,5 @@
-import type { Call, CallRequest } from "../../../shared/calls/call-request.ts";
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { doNotCallKeyOf, moreKeysOf } from "../../../shared/policy/controls.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
@@ -37,7 +38,7 @@ export async function readNumbers(
   deps: RouteDeps,
 ): Promise<NumbersRead> {
   const { documents, clock, hashKeys } = deps;
-  const numbers = [...Map.groupBy(calls, ({ request }) => request.phone_number)];
+  const numbers = [...Map.groupBy(calls, hashedNumberOf)];
   const isCapped = cappedBy(plans);
   const hashes = new Map<string, readonly string[]>();
   const caps = new Map<string, readonly number[]>();
@@ -47,7 +48,7 @@ export async function readNumbers(
     const own = some.map(([number]) => [number, hashesOf(number, hashKeys)] as const);
     const keys = some.flatMap(([, all], index): DocumentKey[] => {
       const of = own[index]?.[1] ?? [];
-      const ofCaps = all.some(({ request }) => isCapped(request)) ? of : [];
+      const ofCaps = all.some(isCapped) ? of : [];
       return [
         ...of.map(doNotCallKeyOf),
         ...ofCaps.map((key) => ({ kind: "cap", key }) as const),
@@ -95,10 +96,10 @@ function onceEach(calls: readonly NumberCall[]): NumberCall[] {
 }
 
 /** Returns a function that tells if a cap of one of the plans applies to a call. */
-function cappedBy(plans: readonly PlanWithSchedule[]): (request: CallRequest) => boolean {
-  return (request) =>
+function cappedBy(plans: readonly PlanWithSchedule[]): (call: NumberCall) => boolean {
+  return ({ client, request }) =>
     plans.some(({ plan, schedule }) => {
-      const route = findRoute(request.agent_id, plan);
+      const route = findRoute({ client, agentId: request.agent_id }, plan);
       return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
     });
 }

@@ -1,3 +1,4 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import {
@@ -108,7 +109,7 @@ function stepUnderCaps(
   called: ReadonlyMap<string, readonly number[]>,
 ): Step {
   const { request, route, hasNumber, reason, delays } = item;
-  const times = hasNumber ? called.get(request.phone_number) : undefined;
+  const times = hasNumber ? called.get(hashedNumberOf(item)) : undefined;
   if (times === undefined) return { kind: "dialed", at: now };
   const { caps } = schedule.capsOf(request, route);
   const free = freeAt(times, caps, now);
@@ -122,13 +123,13 @@ function stepUnderCaps(
 
 /** Counts a dialed call for the caps of its number. */
 function noteCall(
-  { request, route }: Queued,
+  { client, request, route }: Queued,
   { schedule, now }: DecisionInputs,
   called: Map<string, readonly number[]>,
 ): void {
-  const { phone_number } = request;
   if (!schedule.capsOf(request, route).isCounted) return;
-  called.set(phone_number, [...(called.get(phone_number) ?? []), now]);
+  const number = hashedNumberOf({ client, request });
+  called.set(number, [...(called.get(number) ?? []), now]);
 }
 
 /** Returns the end of a call by its final state. An expiry is blamed on the call's longest delay. */

@@ -1,6 +1,6 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { backlogOfKey } from "../../../shared/calls/call-row.ts";
-import { accountOf, findRetry, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf, findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { ProblemError } from "../http/problem.ts";
 import { toIsoTime } from "../http/fields.ts";
@@ -139,7 +139,7 @@ function listAccounts(
 ): AccountForecast[] {
   const named = (agents: Iterable<string>) =>
     [...agents].map((agent) => {
-      const route = findRoute(agent, plan);
+      const route = findAgentRoute(agent, plan);
       return route === undefined ? null : accountNameOf(route);
     });
   const cut = new Set(named(agentsCut));

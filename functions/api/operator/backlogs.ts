@@ -165,7 +165,7 @@ async function waitingIn(
     for (const [index, document] of some.entries()) {
       if (!isReadable(document)) continue; // the dispatcher raises an alarm
       const head = heads[index]?.[0];
-      const route = findRoute(document.value.agentId, plan);
+      const route = findRoute(document.value, plan);
       if (head !== undefined) waiting.push({ document, head, route });
     }
   }

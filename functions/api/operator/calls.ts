@@ -1,3 +1,4 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { isLaterTry } from "../../../shared/calls/chain.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
@@ -169,8 +170,9 @@ const listSameNumber = declareRoute({
   async handle({ c, deps }) {
     const row = await findCall(c, deps);
     if (row instanceof Response) return row;
-    const { request, numberHash } = row;
-    const known = request === null ? [] : hashesOf(request.phone_number, deps.hashKeys);
+    const { client, request, numberHash } = row;
+    const known =
+      request === null ? [] : hashesOf(hashedNumberOf({ client, request }), deps.hashKeys);
     const hashes = [...new Set([numberHash, ...known])];
     const { rows } = await listByNumber(deps.ledger, hashes, { limit: sameNumberMax + 1 });
     const others = rows.filter(({ id }) => id !== row.id).slice(0, sameNumberMax);

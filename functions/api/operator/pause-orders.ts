@@ -1,4 +1,4 @@
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { Pausable } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -53,7 +53,7 @@ export async function findPauseProblem(
   if (until !== undefined && until <= now) {
     return { pointer: "/until", detail: "must be in the future" };
   }
-  if (agent_id !== undefined && findRoute(agent_id, plan) === undefined) {
+  if (agent_id !== undefined && findAgentRoute(agent_id, plan) === undefined) {
     return { pointer: "/agent_id", detail: "is no agent of the dial plan" };
   }
   const accounts = Object.values(plan.agents).map(({ provider }) => provider);

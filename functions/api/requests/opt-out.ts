@@ -1,10 +1,16 @@
+import type { Context } from "hono";
 import { clientEntryOf } from "../../../shared/policy/controls.ts";
-import { putNumbers } from "../../../shared/policy/dnc-entries.ts";
+import { putNumbers, testOptOutMs } from "../../../shared/policy/dnc-entries.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { errorsMax } from "../../../shared/calls/call-request.ts";
+import { hashedNumberOf, isTestClient } from "../../../shared/calls/ids.ts";
+import { isTestNumber, mustBeTestNumber } from "../../../shared/providers/sandbox.ts";
+import { answerUnprocessable } from "../http/problem.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { recordNumbers, reasonCode } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
+import type { ApiEnv } from "../http/context.ts";
 import { declareRoute } from "../http/route.ts";
 
 /** Maximum numbers of one request. */
@@ -38,14 +44,37 @@ export const addOptOuts = declareRoute({
   problems: [403],
   async handle({ c, deps, body: { phone_numbers, scope, reason } }) {
     const { client } = c.get("caller");
-    const numbers = [...new Set(phone_numbers)].map((number) => hashesOf(number, deps.hashKeys));
+    const isTest = isTestClient(client);
+    if (isTest && !phone_numbers.every(isTestNumber)) return refuseRealNumbers(c, phone_numbers);
+    const numbers = [...new Set(phone_numbers)].map((phone_number) =>
+      hashesOf(hashedNumberOf({ client, request: { phone_number } }), deps.hashKeys),
+    );
     const target = scope === "client" ? `do-not-call list of client ${client}` : "do-not-call list";
     const action = { action: "client_opt_out", target, reason };
     await recordNumbers(c, { ...action, hashes: numbers.map(([hash = ""]) => hash) }, deps);
-    const entryOf = (hash: string) => (scope === "client" ? clientEntryOf(hash, client) : hash);
+    // The hashes of test calls are their client's alone.
+    const isOfClient = scope === "client" && !isTest;
+    const entryOf = (hash: string) => (isOfClient ? clientEntryOf(hash, client) : hash);
     const entries = numbers.map((hashes) => hashes.map(entryOf));
+    if (isTest) {
+      await putNumbers(entries, { ...deps, lifeMs: testOptOutMs });
+      return { added: numbers.length };
+    }
     await putNumbers(entries, deps);
     await appendEntry({ kind: "list", entries: entries.map(([key = ""]) => key) }, deps);
     return { added: numbers.length };
   },
 });
+
+function refuseRealNumbers(c: Context<ApiEnv>, phoneNumbers: readonly string[]): Response {
+  return answerUnprocessable(
+    c,
+    phoneNumbers
+      .flatMap((number, index) =>
+        isTestNumber(number)
+          ? []
+          : { pointer: `/phone_numbers/${index}`, detail: mustBeTestNumber },
+      )
+      .slice(0, errorsMax),
+  );
+}

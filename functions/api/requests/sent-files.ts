@@ -1,3 +1,4 @@
+import { realClientOf } from "../../../shared/calls/ids.ts";
 import type { Context } from "hono";
 import * as z from "../../../shared/lib/zod.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
@@ -84,7 +85,7 @@ export const findSentFile = declareRoute({
   async handle({ c, deps, body }) {
     const { client } = c.get("caller");
     const { value } = await readFile({ client, file: body.file }, deps);
-    return { client, sent: value === undefined ? null : toView(value, deps) };
+    return { client: realClientOf(client), sent: value === undefined ? null : toView(value, deps) };
   },
 });
 

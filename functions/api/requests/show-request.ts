@@ -5,6 +5,8 @@ import {
   resultViewSchema,
   toHeadersView,
   toResultView,
+  testView,
+  toTestView,
 } from "../../../shared/calls/views.ts";
 import { toCallId, indexOf, readCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import { states } from "../../../shared/calls/states.ts";
@@ -54,6 +56,7 @@ const requestSchema = z.looseObject({
   id: z.string(),
   accepted_at: time,
   ...headersView,
+  ...testView,
   total: z.int().check(z.describe("Calls of the request")),
   counts: z
     .optional(countsViewSchema)
@@ -113,6 +116,7 @@ export const showRequest = declareRoute({
       id,
       accepted_at: toIsoTime(row.acceptedAt),
       ...toHeadersView(row),
+      ...toTestView(row),
       total,
       ...(cursor === undefined ? await progress() : {}),
       calls: ids.flatMap((one) => toClientCalls(one, tries.get(one))),

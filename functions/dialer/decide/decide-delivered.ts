@@ -1,3 +1,4 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import { type Call, type Route, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Permission } from "../../../shared/calls/passed-check.ts";
@@ -193,7 +194,7 @@ export async function readControlDocuments(
     backlogs.set(backlogOf(of), of);
   }
   for (const [key, of] of backlogs) {
-    const route = findRoute(of.agentId, plan);
+    const route = findRoute(of, plan);
     want(pauseKeysOf(of, route));
     if (route === undefined) continue;
     want([...breakerKeysOf(of, route), { kind: "backlog", key }]);
@@ -204,9 +205,7 @@ export async function readControlDocuments(
     if (route.callerIds !== undefined) want([callerIdsKeyOf(route)]);
     if (callsPerDay !== undefined) want([dayKeyOf({ account }, deps.clock.now())]);
   }
-  const hashes = numbers
-    ? calls.flatMap(({ request }) => hashesOf(request.phone_number, hashKeys))
-    : [];
+  const hashes = numbers ? calls.flatMap((call) => hashesOf(hashedNumberOf(call), hashKeys)) : [];
   want(doNotCallKeysOf([...new Set(hashes)]));
   const more = numbers ? moreKeysOf(calls, hashKeys) : [];
   if (deps.memory.readsMore) want(more);

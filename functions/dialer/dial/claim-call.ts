@@ -1,3 +1,4 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import { backlogOf, type CallRow } from "../../../shared/calls/call-row.ts";
 import { applyClaim, claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
 import { expiryOf, accountOf } from "../../../shared/dial-plan/dial-plan.ts";
@@ -155,7 +156,7 @@ export function checkControls(
   if (read.isSuspended) return toWaiting("restored", claim);
   // The row's own hash may be of a HASH_KEY from before a rotation.
   const { hashKeys } = deps.settings;
-  const hashes = hashesOf(call.request.phone_number, hashKeys);
+  const hashes = hashesOf(hashedNumberOf(call), hashKeys);
   const erasedAt = findErasure(call, hashes, read);
   if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
   const cancelled = findCancellation(call, read);

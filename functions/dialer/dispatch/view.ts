@@ -1,4 +1,5 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { isTestClient } from "../../../shared/calls/ids.ts";
 import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import {
   accountBreakerOf,
@@ -103,7 +104,8 @@ export function createView(deps: DialerDeps): View {
   const dayCountOf = (account: string) => countedIn(controls.state, { account }, deps.clock.now());
   return {
     async read() {
-      const [read, isListed] = await Promise.all([readControls(deps), list.readOn()]);
+      const tests = testRoutesIn(list, plan); // a new one is known from the next look on
+      const [read, isListed] = await Promise.all([readControls(tests, deps), list.readOn()]);
       controls = read;
       waiting = toWaiting(withAnswers(list), controls, { plan, now: deps.clock.now(), warn });
       return isListed;
@@ -145,11 +147,18 @@ export function createView(deps: DialerDeps): View {
   };
 }
 
-async function readControls(deps: DialerDeps): Promise<Controls> {
+/** Returns the routes of the backlogs of test calls, whose accounts no plan names. */
+function testRoutesIn(list: BacklogList, plan: DialPlan): Route[] {
+  return [...list.all()].flatMap(({ value }) =>
+    isTestClient(value.client) ? (findRoute(value, plan) ?? []) : [],
+  );
+}
+
+async function readControls(tests: readonly Route[], deps: DialerDeps): Promise<Controls> {
   const { documents, settings } = deps;
   const { plan } = settings;
   const accounts = new Map(
-    Object.values(plan.agents).map((route) => [accountNameOf(route), route]),
+    [...Object.values(plan.agents), ...tests].map((route) => [accountNameOf(route), route]),
   );
   const now = deps.clock.now();
   const keys = [...accounts].flatMap(([account, route]) => keysOf(account, route, { plan, now }));
@@ -227,7 +236,7 @@ function toWaiting(
   };
   for (const backlog of backlogs) {
     const { key, value } = backlog;
-    const route = findRoute(value.agentId, plan);
+    const route = findRoute(value, plan);
     if (route === undefined) continue;
     const account = accounts.get(route) ?? accountNameOf(route);
     accounts.set(route, account);

@@ -4,6 +4,7 @@ import {
   applyDelivery,
   type Tried,
 } from "../../../shared/calls/call-event.ts";
+import { toTestView } from "../../../shared/calls/views.ts";
 import { finishedEventIdOf } from "../../../shared/events/outbox-rows.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
@@ -34,6 +35,7 @@ export function finishedDataOf({ key, value }: Pick<StoredDocument<"request">, "
     accepted_at: new Date(acceptedAt).toISOString(),
     total: calls,
     counts: { by_state: states, by_result: results },
+    ...toTestView(value),
   };
 }
 

@@ -1,3 +1,4 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallState, statesWhere } from "../../../shared/calls/states.ts";
 import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
@@ -54,7 +55,7 @@ export async function findOwnId(
   // A restore may also have lost rows of other calls to this number, one of which the candidate could be.
   if (row.lostUntil !== null) return undefined;
   // Under a HASH_KEY that is not held, the calls to this number cannot be found by its hash.
-  const hashes = hashesOf(call.request.phone_number, settings.hashKeys);
+  const hashes = hashesOf(hashedNumberOf(call), settings.hashKeys);
   if (!hashes.includes(numberHash)) return undefined;
   const { from, until } = findPeriod(row, deps);
   // The ledger's index of numbers may lag.

@@ -1,3 +1,4 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
@@ -112,8 +113,7 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
    * under both keys, the former one first. So processes that hold one of them alone and those that hold both write over
    * each other's versions, and no two of them take the last room together.
    */
-  const keysOf = ({ request }: Call) =>
-    hashesOf(request.phone_number, settings.hashKeys).toReversed();
+  const keysOf = (call: Call) => hashesOf(hashedNumberOf(call), settings.hashKeys).toReversed();
   const { readAll, writeAll } = createCapDocuments({ documents, clock, random });
 
   return {

@@ -1,3 +1,4 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { clientEntryOf } from "../../../shared/policy/controls.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
@@ -18,9 +19,9 @@ export async function renewEntries(
   deps: DialerDeps,
 ): Promise<void> {
   const { hashKeys } = deps.settings;
-  const entries = calls.flatMap(({ client, request }) => {
-    const hashes = hashesOf(request.phone_number, hashKeys);
-    return [hashes, hashes.map((hash) => clientEntryOf(hash, client))];
+  const entries = calls.flatMap((call) => {
+    const hashes = hashesOf(hashedNumberOf(call), hashKeys);
+    return [hashes, hashes.map((hash) => clientEntryOf(hash, call.client))];
   });
   const isFormer = ([, key]: string[]) => key && read.get("do-not-call", key) !== undefined;
   const former = [...new Map(entries.filter(isFormer).map((one) => [one[0], one])).values()];

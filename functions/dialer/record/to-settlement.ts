@@ -1,9 +1,10 @@
-import type { Call } from "../../../shared/calls/call-request.ts";
+import { type Call, sandboxType } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { isIdempotent, type Settlement } from "../../../shared/calls/transitions.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { expiryOf, findPolling } from "../../../shared/dial-plan/dial-plan.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 import { retryAfterMsMax } from "../../../shared/policy/breaker-causes.ts";
+import { testPollMs } from "../../../shared/providers/sandbox.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -110,11 +111,14 @@ export function findNextPollAt(
 ): number | undefined {
   const { plan, providerOf } = settings;
   const { route, claimedAt } = row;
-  if (plan.results === undefined || route === null || claimedAt === null) return undefined;
+  const polling = findPolling(route, plan);
+  if (polling === undefined || route === null || claimedAt === null) return undefined;
+  // A test call ends within seconds.
+  if (route.type === sandboxType && now < claimedAt + testPollMs) return claimedAt + testPollMs;
   const { readResult, readCallback } = providerOf(route);
-  if (readResult !== undefined) return nextPollAt(claimedAt, now, plan.results.waitMinutes);
+  if (readResult !== undefined) return nextPollAt(claimedAt, now, polling.waitMinutes);
   // Its signed callback brings the result, or it is given up.
-  return readCallback && claimedAt + plan.results.waitMinutes * minuteMs;
+  return readCallback && claimedAt + polling.waitMinutes * minuteMs;
 }
 
 /**

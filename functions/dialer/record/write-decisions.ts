@@ -1,3 +1,4 @@
+import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { backlogOf, type CallRow, type NewCall } from "../../../shared/calls/call-row.ts";
 import { type CallState, states } from "../../../shared/calls/states.ts";
@@ -121,9 +122,13 @@ export async function countSteps(steps: readonly UsageStep[], deps: DialerDeps):
 }
 
 export function toNewCall(call: Call, { settings: { plan, hashKeys } }: DialerDeps): NewCall {
-  const { phone_number, context } = call.request;
+  const { context } = call.request;
   const echo = echoOf(context, findReceiver(call.client, plan));
-  return { call: withTries(call, plan), ...hashNumber(phone_number, hashKeys.current), echo };
+  return {
+    call: withTries(call, plan),
+    ...hashNumber(hashedNumberOf(call), hashKeys.current),
+    echo,
+  };
 }
 
 /** Names the log event of a call's entering a state, such as `call.needs_review`. */

@@ -1,9 +1,10 @@
+import { hashedNumberOf, isTestClient } from "../../../shared/calls/ids.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 import { doNotCallListKey, listIn, namesOf } from "../../../shared/policy/controls.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
-import { putEntries } from "../../../shared/policy/dnc-entries.ts";
+import { putEntries, testOptOutMs } from "../../../shared/policy/dnc-entries.ts";
 import { hashNumber, keyNameIn } from "../../../shared/telephony/phone-number.ts";
 import { changeRows } from "../record/change-rows.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -37,11 +38,15 @@ const youngMs = 2 * hourMs;
  * Puts a row's number onto the list: under the current key, or by the row's hash once the number is erased. Where neither
  * this process nor the list knows the hash's key, another process may; an old row's is lost, and its number with it.
  */
-async function list({ id, request, numberHash, acceptedAt }: CallRow, deps: DialerDeps) {
+async function list(
+  { id, client, request, numberHash, acceptedAt }: CallRow,
+  deps: DialerDeps,
+): Promise<void> {
   const { documents, settings, clock, log } = deps;
   const { hashKeys } = settings;
   if (request !== null) {
-    return listEntry(hashNumber(request.phone_number, hashKeys.current).numberHash, deps);
+    const current = hashNumber(hashedNumberOf({ client, request }), hashKeys.current).numberHash;
+    return listEntry(current, client, deps);
   }
   const named = listIn(await documents.read([doNotCallListKey]))?.keys ?? [];
   if (![...namesOf(hashKeys), ...named].includes(keyNameIn(numberHash))) {
@@ -49,11 +54,15 @@ async function list({ id, request, numberHash, acceptedAt }: CallRow, deps: Dial
     log("alarm", "call.opt_out_lost", { call_id: id });
     return;
   }
-  await listEntry(numberHash, deps);
+  await listEntry(numberHash, client, deps);
 }
 
-/** Lists a hash, also in the journal, so that a restore of the ledger does not bring the callee back. */
-async function listEntry(numberHash: string, deps: DialerDeps): Promise<void> {
+/**
+ * Lists a hash, also in the journal, so that a restore of the ledger does not bring the callee back. Test calls have
+ * callees that are nobody: their hashes stand for an hour.
+ */
+async function listEntry(numberHash: string, client: string, deps: DialerDeps): Promise<void> {
+  if (isTestClient(client)) return putEntries([numberHash], { ...deps, lifeMs: testOptOutMs });
   await putEntries([numberHash], deps);
   await appendEntry({ kind: "list", entries: [numberHash] }, deps);
 }

@@ -1,7 +1,8 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { isTestClient } from "../../../shared/calls/ids.ts";
+import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { addPoolResults, callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { pauseKeyOf } from "../../../shared/policy/controls.ts";
@@ -23,11 +24,12 @@ const system = "system";
 
 /**
  * Counts results of calls. Pauses agents whose calls end as they are answered, or are blocked, if the plan says so, and
- * lets blocked numbers of pools rest. Never throws: a result that could not be counted changes nothing else.
+ * lets blocked numbers of pools rest. Results of test calls say nothing about an agent. Never throws: a result that could not be counted changes nothing else.
  */
 export async function watchResults(ended: readonly CallRow[], deps: DialerDeps): Promise<void> {
   const { plan } = deps.settings;
-  const rows = ended.map((row) => ({ ...row, isOfPool: isOfPool(row, plan) }));
+  const real = ended.filter(({ client }) => !isTestClient(client));
+  const rows = real.map((row) => ({ ...row, isOfPool: isOfPool(row, plan) }));
   const watch = async (own: readonly EndedRow[], work: () => Promise<void>) => {
     try {
       await work();
@@ -50,7 +52,7 @@ export async function watchResults(ended: readonly CallRow[], deps: DialerDeps):
 
 /** True if a call was made from a number of its agent's pool. */
 function isOfPool({ agentId, route }: CallRow, plan: DialPlan): boolean {
-  return findRoute(agentId, plan)?.callerIds?.includes(callerIdOf({ route })) === true;
+  return findAgentRoute(agentId, plan)?.callerIds?.includes(callerIdOf({ route })) === true;
 }
 
 /** Counts results of an account's pools. Raises an alarm for each number that begins to rest. */
@@ -70,7 +72,7 @@ async function watchPools(
   for (const number of resting) {
     // A log has no numbers, so the alarm names the place in the plan.
     const one = own.find(({ route }) => callerIdOf({ route }) === number);
-    const { callerIds = [] } = findRoute(one?.agentId ?? "", deps.settings.plan) ?? {};
+    const { callerIds = [] } = findAgentRoute(one?.agentId ?? "", deps.settings.plan) ?? {};
     const problem = `from.pool.${callerIds.indexOf(number)}`;
     const agent_id = one?.agentId ?? "";
     deps.log("alarm", "caller_id.rests", { agent_id, provider: account, problem });

@@ -3,6 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { contradicted, hasEnded, recordResult } from "../../../shared/calls/record-result.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
+import { findPolling } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
@@ -34,13 +35,13 @@ export async function writeResults(
   deps: DialerDeps,
 ): Promise<boolean> {
   const { settings, log } = deps;
-  const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
   const results = new Map(found.map(({ row, result }) => [row.id, result]));
   const { changed, conflicts } = await changeRows(
     found.map(({ row }) => row),
     (row, write) => {
       const result = results.get(row.id);
       const isOpen = result === undefined || result.status === "live";
+      const waitMinutes = waitMinutesOf(row, deps);
       const isOver = isOpen && isPolledLast(row.claimedAt, askedAt, waitMinutes);
       const known = isOver ? toUnknown(result) : result && { ...result, readAt: askedAt };
       const pollAt = findNextPollAt(row, write.at, deps) ?? write.at;
@@ -84,14 +85,17 @@ const lostMs = dayMs;
 
 /** Postpones the next poll of a call whose record could not be read. */
 export async function postpone(row: OpenRow, deps: DialerDeps): Promise<void> {
-  const waitMinutes = deps.settings.plan.results?.waitMinutes ?? 0;
   const change = (one: OpenRow, write: Write) => {
-    const isLost = isPolledLast(one.claimedAt, write.at - lostMs, waitMinutes);
+    const isLost = isPolledLast(one.claimedAt, write.at - lostMs, waitMinutesOf(one, deps));
     const result = isLost ? toUnknown(one.result ?? undefined) : undefined;
     const recorded = recordResult(one, { result, pollAt: write.at + postponedMs }, write);
     return completeResult({ before: one, recorded }, write, deps);
   };
   await changeRows([row], change, deps);
+}
+
+function waitMinutesOf({ route }: OpenRow, { settings }: DialerDeps): number {
+  return findPolling(route, settings.plan)?.waitMinutes ?? 0;
 }
 
 /** Returns the result of a call whose end did not become known in time. */

@@ -175,6 +175,6 @@ async function recoverRows(
 /** Returns the route along which a call can be looked up, if it was dialed. */
 function routeToPoll(row: CallRow, { settings }: DialerDeps): Route | undefined {
   const isWaiting = row.state === "WAITING";
-  const route = (isWaiting ? undefined : row.route) ?? findRoute(row.agentId, settings.plan);
+  const route = (isWaiting ? undefined : row.route) ?? findRoute(row, settings.plan);
   return route !== undefined && settings.providerOf(route).lookUp !== undefined ? route : undefined;
 }

@@ -1,6 +1,6 @@
 import { type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { findRetry, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
@@ -71,7 +71,7 @@ async function visit(backlog: Backlog, time: SweepTime, deps: DialerDeps): Promi
   }
   if (!isEmpty) {
     const { agentId: agent_id, client } = value;
-    if (findRoute(agent_id, settings.plan) === undefined) {
+    if (findAgentRoute(agent_id, settings.plan) === undefined) {
       log("alarm", "route.gone", { agent_id, client });
     }
   } else if (clock.now() - value.usedAt > unusedMs) {

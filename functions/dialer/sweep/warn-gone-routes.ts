@@ -1,4 +1,4 @@
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -23,7 +23,7 @@ export async function warnGoneRoutes(
   const listed = await documents.list("backlog", { limit: backlogsMax });
   const gone = listed
     .filter(isReadable)
-    .filter(({ value }) => findRoute(value.agentId, settings.plan) === undefined);
+    .filter(({ value }) => findAgentRoute(value.agentId, settings.plan) === undefined);
   const old = gone.filter(({ key }) => known.includes(key)).map(({ key }) => key);
   const fresh = gone.filter(({ key }) => !known.includes(key));
   const backlogs = fresh.map(({ key }) => ({ key }));

@@ -2,7 +2,7 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createDynamoDocuments } from "../../../shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../../shared/aws/dynamodb-ledger.ts";
 import { backlogOfKey } from "../../../shared/calls/call-row.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -78,7 +78,7 @@ export async function confirmStranded(
   plan: DialPlan,
   { waiting, strands }: { waiting: readonly WaitingBacklog[]; strands: boolean },
 ): Promise<void> {
-  const lost = waiting.filter(({ agentId }) => findRoute(agentId, plan) === undefined);
+  const lost = waiting.filter(({ agentId }) => findAgentRoute(agentId, plan) === undefined);
   if (lost.length === 0) return;
   const named = lost.map(({ client, agentId }) => `  ${agentId}, of the client ${client}`);
   print(

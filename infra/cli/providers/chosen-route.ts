@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { parseDialPlan, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { isLoopback } from "../../../shared/lib/https-url.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
@@ -63,7 +63,7 @@ export function chosenRoute(
     throw new Failure(`No agent of the dial plan dials through ${account}. There is: ${accounts}.`);
   }
   if (agentId !== undefined) {
-    const route = findRoute(agentId, plan);
+    const route = findAgentRoute(agentId, plan);
     if (route?.provider === account) return { agentId, route };
     throw new Failure(`${agentId} has no route through ${account}. Those that have: ${names}.`);
   }

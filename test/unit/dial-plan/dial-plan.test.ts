@@ -4,7 +4,7 @@ import {
   mayBeCalled,
   parseDialPlan,
   accountOf,
-  findRoute,
+  findAgentRoute,
 } from "../../../shared/dial-plan/dial-plan.ts";
 import { malformedSecrets, missingSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
@@ -34,7 +34,7 @@ describe("the dial plan", () => {
       retentionDays: 60,
       destinations: { deny: ["+1900", "+979", "+881", "+882", "+883"] },
     });
-    const route = findRoute("any", parsed());
+    const route = findAgentRoute("any", parsed());
     expect(route && accountOf(route, parsed())).toMatchObject({ timeoutSeconds: 30 });
   });
 
@@ -255,7 +255,7 @@ describe("the dial plan", () => {
     };
     const paceOf = (agent: string, providers = {}) => {
       const paced = parsed({ agents, providers });
-      const route = findRoute(agent, paced);
+      const route = findAgentRoute(agent, paced);
       return route && accountOf(route, paced).pace?.intervalUs;
     };
     expect(paceOf("carrier")).toBe(1_000_000);
@@ -279,7 +279,7 @@ describe("the dial plan", () => {
       agents: { "*": { provider: "webhook", url }, eu: { provider: "hook-eu", url } },
       providers: { "hook-eu": { type: "webhook", timeoutSeconds: 5 } },
     });
-    const [all, eu] = [findRoute("x", accounts), findRoute("eu", accounts)];
+    const [all, eu] = [findAgentRoute("x", accounts), findAgentRoute("eu", accounts)];
     expect(eu).toEqual({ provider: "hook-eu", type: "webhook", url });
     expect(missingSecrets(accounts, {})).toEqual(["WEBHOOK_SECRET", "HOOK_EU_SECRET"]);
     expect([all, eu].map((route) => route && accountOf(route, accounts).timeoutSeconds)).toEqual([
@@ -294,10 +294,10 @@ describe("the dial plan", () => {
   it("routes an agent to its own route, and any other to *", () => {
     const own = { provider: "webhook", url: "https://example.com/own" } as const;
     const both = parsed({ agents: { ...plan.agents, own } });
-    expect(findRoute("own", both)).toEqual({ ...own, type: "webhook" });
-    expect(findRoute("other", both)).toEqual({ ...plan.agents["*"], type: "webhook" });
-    expect(findRoute("constructor", parsed({ agents: { own } }))).toBeUndefined();
-    expect(findRoute("__proto__", parsed({ agents: { own } }))).toBeUndefined();
+    expect(findAgentRoute("own", both)).toEqual({ ...own, type: "webhook" });
+    expect(findAgentRoute("other", both)).toEqual({ ...plan.agents["*"], type: "webhook" });
+    expect(findAgentRoute("constructor", parsed({ agents: { own } }))).toBeUndefined();
+    expect(findAgentRoute("__proto__", parsed({ agents: { own } }))).toBeUndefined();
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   findRetry,
-  findRoute,
+  findAgentRoute,
   parseDialPlan,
   readDialPlan,
 } from "../../../shared/dial-plan/dial-plan.ts";
@@ -38,7 +38,7 @@ describe("an agent's retry", () => {
       after: { busy: 900_000, no_answer: 10_800_000 },
       spread: true,
     });
-    const route = findRoute("a", told.plan);
+    const route = findAgentRoute("a", told.plan);
     expect(route).not.toHaveProperty("retry");
     expect(route && accountNameOf(route)).toBe("twilio");
   });

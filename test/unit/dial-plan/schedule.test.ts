@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../../shared/calls/call-request.ts";
-import { parseDialPlan, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import { presets } from "../../../shared/telephony/hours-presets.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
@@ -24,7 +24,7 @@ function scheduleOf(more: object, events: LogFields[] = []) {
     events.push({ event, ...fields } as LogFields),
   );
   const routeFor = ({ agent_id }: CallRequest) => {
-    const route = findRoute(agent_id, plan);
+    const route = findAgentRoute(agent_id, plan);
     if (route === undefined) throw new Error("no route");
     return route;
   };

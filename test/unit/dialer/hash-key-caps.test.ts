@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createCaps } from "../../../functions/dialer/record/number-caps.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { aCallNow, documentOf } from "../../support/dialer-calls.ts";
 import {
@@ -69,7 +69,7 @@ it("a cap holds for any processes at once, in any order of their reads and write
         const rotation = capped(room);
         const { bench } = rotation;
         const { settings } = bench.deps;
-        const route = findRoute("agent_sales", settings.plan);
+        const route = findAgentRoute("agent_sales", settings.plan);
         if (route === undefined) throw new Error("the plan has no such route");
         let counted = 0;
         let most = 0;

@@ -41,6 +41,7 @@ const acts: OperatorAction[] = [
 const story = fc.record({
   at: time,
   state: fc.constantFrom(...callStates),
+  client: fc.constantFrom("crm", "test:crm"),
   act: fc.option(fc.constantFrom(...acts), { nil: undefined }),
   results: fc.array(result, { maxLength: 3 }),
   optedOut: fc.boolean(),
@@ -55,9 +56,10 @@ const story = fc.record({
 type Story = typeof story extends fc.Arbitrary<infer One> ? One : never;
 
 /** Returns the row of a call after its story, with the events of each step. */
-function rowAfter({ at, state, act, results, optedOut, headers, number, context }: Story): CallRow {
+function rowAfter({ at, state, client, act, results, optedOut, headers, ...more }: Story): CallRow {
+  const { number, context } = more;
   const request = { phone_number: "+12025550123", agent_id: "agent_sales", context };
-  let row = rowIn(state, aCall({ request, ...headers }), { at });
+  let row = rowIn(state, aCall({ client, request, ...headers }), { at });
   if (number !== undefined) row.tries = { number, budget: 3, until: at + 1_000_000, dialedAt: [] };
   row = withEvents({ ...row, echo: echoOf(context, receiver) }, receiver);
   let now = at;
@@ -95,6 +97,7 @@ function pathsOf(schema: object, path: string): string[] {
 
 /** A request that is finished. */
 const finished = fc.record({
+  client: fc.constantFrom("crm", "test:crm"),
   acceptedAt: time,
   calls: fc.nat(10_000),
   states: fc.dictionary(fc.constantFrom(...callStates), fc.nat(10_000)),
@@ -106,7 +109,7 @@ const eventOfFinished = (value: typeof finished extends fc.Arbitrary<infer One> 
     kind: "request",
     key: "01KAJ6Y5G0QZ3N4T7V8W9XABCD",
     version: "v",
-    value: { ...value, client: "crm", finished: value.calls },
+    value: { ...value, finished: value.calls },
     expiresAt: null,
   });
 
@@ -160,9 +163,9 @@ describe("the schema of an event's body", () => {
     const inBodies = new Set(bodies.flatMap((body) => pathsIn(body, type)));
     expect([...inSchema].toSorted()).toEqual([...inBodies].toSorted());
     expect(eventBodySchemas[type].parse(example)).toEqual(example);
-    // The examples are those of agents without `retry`, of requests without headers of their own, and of results without
-    // a price.
-    const rare = /\.data\.(try|tries_left|not_before|urgent|campaign|result\.cost\..*)$/;
+    // The examples are those of real calls, of agents without `retry`, of requests without headers of their own, and of
+    // results without a price.
+    const rare = /\.data\.(test|try|tries_left|not_before|urgent|campaign|result\.cost\..*)$/;
     const always = [...inBodies].filter((path) => !rare.test(path));
     expect(new Set(pathsIn(example, type))).toEqual(new Set(always));
   });

@@ -25,6 +25,7 @@ const adapterTexts: Record<ProviderRoute["type"], string[]> = {
   livekit: ["livekit.AgentDispatchService", "ListDispatch", "USER_UNAVAILABLE", "bad_route"],
   plivo: ["https://api.plivo.com", "plivo_geo_permission", "end_time__gte"],
   retell: ["https://api.retellai.com", "dial_no_answer"],
+  sandbox: ["https://sandbox.invalid"],
   signalwire: ["/api/laml"],
   simulator: ["would dial", "simulated-"],
   telnyx: ["https://api.telnyx.com", "user_busy", "D41"],
