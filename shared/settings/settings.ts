@@ -88,7 +88,7 @@ export function readDialerSettings<Connected extends object>(
  * are operators, who can make tokens.
  */
 export function readTokens({ API_TOKENS, OPERATOR_TOKENS }: Environment, log: Log) {
-  const isEmpty = !API_TOKENS || API_TOKENS.trim() === "[]";
+  const isEmpty = !API_TOKENS || /^\s*\[\s*\]\s*$/.test(API_TOKENS);
   const tokens: ReturnType<typeof tokensIn> =
     isEmpty && OPERATOR_TOKENS ? { value: [] } : tokensIn("API_TOKENS", { json: API_TOKENS }, log);
   return {

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { guardLimits } from "../../../shared/dial-plan/guards.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { clientKeyOf, type KeptClient } from "../../../shared/policy/kept-tokens.ts";
+import { isLedgerSuspended, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
@@ -80,10 +81,12 @@ const putClient = declareRoute({
   path: "/clients/:id",
   body: z.strictObject({ agents: agentsField, quota: z.optional(z.nullable(quotaSchema)) }),
   answer: putSchema,
-  problems: [404],
+  problems: [404, 409],
   async handle({ c, deps, body: { agents, quota } }) {
     const name = nameIn(c);
     if (name === undefined) return noSuchClient(c);
+    const restored = await refuseWhileRestored(c, deps);
+    if (restored !== undefined) return restored;
     await recordAction(c, { action: "put_client", target: `client ${name}` }, deps);
     const change = (current: KeptClient | undefined) => {
       const kept = current?.isRemoved === false ? current : undefined;
@@ -111,10 +114,12 @@ const removeClient = declareRoute({
   role: "configure",
   path: "/clients/:id",
   answer: removedSchema,
-  problems: [404],
+  problems: [404, 409],
   async handle({ c, deps }) {
     const name = nameIn(c);
-    if (name === undefined || (await findClient(name, deps)) === undefined) return noSuchClient(c);
+    if (name === undefined) return noSuchClient(c);
+    if ((await findClient(name, deps)) === undefined)
+      return (await refuseWhileRestored(c, deps)) ?? noSuchClient(c);
     await recordAction(c, { action: "remove_client", target: `client ${name}` }, deps);
     const change = (current: KeptClient | undefined) =>
       current && { ...current, ...stampOf(c, current, deps), isRemoved: true };
@@ -125,6 +130,21 @@ const removeClient = declareRoute({
 });
 
 export const clientRoutes = [listClients, putClient, removeClient];
+
+/**
+ * Returns the problem that the ledger was restored and its journal is not applied yet; undefined otherwise. A client that was changed
+ * in a restored ledger might bring back tokens that ended with it.
+ */
+export async function refuseWhileRestored(
+  c: Context<ApiEnv>,
+  { documents, epochStore }: RouteDeps,
+): Promise<Response | undefined> {
+  const epoch = await epochStore.read();
+  if (!isLedgerSuspended(await documents.read([sweepKey, restoreKey]), epoch)) return undefined;
+  const detail =
+    "The ledger was restored, and its journal is not applied yet: confirm the restore first. Tokens and clients can be ended meanwhile.";
+  return answerProblem(c, 409, { detail });
+}
 
 /** Returns the client in the request's path, or the problem that there is none. */
 export async function requireClient(

@@ -20,7 +20,7 @@ import { anyName, instant, limit, nextCursor, time, toIsoTime } from "../http/fi
 import { UnreachableError } from "../http/port-limits.ts";
 import { answerProblem, answerUnprocessable, type ProblemError } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { agentsField, requireClient } from "./clients.ts";
+import { agentsField, refuseWhileRestored, requireClient } from "./clients.ts";
 
 const states = ["valid", "ended", "expired", "client_removed", "replaced", "key_gone"] as const;
 
@@ -105,11 +105,11 @@ const makeToken = declareRoute({
   }),
   answer: madeSchema,
   status: 201,
-  problems: [404],
+  problems: [404, 409],
   async handle({ c, deps, body }) {
     const { clock, documents, hashKeys, random, retentionMs } = deps;
     const now = clock.now();
-    const of = await requireClient(c, deps);
+    const of = (await refuseWhileRestored(c, deps)) ?? (await requireClient(c, deps));
     if (of instanceof Response) return of;
     const errors = errorsIn(body, deps);
     if (errors.length > 0) return answerUnprocessable(c, errors);
@@ -142,14 +142,15 @@ const endToken = declareRoute({
   body: z.strictObject({}),
   isBodyOptional: true,
   answer: tokenViewSchema,
-  problems: [404],
+  problems: [404, 409],
   async handle({ c, deps }) {
     const { clock, documents, retentionMs } = deps;
     const id = c.req.param("id") ?? "";
     const name = tokenKeyOf(id);
     const isKnown =
       madeIdPattern.test(id) && (await documents.read([name])).get("token", id) !== undefined;
-    if (!isKnown) return noSuchToken(c);
+    // A token that was made since the backup comes back with the journal.
+    if (!isKnown) return (await refuseWhileRestored(c, deps)) ?? noSuchToken(c);
     await recordAction(c, { action: "end_token", target: `token ${id}` }, deps);
     const now = clock.now();
     const end = { endedAt: now, endedBy: c.get("caller").tokenId };
