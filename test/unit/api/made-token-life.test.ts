@@ -165,7 +165,19 @@ const step = fc.oneof(
   { weight: 1, arbitrary: process.map((n) => async (life: Life) => life.restart(n)) },
   { weight: 2, arbitrary: small.map((n) => async (life: Life) => life.restore(n)) },
   { weight: 2, arbitrary: fc.constant((life: Life) => life.confirm()) },
+  // What chance brings about too seldom: a token ends, and the ledger goes back to before.
+  { weight: 1, arbitrary: small.map((n) => (life: Life) => restoreAfterEnd(n, life)) },
 );
+
+async function restoreAfterEnd(n: number, life: Life): Promise<void> {
+  await life.pass(backupMsMin + minuteMs);
+  await life.end(n);
+  life.restore(7);
+  await life.pass(2 * minuteMs);
+  await life.confirm();
+  await life.pass(5 * minuteMs);
+  await life.use(n, { process: 0, fails: false });
+}
 
 it("lets nobody in a minute after a token's end, and never refuses a valid one as unknown", async () => {
   await fc.assert(
