@@ -43,9 +43,9 @@ export function createRotationBench(plan: object = {}) {
     /** The documents as API and dialer use them; a test may replace its methods. */
     documents,
     as,
-    async ask(holder: Holder, path: string, body: object) {
+    async ask(holder: Holder, path: string, body: object, method = "POST") {
       const response = await apiOf(holder).request(`/operator${path}`, {
-        method: "POST",
+        method,
         headers: {
           authorization: `Bearer ${tokens.operator}`,
           "content-type": "application/json",

@@ -267,6 +267,25 @@ describe("a token that operators made", () => {
     }
   });
 
+  it("counts among the tokens of its client, whose calls may be forecast", async () => {
+    const { app, put } = await createBench();
+    const forecast = async (client: string) => {
+      const calls = [{ phone_number: "+12025550123", agent_id: "agent_sales" }];
+      const headers = {
+        authorization: `Bearer ${tokens.operator}`,
+        "content-type": "application/json",
+      };
+      const body = JSON.stringify({ client, calls });
+      return (await app.request("/operator/forecast", { method: "POST", headers, body })).status;
+    };
+    const both = async () => [await forecast("shop"), await forecast("test:shop")];
+    expect(await both()).toEqual([200, 422]);
+    await put({ isTest: true });
+    expect(await both()).toEqual([422, 200]);
+    await put({}, { isRemoved: true });
+    expect(await both()).toEqual([422, 422]);
+  });
+
   it("is not known where there are no operators, or API_TOKENS has its id", async () => {
     const { OPERATOR_TOKENS: _, ...without } = apiEnvironment;
     expect(await (await createBench(without)).place()).toBe(401);

@@ -245,6 +245,20 @@ describe("ending the former HASH_KEY", () => {
     expect((await rotation.dial("after", numberOf(1)))?.state).toBe("PLACED");
   });
 
+  it("is refused while a valid token that operators made depends on it", async () => {
+    const rotation = createRotationBench();
+    await rotation.ask("before", "/clients/shop", { agents: ["*"] }, "PUT");
+    const { body } = await rotation.ask("before", "/clients/shop/tokens", {});
+    await rotate(rotation);
+    expect((await rotation.ask("during", "/clients/shop/tokens", {})).body["hash_key"]).toBe(
+      "current",
+    );
+    rotation.bench.advance(61 * dayMs);
+    expect((await end(rotation)).body["detail"]).toContain(`The token ${String(body["id"])} of`);
+    await rotation.ask("during", `/tokens/${String(body["id"])}/end`, {});
+    expect((await end(rotation)).status).toBe(200);
+  });
+
   it("is refused while an entry of it stands, however many of others do", async () => {
     const rotation = createRotationBench();
     await add(rotation, "before", [number]);
