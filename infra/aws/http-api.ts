@@ -19,6 +19,7 @@ const routes: Record<string, apigateway.HttpMethod | apigateway.HttpMethod[]> = 
   "/v1/calls": apigateway.HttpMethod.POST,
   "/v1/calls/batch": apigateway.HttpMethod.POST,
   "/v1/calls/{id}": apigateway.HttpMethod.GET,
+  "/v1/usage": apigateway.HttpMethod.GET,
   "/v1/requests": apigateway.HttpMethod.GET,
   "/v1/requests/{id}": apigateway.HttpMethod.GET,
   "/v1/requests/{id}/calls": apigateway.HttpMethod.GET,

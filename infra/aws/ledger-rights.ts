@@ -69,12 +69,17 @@ export function allowApiLedger(
     const { partitions, actions } = itemsOf[right];
     allowItems(role, table, { names: actions, partitions });
   }
-  // Cancelled calls count in their client's usage of the hour.
-  if (clientRights.includes("cancel"))
+  // Clients read their usage, in which cancelled calls are counted.
+  if (clientRights.some((right) => right !== "opt_out"))
     allowItems(role, table, { names: ["Query"], partitions: ["doc#usage"] });
   // A request's calls are found by the index of all calls.
   if (clientRights.includes("read") || clientRights.includes("cancel"))
     allow(role, ["Query"], { resources: [`${table.tableArn}/index/hour`] });
+  // A client's requests are listed by the indexes of clients and of their campaigns.
+  if (clientRights.includes("read"))
+    allow(role, ["Query"], {
+      resources: ["client", "clientCampaign"].map((name) => `${table.tableArn}/index/${name}`),
+    });
 }
 
 /** Allows the API to count the calls of clients with guards, and those of their calls that wait. */

@@ -22,6 +22,7 @@ import { restoreCommands } from "./calls/restore-commands.ts";
 import type { Terminal } from "./calls/terminal.ts";
 import { processTerminal } from "./calls/process-terminal.ts";
 import { tokenCommands } from "./calls/token-commands.ts";
+import { usageCommands } from "./calls/usage-command.ts";
 import { waitingCommands } from "./calls/waiting-commands.ts";
 import { watchCommands } from "./calls/watch-commands.ts";
 
@@ -50,6 +51,8 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   pauses                                      the pauses and the open circuit breakers
   backlogs [--limit N]                        waiting calls by client and agent, and what blocks them
   stats    [--hours N]                        calls by state and hour
+  usage    [--from DATE] [--until DATE] [--by client|day|agent|campaign] [--client C]
+                                              calls, seconds and cost of days in UTC; --csv for spreadsheets
   dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
   dead     list | show NAME [--reveal] | put-back NAME… | put-back --all | discard NAME… --yes
                                               messages that failed a hundred times: put-back sends them again,
@@ -86,6 +89,7 @@ export const commands: Record<string, Command> = {
   ...deadLetterCommands,
   ...watchCommands,
   ...tokenCommands,
+  ...usageCommands,
 };
 
 /** Runs one command and resolves to its exit code. */

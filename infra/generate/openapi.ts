@@ -142,6 +142,10 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
   },
 });
 
+const csvName = {
+  description: "Of text/csv alone: the name of a file",
+  schema: { type: "string" },
+};
 const noStore = { schema: { type: "string", const: "no-store" } };
 
 /** Returns the description of an answer that is always the same text. */
@@ -205,6 +209,7 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
     body,
     isBodyOptional = false,
     answer,
+    alsoCsv = false,
     status = 200,
     problems = [],
   } = operation;
@@ -229,8 +234,12 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
         headers: {
           ...(path.endsWith("/redial") ? idempotencyHeaders : { "X-Request-Id": requestIdHeader }),
           "Cache-Control": noStore,
+          ...(alsoCsv && { "Content-Disposition": csvName }),
         },
-        content: { "application/json": { schema: jsonSchema(answer, "output", components) } },
+        content: {
+          "application/json": { schema: jsonSchema(answer, "output", components) },
+          ...(alsoCsv && { "text/csv": { schema: { type: "string" } } }),
+        },
       },
       ...Object.fromEntries(problems.map((problem) => [problem, problemReferences[problem]])),
       ...commonReferences,

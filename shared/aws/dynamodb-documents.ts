@@ -21,10 +21,14 @@ import {
 import { createDynamoPermits } from "./dynamodb-permits.ts";
 import { toListed } from "../ports/listed-document.ts";
 import type { Documents } from "../ports/documents.ts";
-import { type DocumentKey, toDocumentsRead } from "../ports/document-kinds.ts";
+import { type DocumentKey, type Kind, toDocumentsRead } from "../ports/document-kinds.ts";
 
 /** Maximum tries of an addition while other writers replace the same expired document. */
 const additionsMax = 3;
+/** Queries that are under way at once for a list by prefixes. */
+const prefixesAtOnce = 48;
+/** The highest character, which no key has. */
+const lastCharacter = "\u{10ffff}";
 
 /**
  * Creates the documents in DynamoDB; dynamodb-table.ts describes their table.
@@ -73,8 +77,7 @@ export function createDynamoDocuments(
       throw new Error(`counters could not be added in ${additionsMax} tries`);
     },
     async list(kind, { after, limit, descending = false }) {
-      const partitions = partitionsOf(kind);
-      if (partitions === undefined) throw new Error(`documents of kind ${kind} are not listed`);
+      const partitions = listedPartitionsOf(kind);
       const found: Item[] = [];
       let last = after;
       for (let isEnd = false; !isEnd && found.length < limit;) {
@@ -86,11 +89,33 @@ export function createDynamoDocuments(
       }
       return found.slice(0, limit).map((item) => toListed(kind, toStoredText(kind, item)));
     },
+    async listByPrefix(kind, { prefixes, before = lastCharacter, limit }) {
+      const partitions = listedPartitionsOf(kind);
+      const all = prefixes.toSorted().toReversed();
+      const found: Item[] = [];
+      for (let start = 0; start < all.length && found.length < limit; start += prefixesAtOnce) {
+        const pages = await Promise.all(
+          all.slice(start, start + prefixesAtOnce).map((prefix) => {
+            const end = prefix + lastCharacter;
+            const range = { after: prefix, before: before < end ? before : end, limit };
+            return items.queryAll(undefined, partitions, { ...range, descending: true });
+          }),
+        );
+        found.push(...pages.flat().filter((item) => !isExpired(item, now())));
+      }
+      return found.slice(0, limit).map((item) => toListed(kind, toStoredText(kind, item)));
+    },
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
     takePermits: createDynamoPermits({ items, now, freshVersion }),
     /** Nothing to do: DynamoDB deletes expired items by itself. */
     async purge() {},
   };
+}
+
+function listedPartitionsOf(kind: Kind): string[] {
+  const partitions = partitionsOf(kind);
+  if (partitions === undefined) throw new Error(`documents of kind ${kind} are not listed`);
+  return partitions;
 }
 
 interface AddDeps {

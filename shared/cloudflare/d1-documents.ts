@@ -12,6 +12,8 @@ import {
 /** Maximum documents per statement of a purge, and maximum statements per purge. */
 const purgedMax = 1000;
 const purgeStatementsMax = 20;
+/** The highest character, which no key has. */
+const lastCodePoint = 0x10ffff;
 
 /** Columns named as the fields of `StoredText`. */
 const columns = "kind, key, version, value AS json, expires_at AS expiresAt";
@@ -41,6 +43,14 @@ SELECT documents.kind, documents.key, version, documents.value AS json, expires_
 FROM json_each(?1) AS j CROSS JOIN documents
   ON documents.kind = j.value->>'kind' AND documents.key = j.value->>'key'
 WHERE expires_at IS NULL OR expires_at > ?2`;
+
+/** ?1 kind, ?2 the current time, ?3 the prefixes, ?4 the key below which the list begins, ?5 the maximum documents. */
+const listByPrefix = `
+SELECT documents.kind, documents.key, version, documents.value AS json, expires_at AS expiresAt
+FROM json_each(?3) AS j CROSS JOIN documents
+  ON documents.kind = ?1 AND documents.key >= j.value AND documents.key < min(?4, j.value || char(${lastCodePoint}))
+WHERE expires_at IS NULL OR expires_at > ?2
+ORDER BY documents.key DESC LIMIT ?5`;
 
 /** ?1 kind, ?2 key, ?3 version, ?4 counters, ?5 expiry, ?6 the current time. */
 const add = `
@@ -118,6 +128,11 @@ export function createD1Documents(
         ${after === undefined ? "" : `AND key ${below} ?4`} ORDER BY key ${order} LIMIT ?3`;
       const bound = after === undefined ? [] : [after];
       const found = await all<StoredText>(sql, kind, now(), limit, ...bound);
+      return found.map((one) => toListed(kind, one));
+    },
+    async listByPrefix(kind, { prefixes, before = String.fromCodePoint(lastCodePoint), limit }) {
+      const bound = [kind, now(), JSON.stringify(prefixes), before, limit];
+      const found = await all<StoredText>(listByPrefix, ...bound);
       return found.map((one) => toListed(kind, one));
     },
     async remove(removals) {

@@ -247,7 +247,7 @@ async function atMostAtOnce<Item>(
   if (failed.length > 0) throw failed[0];
 }
 
-function namesPrefixOf({ client }: UsageOf, at: number): string {
+export function namesPrefixOf({ client }: Pick<UsageOf, "client">, at: number): string {
   return `${hourPrefixOf(at)}[${JSON.stringify(client)},`;
 }
 

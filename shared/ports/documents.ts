@@ -40,6 +40,14 @@ export interface Documents {
     query: { after?: string | undefined; limit: number; descending?: boolean },
   ): Promise<StoredDocument<K>[]>;
   /**
+   * Lists documents of a listed kind whose keys begin with one of these texts, none of which begins with another: the
+   * highest keys first, below `before`, at most `limit`. What lies between the texts is not read.
+   */
+  listByPrefix<K extends Kind>(
+    kind: K,
+    query: { prefixes: readonly string[]; before?: string | undefined; limit: number },
+  ): Promise<StoredDocument<K>[]>;
+  /**
    * Removes documents, each only while it has the version that was read: a removal whose answer was lost may take
    * effect later, after the document was written again.
    */

@@ -373,6 +373,7 @@ describe("the access log of the API", () => {
       "GET /v1/receivers/{name}/deliveries",
       "GET /v1/requests/{id}",
       "GET /v1/requests/{id}/calls",
+      "GET /v1/usage",
       "POST /v1/calls",
       "POST /v1/calls/batch",
       "POST /v1/do-not-call",

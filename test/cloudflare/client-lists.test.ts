@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { firstCallIdAt } from "../../shared/calls/ids.ts";
+import { usageKeyOf } from "../../shared/policy/usage.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { createTestApi } from "../support/api.ts";
 import { tokens } from "../support/environment.ts";
@@ -68,4 +70,38 @@ it("reads as many rows for a page of a client's requests, however many there are
   expect(few).toEqual(
     queries.map((query) => ({ query, read: 20, statements: 1, found: 20, isMore: true })),
   );
+});
+
+it("reads for a client's usage its own documents alone, in one statement for a month", async () => {
+  await LEDGER.prepare("DELETE FROM documents").run();
+  const { database, cost } = countingD1(LEDGER);
+  const now = Date.now();
+  const documents = createD1Documents(database, { now: () => now, freshVersion: () => "v" });
+  const { app } = createTestApi({ documents, now: () => now });
+  const fillUsage = async (clients: readonly string[]) => {
+    const keys = Array.from({ length: 100 }, (_, n) =>
+      clients.map((client) => usageKeyOf(now - n * 7 * 3_600_000, { client, agentId: "a" }).key),
+    );
+    await LEDGER.prepare(
+      `INSERT INTO documents (kind, key, version, value, expires_at)
+       SELECT 'usage', value, 'v', '{"accepted":1}', ?2 FROM json_each(?1)`,
+    )
+      .bind(JSON.stringify(keys.flat()), now + 9_000_000)
+      .run();
+  };
+  const from = new Date(now - 29 * 24 * 3_600_000).toISOString().slice(0, 10);
+  const measure = async () => {
+    let text = "";
+    const counted = await cost(async () => {
+      const headers = { authorization: `Bearer ${tokens.crmDesk}` };
+      text = await (await app.request(`/v1/usage?from=${from}`, { headers })).text();
+    });
+    const { total }: { total: { accepted: number } } = JSON.parse(text);
+    return { ...counted, accepted: total.accepted };
+  };
+  await fillUsage(["crm"]);
+  const alone = await measure();
+  expect(alone).toMatchObject({ statements: 1, written: 0, accepted: 100 });
+  await fillUsage(Array.from({ length: 60 }, (_, n) => `other ${n}`));
+  expect(await measure()).toEqual(alone);
 });

@@ -48,6 +48,8 @@ export function createSimulatedDocuments(world: World) {
         add: (document, counters, expiresAt) =>
           one("add", () => memory.add(document, counters, expiresAt)),
         list: (kind, query) => one("list documents", () => memory.list(kind, query)),
+        listByPrefix: (kind, query) =>
+          one("list documents", () => memory.listByPrefix(kind, query)),
         remove: (keys) =>
           one("remove", async () => {
             await memory.remove(keys);

@@ -67,6 +67,14 @@ export function createMemoryDocuments(
         .slice(0, limit);
       return found.map((one) => toListed(kind, one));
     },
+    async listByPrefix(kind, { prefixes, before = "\u{10ffff}", limit }) {
+      const found = [...stored.values()]
+        .filter((one) => one.kind === kind && current(one) !== undefined)
+        .filter(({ key }) => key < before && prefixes.some((prefix) => key.startsWith(prefix)))
+        .toSorted((a, b) => (a.key < b.key ? 1 : -1))
+        .slice(0, limit);
+      return found.map((one) => toListed(kind, one));
+    },
     async remove(removals) {
       for (const { seen, ...key } of removals) {
         if (stored.get(nameOf(key))?.version === seen) stored.delete(nameOf(key));

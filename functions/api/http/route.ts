@@ -29,6 +29,8 @@ export interface Operation {
   isBodyOptional?: boolean | undefined;
   /** The body of the answer. */
   answer: z.ZodMiniType<object>;
+  /** True if the answer may be comma-separated values, too. */
+  alsoCsv?: boolean | undefined;
   /** Status of the answer. Default: 200. */
   status?: 201 | 202 | undefined;
   /** Statuses of problem+json that the route answers besides those of every route. */

@@ -27,6 +27,7 @@ import { resultRoutes } from "./results.ts";
 import { searchRoutes } from "./search.ts";
 import type { Route } from "../http/route.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { usageRoutes } from "./usage.ts";
 import { waitingRoutes } from "./waiting.ts";
 
 /** Every route of the operator's API, in the order of the OpenAPI document. */
@@ -46,6 +47,7 @@ export const operatorRoutes: readonly Route[] = [
   ...countRoutes,
   ...needRoutes,
   ...resultRoutes,
+  ...usageRoutes,
   ...campaignRoutes,
   ...auditRoutes,
   ...eventRoutes,

@@ -20,7 +20,9 @@ import { findSentFile, markSentPart, startSentFile } from "./sent-files.ts";
 import { listRequestCalls } from "./list-calls.ts";
 import { listRequests } from "./list-requests.ts";
 import { showCall } from "./show-call.ts";
+
 import { showRequest } from "./show-request.ts";
+import { showUsage } from "./show-usage.ts";
 
 /** A route of clients, and the right that it requires. */
 interface ClientRoute extends Route {
@@ -33,6 +35,7 @@ export const clientRoutes: readonly ClientRoute[] = [
   { ...listRequests, right: "read" },
   { ...listRequestCalls, right: "read" },
   { ...showCall, right: "read" },
+  { ...showUsage, right: "read" },
   { ...cancelRequest, right: "cancel" },
   { ...addOptOuts, right: "opt_out" },
   { ...findSentFile, right: "call" },

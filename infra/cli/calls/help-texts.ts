@@ -76,6 +76,10 @@ export const helps: Record<string, Help> = {
     example: "backlogs --limit 1000",
   },
   stats: { about: "Counts calls by state and hour.", example: "stats --hours 48" },
+  usage: {
+    about: "Counts the calls, seconds and cost of days in UTC, both days included.",
+    example: "usage --from 2026-11-01 --until 2026-11-30 --csv",
+  },
   dnc: {
     words: "add|remove|check NUMBER… | end-former-key",
     about: "Keeps the do-not-call list.",
@@ -152,6 +156,7 @@ const optionTexts: Record<string, string> = {
   "calls-per-day": "N     calls that are accepted in a day, UTC",
   waiting: "N           calls that may wait",
   csv: "                comma-separated values",
+  by: "WHAT             client, day, agent or campaign",
   json: "               a JSON value a line, for scripts",
 };
 

@@ -46,6 +46,7 @@ const options = {
   "not-after": { type: "string" },
   "calls-per-day": { type: "string" },
   waiting: { type: "string" },
+  by: { type: "string" },
 } as const;
 
 const fields = ["state", "request", "client", "campaign", "agent", "reason", "from", "until"];
@@ -65,6 +66,7 @@ export const optionsOf: Record<string, string[]> = {
   pauses: ["csv"],
   backlogs: ["limit", "csv"],
   stats: ["hours"],
+  usage: ["by", "client", "from", "until", "csv"],
   dnc: ["file", "renew", "csv", ...asking],
   erase: ["csv", ...asking],
   audit: ["limit", "csv"],
@@ -100,6 +102,7 @@ const wordsMaxOf: Record<string, number> = {
   pauses: 0,
   backlogs: 0,
   stats: 0,
+  usage: 0,
   audit: 0,
   forecast: 0,
   request: 1,

@@ -1,5 +1,5 @@
 import { SingleBar } from "cli-progress";
-import { csvField } from "../../../functions/console/csv.ts";
+import { csvField } from "../../../shared/lib/csv.ts";
 import type { Json } from "./json.ts";
 import type { Values } from "./options.ts";
 import { tableOf } from "./table.ts";

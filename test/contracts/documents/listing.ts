@@ -72,6 +72,49 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
       expect(await list("agent 0", true)).toEqual([]);
     });
 
+    it("lists what begins with some texts, the highest first, and nothing between them", async () => {
+      const keyOf = (hour: number, client: string, agent: string) =>
+        `49${String(hour).padStart(4, "0")} ${JSON.stringify([client, agent, ""])}`;
+      const clients = ["cr", "crm", "crm2", "é"];
+      const keys = Array.from({ length: 60 }, (_, hour) =>
+        clients.flatMap((client) => ["a", "b"].map((agent) => keyOf(hour, client, agent))),
+      ).flat();
+      for (const key of keys) {
+        const expiresAt = suiteNow + (key.startsWith("490007") ? 1 : 9_000_000);
+        await documents.add({ kind: "usage", key }, { accepted: 1 }, expiresAt);
+      }
+      now = suiteNow + 2; // by then those of one hour have expired
+      for (const client of clients) {
+        const prefixOf = (hour: number) => keyOf(hour, client, "").replace('"",""]', "");
+        for (const hours of [
+          [],
+          [3],
+          [5, 6, 7, 8],
+          Array.from({ length: 70 }, (_, hour) => hour),
+        ]) {
+          const prefixes = hours.map(prefixOf);
+          const expected = keys
+            .filter(
+              (key) => prefixes.some((one) => key.startsWith(one)) && !key.startsWith("490007"),
+            )
+            .toSorted()
+            .toReversed();
+          for (const limit of [3, 200]) {
+            const found: string[] = [];
+            let page: string[];
+            do {
+              const query = { prefixes, before: found.at(-1), limit };
+              page = (await documents.listByPrefix("usage", query)).map(({ key }) => key);
+              found.push(...page);
+            } while (page.length === limit);
+            expect([client, limit, found]).toEqual([client, limit, expected]);
+          }
+        }
+      }
+      const [one] = await documents.listByPrefix("usage", { prefixes: ["490001"], limit: 1 });
+      expect(one).toMatchObject({ kind: "usage", value: { accepted: 1 } });
+    }, 30_000);
+
     it("lists the entries of the do-not-call list by their hashes, in pages", async () => {
       const hashKeys = ["0a".repeat(32), "0b".repeat(32), "0c".repeat(32)];
       const keys = Array.from({ length: 40 }, (_, n) => {

@@ -1,0 +1,60 @@
+import * as z from "../../../shared/lib/zod.ts";
+import { readUsageOfClient } from "../actions/read-usage.ts";
+import {
+  daysOf,
+  nameForClient,
+  rowsLeftOut,
+  toRangeView,
+  toSums,
+  toUsageRows,
+  usageDays,
+  usageRange,
+  usageSums,
+} from "../actions/usage-rows.ts";
+import { answerUnprocessable } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
+
+/** Loose like all of /v1, as fields may be added. */
+const rowSchema = z.looseObject({
+  day: z.optional(z.iso.date()).check(z.describe("In UTC")),
+  agent_id: z.optional(z.string()),
+  campaign: z
+    .optional(z.nullable(z.string()))
+    .check(z.describe("null: calls without one; `*other`: the rest where there are too many")),
+  ...usageSums,
+});
+
+export const showUsage = declareRoute({
+  operationId: "showUsage",
+  summary: "How many of your calls were accepted, placed and answered, how long, and at what cost",
+  description:
+    "Counted when it happened, by the hour, and kept as long as calls are. Numbers may lag by some seconds.",
+  method: "get",
+  path: "/usage",
+  query: z.strictObject({
+    ...usageDays,
+    group_by: z._default(z.enum(["day", "agent", "campaign"]), "day"),
+  }),
+  answer: z.looseObject({
+    ...usageRange,
+    rows: z.array(rowSchema).check(z.describe("Days in order; others by accepted calls")),
+    rows_left_out: rowsLeftOut,
+    total: z.looseObject(usageSums),
+  }),
+  problems: [403],
+  async handle({ c, deps: { documents, clock }, query }) {
+    const days = daysOf(query, clock.now());
+    if ("detail" in days) return answerUnprocessable(c, [days]);
+    const by = query.group_by;
+    const { client } = c.get("caller");
+    const to = Math.min(days.to - 1, clock.now());
+    const read = await readUsageOfClient({ client, from: days.from, to }, documents);
+    const { rows, left_out } = toUsageRows(read.usage, by, (one) => nameForClient(one, by));
+    return {
+      ...toRangeView(days, read.from),
+      rows,
+      rows_left_out: left_out,
+      total: toSums(read.usage),
+    };
+  },
+});
