@@ -97,9 +97,7 @@ export function describePythonLibrary(): void {
       expect([first.replayed, second.replayed]).toEqual([true, false]);
       expect([first.call_ids.length, second.call_ids.length]).toEqual([10_000, 2]);
       expect(Object(error).accepted[0].call_ids).toEqual(first.call_ids);
-      expect([...(await acceptedIds())].toSorted()).toEqual(
-        [first.request_id, second.request_id].toSorted(),
-      );
+      expect(await acceptedIds()).toEqual(new Set([first.request_id, second.request_id]));
       const large = calls
         .slice(0, 300)
         .map((one) => ({ ...one, context: { note: "x".repeat(30_000) } }));

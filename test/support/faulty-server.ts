@@ -41,7 +41,7 @@ export async function startFaultyServer(
       case "hang after":
         return undefined;
       case "none":
-        return response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(body);
+        return response.writeHead(answer.status, passedOn(answer.headers)).end(body);
     }
   }
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
@@ -54,6 +54,14 @@ export async function startFaultyServer(
       await new Promise((closed) => server.close(closed));
     },
   };
+}
+
+/** Returns the headers of an answer but those of its coding, as `fetch` has undone that. */
+function passedOn(headers: Headers): Record<string, string> {
+  const entries = [...headers].filter(
+    ([name]) => !/^(content|transfer)-(encoding|length)$/.test(name),
+  );
+  return Object.fromEntries(entries);
 }
 
 function toRequest({ method = "", url = "", headers }: IncomingMessage, body: Buffer): Request {

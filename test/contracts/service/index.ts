@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import type { PlatformUnderTest } from "../../support/service.ts";
+import { itServesItsLibraries } from "./libraries.ts";
 import { itKeepsTheContract } from "./connections.ts";
 import { itLogsNothingPersonal } from "./log.ts";
 import { itObeysOperators } from "./operators.ts";
@@ -15,6 +16,7 @@ export function describeService(platform: PlatformUnderTest): void {
     itDialsWhenHeadersSay(bench);
     itObeysOperators(bench);
     itKeepsTheContract(bench);
+    itServesItsLibraries(bench);
     itLogsNothingPersonal(bench);
   });
 }

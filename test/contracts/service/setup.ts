@@ -12,6 +12,8 @@ import {
 const made = createToken();
 export const { token } = made;
 const { sha256 } = made;
+/** Of the same client, with the right to follow its requests. */
+export const reader = createToken();
 export const operator = createToken();
 export const reviewAfterSeconds = 16;
 
@@ -77,7 +79,10 @@ export function answer(
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export const environmentFor = ({ url }: Receiver) => ({
-  API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
+  API_TOKENS: JSON.stringify([
+    { id: "test", sha256 },
+    { id: "reader", client: "test", sha256: reader.sha256, rights: ["call", "read", "cancel"] },
+  ]),
   OPERATOR_TOKENS: JSON.stringify([{ id: "ops", sha256: operator.sha256 }]),
   DIAL_PLAN: JSON.stringify({
     agents: {

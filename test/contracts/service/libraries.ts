@@ -1,0 +1,111 @@
+import { randomInt } from "node:crypto";
+import { expect, it } from "vitest";
+import { createClient, OutboundCallsError } from "../../../infra/client/index.ts";
+import { type Fault, faults, startFaultyServer } from "../../support/faulty-server.ts";
+import { type PythonJob, runPython } from "../../support/python-library.ts";
+import { until } from "../../support/service.ts";
+import { numberOf, reader, type ServiceBench } from "./setup.ts";
+
+const singles = 24;
+const batch = 60;
+/** Times that a user repeats a request under the key of its error, until a test fails. */
+const patience = 20;
+const bounds = { tries: 4, delayMs: 5, tryMs: 1_500 };
+
+/** The libraries beside the whole service, through a network that loses half of the requests or answers. */
+export function itServesItsLibraries(bench: ServiceBench): void {
+  const callTo = (agent_id: string, n: number) => ({ phone_number: numberOf(n), agent_id });
+  const callsOf = (agent: string) => ({
+    one: Array.from({ length: singles }, (_, n) => callTo(agent, n)),
+    many: Array.from({ length: batch }, (_, n) => callTo(agent, singles + n)),
+  });
+
+  async function expectEachDialedOnce(agent: string, ids: readonly string[]): Promise<void> {
+    const dialed = () =>
+      bench.receiver.received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`));
+    await until(() => dialed().length >= singles + batch, 30_000);
+    await new Promise((next) => setTimeout(next, 1_000)); // what was accepted twice would be dialed soon
+    const numbers = dialed().map(({ text }): string => JSON.parse(text).phone_number);
+    const all = Array.from({ length: singles + batch }, (_, n) => numberOf(n));
+    expect(numbers.toSorted()).toEqual(all.toSorted());
+    expect(new Set(dialed().map(({ id }) => id))).toEqual(new Set(ids));
+  }
+
+  async function useTypeScript(baseUrl: string): Promise<void> {
+    const options = { baseUrl, token: reader.token };
+    const retry = { triesMax: bounds.tries, delayMs: bounds.delayMs, tryMsMax: bounds.tryMs };
+    const calls = createClient({ ...options, retry });
+    const { one, many } = callsOf("library");
+    const [list, ...placed] = await Promise.all([
+      insist((key) => calls.placeCalls(many, key)),
+      ...one.map((call) => insist((key) => calls.placeCall(call, key))),
+    ]);
+    await expectEachDialedOnce(
+      "library",
+      [list, ...placed].flatMap(({ callIds }) => callIds),
+    );
+    const requestId = list.requests[0]?.requestId ?? "";
+    const patient = createClient({ ...options, retry: { ...retry, triesMax: patience } });
+    const request = await patient.waitForRequest(requestId, { msMax: 30_000 });
+    expect([request.total, request.counts?.by_state]).toEqual([batch, { PLACED: batch }]);
+    const listed: string[] = [];
+    for await (const { id } of patient.listCalls(requestId)) listed.push(id);
+    expect(listed).toEqual(list.callIds);
+    expect(await patient.cancelRequest(requestId)).toMatchObject({ cancelled: 0 });
+  }
+
+  async function usePython(url: string): Promise<void> {
+    const { one, many } = callsOf("python");
+    const { tries, delayMs, tryMs } = bounds;
+    const limits = { tries, delay: delayMs / 1000, try_seconds: tryMs / 1000 };
+    const task = { url, token: reader.token, bounds: limits };
+    const jobs: PythonJob[] = [...one.map((call) => ({ call })), { calls: many }];
+    const placed = await runPython({ ...task, jobs: jobs.map((job) => ({ ...job, patience })) });
+    const parts = placed.flatMap((part) => ("call_ids" in part ? part : Object.values(part)));
+    const ids: string[] = parts.flatMap((part) => Object(part).call_ids ?? []);
+    await expectEachDialedOnce("python", ids);
+    const wait: string = Object(parts.at(-1)).request_id;
+    const [request] = await runPython({ ...task, jobs: [{ wait, patience }] });
+    expect(request).toMatchObject({ finished: true, counts: { by_state: { PLACED: batch } } });
+  }
+
+  it("has libraries that call nobody twice and lose nobody, whatever the network loses", async () => {
+    const seed = Number(process.env["SEED"] ?? randomInt(2 ** 31));
+    console.log(`The losses are those of SEED=${seed}`);
+    const { prefix } = bench.platform;
+    const serve = (request: Request) => {
+      const { pathname, search } = new URL(request.url);
+      return fetch(new Request(bench.service.root + prefix + pathname + search, request));
+    };
+    const network = await startFaultyServer(serve, createFaults(seed));
+    await Promise.all([useTypeScript(network.url), usePython(network.url)]);
+    await network.close();
+  }, 120_000);
+}
+
+/** Repeats a request under the key of its error, as its user would. */
+async function insist<Result>(
+  place: (key: { idempotencyKey?: string }) => Promise<Result>,
+): Promise<Result> {
+  let key = {};
+  for (let n = 1; ; n++) {
+    try {
+      return await place(key);
+    } catch (error) {
+      if (!(error instanceof OutboundCallsError) || n > patience) throw error;
+      if (error.idempotencyKey !== undefined) key = { idempotencyKey: error.idempotencyKey };
+    }
+  }
+}
+
+/** Returns the same faults for the same seed: about half of the requests or answers are lost (mulberry32). */
+function createFaults(seed: number): () => Fault {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    const share = ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    return share < 0.5 ? "none" : (faults[Math.floor((share - 0.5) * 2 * faults.length)] ?? "none");
+  };
+}
