@@ -105,4 +105,27 @@ export function findReleaseProblems({
   ];
 }
 
+/**
+ * Releases the version that is unreleased: gives it its day in the changelog, and lists its migrations, which do not change
+ * from then on. Returns the new texts.
+ *
+ * @param day as the changelog has it, such as 2027-01-31
+ * @throws if no version is unreleased
+ */
+export function releaseNext(
+  { changelog, published, migrations }: Releases,
+  day: string,
+): Pick<Releases, "changelog" | "published"> {
+  const next = readChangelog(changelog).find(({ isReleased }) => !isReleased);
+  if (next === undefined) throw new Error("CHANGELOG.md has no version that is unreleased.");
+  const { version } = next;
+  const entries = Object.entries(migrations).map(([name, text]) => {
+    return [name, published[name] ?? { version, sha256: hashOf(text) }] as const;
+  });
+  return {
+    changelog: changelog.replace(`## ${version} – unreleased\n`, `## ${version} – ${day}\n`),
+    published: { ...published, ...Object.fromEntries(entries) },
+  };
+}
+
 const hashOf = (text = "") => createHash("sha256").update(text).digest("hex");

@@ -4,6 +4,7 @@ import {
   findReleaseProblems,
   readChangelog,
   readReleases,
+  releaseNext,
   type Releases,
 } from "../../support/releases.ts";
 
@@ -51,6 +52,28 @@ describe("a version that people have deployed", () => {
       expect(more).toEqual([]);
     },
   );
+
+  it("is released by one command, after which none of its migrations changes", () => {
+    const changelog = `# Changelog\n\n${section("0.1.0 – unreleased")}`;
+    const before = released({ changelog, published: {} });
+    expect(releaseNext(before, "2026-12-01")).toEqual({
+      changelog: released().changelog,
+      published: released().published,
+    });
+    const after = { ...before, ...releaseNext(before, "2026-12-01") };
+    expect(findReleaseProblems(after)).toEqual([]);
+    const changed = { "0001_ledger.sql": `${first}-- changed` };
+    expect(findReleaseProblems({ ...after, migrations: changed })).toHaveLength(1);
+    expect(() => releaseNext(after, "2026-12-02")).toThrow(/no version that is unreleased/);
+    // A later version keeps what an earlier one has published, by that one's hash.
+    const next = section("0.2.0 – unreleased", "`0002_more.sql` adds a column.") + after.changelog;
+    const migrations = { ...changed, "0002_more.sql": first };
+    const second = releaseNext({ ...after, changelog: next, migrations }, "2027-01-31");
+    expect(second.published).toEqual({
+      ...released().published,
+      "0002_more.sql": { version: "0.2.0", sha256 },
+    });
+  });
 
   it("says what it asks of who upgrades, and names its migrations", () => {
     const bare = "## 0.2.0 – 2027-01-31\n\n### Added\n\n- A thing.\n\n";
