@@ -6,13 +6,18 @@ import {
 import { minuteMs } from "../../../shared/lib/units.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { foreignCursor } from "../http/cursors.ts";
-import { instant, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
+import { limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import { answerNoReceiver, changeReceivers, findReceiver, receiverIn } from "./own-receivers.ts";
 
 /** Minimum time between two replays to one receiver: each goes through all calls of its time. */
 const replayEveryMs = minuteMs;
+/** Not transformed, as OpenAPI shows no example of a body that is. */
+const instantText = z.iso.datetime({
+  offset: true,
+  error: "must be an instant such as 2026-11-21T09:00:00Z",
+});
 
 export const listReceiverDeliveries = declareRoute({
   operationId: "listReceiverDeliveries",
@@ -102,11 +107,14 @@ export const replayReceiver = declareRoute({
   path: "/receivers/:name/replay",
   body: z
     .strictObject({
-      from: instant.check(z.describe("Of calls accepted then or later")),
-      until: instant.check(z.describe("Of calls accepted earlier")),
+      from: instantText.check(z.describe("Of calls accepted then or later")),
+      until: instantText.check(z.describe("Of calls accepted earlier")),
     })
     .check(
-      z.refine(({ from, until }) => from < until, { path: ["until"], error: "must be after from" }),
+      z.refine(({ from, until }) => Date.parse(from) < Date.parse(until), {
+        path: ["until"],
+        error: "must be after from",
+      }),
     )
     .check(z.meta({ examples: [{ from: "2026-11-21T09:00:00Z", until: "2026-11-21T10:00:00Z" }] })),
   answer: z.looseObject({ accepted: z.literal(true) }),
@@ -137,7 +145,8 @@ export const replayReceiver = declareRoute({
       deps,
     );
     if (changed instanceof Response) return changed;
-    await sendReplay({ client, name, ...body }, deps);
+    const [from, until] = [Date.parse(body.from), Date.parse(body.until)];
+    await sendReplay({ client, name, from, until }, deps);
     return { accepted: true as const };
   },
 });
