@@ -47,6 +47,8 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     until: z.number(),
     /** Cursor in the list of the client's requests. Absent: its beginning. */
     before: z.optional(z.string()),
+    /** Index of the next call of the request below the cursor. Absent: 0. */
+    index: z.optional(z.number()),
     sentAt: z.number(),
   }),
   /** A provider's callback: the record of its call is read. */

@@ -47,7 +47,7 @@ export async function placeFor(
   request: object = {},
 ): Promise<Call[]> {
   const placed = bench.dialed.length + count;
-  const calls = callsNow(bench, count, request, { client });
+  const calls = callsNow(bench, count, request, { client, first: "request" });
   await sendEach(bench, ...calls);
   while (bench.dialed.length < placed) await bench.simulate(0.5, { firstSweepSeconds: 1000 });
   return calls;

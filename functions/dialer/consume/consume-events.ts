@@ -9,6 +9,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { createSemaphore, type Semaphore } from "../runtime/fair-semaphore.ts";
 import { batchDeliverMessages } from "../events/batch-messages.ts";
 import { deliverToReceiver } from "../events/deliver-events.ts";
+import { fulfilWish } from "../events/own-wishes.ts";
 import { openMessage, retryLater } from "./open-message.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
@@ -154,16 +155,22 @@ async function serveReceiver(
     const due = own.flatMap(({ message, attempt }) =>
       message.kind === "deliver" ? [{ message, attempt }] : [],
     );
-    const answers = (await deliverToReceiver(due, delivery, deps)).values();
-    return own.map(({ message }) =>
-      message.kind === "deliver" ? (answers.next().value ?? "ack") : "ack",
-    );
+    const delivered = (await deliverToReceiver(due, delivery, deps)).values();
+    const answers: AckOrRetry[] = [];
+    for (const { message } of own) {
+      answers.push(
+        message.kind === "deliver"
+          ? (delivered.next().value ?? "ack")
+          : await fulfilWish(message, delivery.slots, deps),
+      );
+    }
+    return answers;
   } catch (error) {
     const [{ attempt, message } = { attempt: 0, message: undefined }] = own;
     const receiver = message?.receiver ?? "";
     const fields = { message_kind: "deliver", receiver, attempt, error: errorForLog(error) };
     deps.log("warning", "events.failed", fields);
-    return own.map(() => "ack");
+    return own.map((one) => (one.message.kind === "deliver" ? "ack" : retryLater(one.attempt)));
   }
 }
 

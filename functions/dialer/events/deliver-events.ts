@@ -27,7 +27,7 @@ const afterPostsMs = 35_000;
 /** Time in which one delivery begins requests to a receiver, before others have their turns. */
 const turnMs = 1_000;
 /** A receiver counts as slow after an answer that takes this long, until one takes less. */
-const slowMs = 5_000;
+export const slowMs = 5_000;
 /** Maximum delay of a message while another invocation has its receiver's lease. */
 const leasedSecondsMax = 16;
 
@@ -250,7 +250,7 @@ async function deliverSome(
 }
 
 /** Names a receiver in the invocation's semaphore. */
-function slotOf({ name }: Pick<Receiver, "name">): string {
+export function slotOf({ name }: Pick<Receiver, "name">): string {
   return `receiver ${name}`;
 }
 
