@@ -4,11 +4,13 @@ import {
   eventMessageSchema,
   isHint,
 } from "../../../shared/ports/event-messages.ts";
+import { parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { createSemaphore, type Semaphore } from "../runtime/fair-semaphore.ts";
 import { batchDeliverMessages } from "../events/batch-messages.ts";
 import { deliverToReceiver } from "../events/deliver-events.ts";
+import { takeOwnLane, withoutLane } from "../events/own-lane.ts";
 import { fulfilWish } from "../events/own-wishes.ts";
 import { openMessage, retryLater } from "./open-message.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
@@ -107,10 +109,21 @@ export async function consumeEvents(
     });
     await Promise.all(sent);
   };
+  const serve = (own: readonly Opened<ReceiverMessage>[]) =>
+    answer(own, serveReceiver(own, { slots, deadline }, ready));
+  const isOfClient = ([name]: [string, unknown]) => parseOwnReceiver(name) !== undefined;
+  const ofClients = [...ofReceivers].filter(isOfClient).map(([, own]) => own);
+  const ofPlan = [...ofReceivers].filter((one) => !isOfClient(one)).map(([, own]) => own);
+  const serveClients = async () => {
+    if (ofClients.length === 0) return;
+    await using lane = await takeOwnLane(ready).catch(() => undefined);
+    const left = (own: readonly Opened<ReceiverMessage>[]) =>
+      answer(own, Promise.resolve(own.map((one) => withoutLane(one, ready))));
+    await Promise.all(ofClients.map(lane === undefined ? left : serve));
+  };
   await Promise.all([
-    ...[...ofReceivers.values()].map((own) =>
-      answer(own, serveReceiver(own, { slots, deadline }, ready)),
-    ),
+    ...ofPlan.map(serve),
+    serveClients(),
     ...[...ofAccounts.values()].map((own) =>
       answer(own, followAccount(own, { slots, deadline }, ready)),
     ),

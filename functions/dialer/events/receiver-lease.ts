@@ -36,7 +36,7 @@ export function receiverKeyOf(name: string): DocumentKey<"receiver"> {
 /** Returns the lease of a receiver from its document. */
 export function leaseIn(
   read: DocumentsRead,
-  { name }: Receiver,
+  { name }: Pick<Receiver, "name">,
   deps: Pick<DialerDeps, "documents" | "clock" | "random" | "sweepSeconds">,
 ): ReceiverLease {
   const { documents, clock, random, sweepSeconds } = deps;

@@ -1,0 +1,46 @@
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { AckOrRetry } from "../../../shared/ports/queue.ts";
+import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { leaseIn, receiverKeyOf } from "./receiver-lease.ts";
+
+/**
+ * Deliveries of the events queue that serve clients' own receivers at once: half of those that AWS begins. Clients choose
+ * these receivers, and thousands may hang at the same time. The other deliveries stay free for the dial plan's receivers
+ * and for callbacks.
+ */
+export const ownLanes = 3;
+
+/** Maximum delay of a message for which there was no lane. */
+const lanedSecondsMax = 16;
+
+const lanes = Array.from({ length: ownLanes }, (_, n) =>
+  // No client has an empty name.
+  ownReceiverName({ client: "", name: String(n) }),
+);
+
+/**
+ * Takes one of the lanes in which clients' own receivers are served, until it is disposed of.
+ *
+ * @returns undefined if other deliveries have all of them
+ */
+export async function takeOwnLane(deps: DialerDeps): Promise<AsyncDisposable | undefined> {
+  const read = await deps.documents.read(lanes.map(receiverKeyOf));
+  const free = lanes.map((name) => leaseIn(read, { name }, deps)).filter((one) => !one.isTaken);
+  const first = Math.floor(deps.random.fraction() * free.length);
+  for (const lease of [...free.slice(first), ...free.slice(0, first)]) {
+    if (!(await lease.take())) continue;
+    const { nextAt, isSlow } = lease;
+    return { [Symbol.asyncDispose]: () => lease.release({ nextAt, isSlow }) };
+  }
+  return undefined;
+}
+
+/** Returns what becomes of a message for which there is no lane: by the next sweep there is a newer one. */
+export function withoutLane(
+  { message, attempt }: { message: EventMessage; attempt: number },
+  { clock, sweepSeconds }: DialerDeps,
+): AckOrRetry {
+  const isOld = message.kind === "deliver" && clock.now() - message.sentAt > sweepSeconds * 1000;
+  return isOld ? "ack" : { retryAfterSeconds: Math.min(2 ** attempt, lanedSecondsMax) };
+}
