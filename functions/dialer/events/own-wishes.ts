@@ -6,6 +6,7 @@ import { replayRow } from "../../../shared/events/outbox-rows.ts";
 import { wishMsMax } from "../../../shared/events/own-deliveries.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import { parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
 import { readTries } from "../../../shared/ports/last-tries.ts";
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -30,6 +31,8 @@ export async function fulfilWish(
   slots: Semaphore,
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
+  // The client may have made or changed the receiver just now, and what this process knows may be a minute old.
+  deps.memory.ownReceivers.delete(parseOwnReceiver(message.receiver)?.client ?? "");
   const receiver = await findReceiverOf(message.receiver, deps);
   if (receiver === undefined || !isOwnReceiver(receiver)) return "ack";
   return message.kind === "replay"

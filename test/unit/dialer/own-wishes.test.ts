@@ -39,6 +39,27 @@ describe("a test event", () => {
     ]);
   });
 
+  it("is posted to a receiver that was made just now, and to its new address", async () => {
+    const bench = createOwnBench();
+    for (const [n, url] of ["https://one.example.com/", "https://two.example.com/"].entries()) {
+      await placeFor(bench, "crm", 1); // the process knows the receivers from before
+      const known = new Map(bench.deps.memory.ownReceivers);
+      await setReceivers(bench, "crm", { main: { url, types: ["request.finished"] } });
+      for (const [client, one] of known) bench.deps.memory.ownReceivers.set(client, one);
+      const before = bench.posted.length;
+      const urls: string[] = [];
+      const { postEvent } = bench.deps.settings;
+      bench.deps.settings.postEvent = async (receiver, event) => {
+        urls.push(receiver.url);
+        return postEvent(receiver, event);
+      };
+      await sendTestEvent({ client: "crm", name: "main", id: `test_${n}` }, bench.deps);
+      await deliverNow(bench);
+      bench.deps.settings.postEvent = postEvent;
+      expect([bench.posted.length - before, urls]).toEqual([1, [url]]);
+    }
+  });
+
   it("passes an open breaker, and closes it by its success", async () => {
     const bench = createOwnBench();
     await setReceivers(bench, "crm", { main: {} });
