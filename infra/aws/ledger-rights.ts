@@ -70,8 +70,11 @@ export function allowApiLedger(
     allowItems(role, table, { names: actions, partitions });
   }
   // Clients read their usage, in which cancelled calls are counted.
-  if (clientRights.some((right) => right !== "opt_out"))
+  if (clientRights.includes("read") || clientRights.includes("cancel"))
     allowItems(role, table, { names: ["Query"], partitions: ["doc#usage"] });
+  // A cancellation is an event for the client's own receivers.
+  if (clientRights.includes("cancel"))
+    allowItems(role, table, { names: ["BatchGetItem"], partitions: ["doc#receivers"] });
   // A request's calls are found by the index of all calls.
   if (clientRights.includes("read") || clientRights.includes("cancel"))
     allow(role, ["Query"], { resources: [`${table.tableArn}/index/hour`] });

@@ -146,7 +146,13 @@ describe("the rights that the AWS stack gives", () => {
           .map((statement) => JSON.stringify(statement));
       const without = statementsOfApi(template);
       const other = templateOf({ clientRights: [...clientRights], operator: false });
-      const added = statementsOfApi(other).filter((one) => !without.includes(one));
+      // What a cancellation changes is told to the client's own receivers.
+      const isOfReceivers = (one: string) => one.includes("doc#receivers");
+      const more = statementsOfApi(other).filter((one) => !without.includes(one));
+      const ofReceivers = more.filter(isOfReceivers).map((one) => Object(JSON.parse(one)).Action);
+      const reads = clientRights[0] === "cancel" ? ["dynamodb:BatchGetItem"] : [];
+      expect(ofReceivers).toEqual(reads);
+      const added = more.filter((one) => !isOfReceivers(one));
       expect(added).toHaveLength(clientRights[0] === "read" ? 4 : 3);
       const queried: string[] = [];
       for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
