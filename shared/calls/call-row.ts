@@ -216,8 +216,20 @@ export function waitingBacklogOf({ client, agentId, isUrgent = false }: LevelOf)
 }
 
 const urgentLevel = "urgent";
-const testLevel = "test";
-const urgentTestLevel = "urgent test";
+/** Levels of test calls: of those that are not urgent, and of urgent ones. */
+export const testLevels = ["test", "urgent test"] as const;
+const [testLevel, urgentTestLevel] = testLevels;
+
+/** Returns the mark of a backlog's document by its level. Undefined: real calls that are not urgent. */
+export function levelMarkOf({ client, isUrgent = false }: LevelOf) {
+  if (isTestClient(client)) return isUrgent ? urgentTestLevel : testLevel;
+  return isUrgent ? true : undefined;
+}
+
+/** True if a mark of `levelMarkOf` is that of urgent calls. */
+export function isUrgentMark(mark: ReturnType<typeof levelMarkOf> | false): boolean {
+  return mark === true || mark === urgentTestLevel;
+}
 
 /** Parses a name that `waitingBacklogOf` made. */
 export function backlogOfKey(key: string): Required<LevelOf> & { isUrgent: boolean } {

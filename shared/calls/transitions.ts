@@ -1,5 +1,6 @@
 import * as z from "../lib/zod.ts";
-import { accountNameOf, type Route } from "./call-request.ts";
+import { accountNameOf, type Route, sandboxType } from "./call-request.ts";
+import { isTestClient } from "./ids.ts";
 import {
   waitingBacklogOf,
   type CallRow,
@@ -65,6 +66,8 @@ export function applyDecision(
 /**
  * Claims a call, as a write-ahead intent to dial: a call without a row, a WAITING row that is due or, for a
  * resend, an UNKNOWN row whose provider deduplicates requests. The version of this write names the claim.
+ *
+ * @throws if a test call would go along a real route, or a real one along the sandbox's
  */
 export function applyClaim(
   row: CallRow | undefined,
@@ -83,6 +86,9 @@ export function applyClaim(
   const reason = isResend ? "resent" : "claimed";
   // A resend goes to the account and address of the first request, even if the plan has changed since.
   const along = (isResend ? before.route : null) ?? route;
+  if (isTestClient(before.client) !== (along.type === sandboxType)) {
+    throw new Error("a test call would leave the sandbox, or a real one enter it");
+  }
   const claimed = enterState(before, { state: "DIALING", reason }, { version, at });
   return {
     ...(checks === undefined ? claimed : withPassedChecks(claimed, checks)),

@@ -1,4 +1,5 @@
 import * as z from "../lib/zod.ts";
+import { testLevels } from "../calls/call-row.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 import { guardKinds } from "./guard-kinds.ts";
@@ -99,7 +100,8 @@ const kinds = {
   backlog: z.looseObject({
     client: z.string(),
     agentId: z.string(),
-    isUrgent: z.optional(z.boolean()),
+    /** Of test calls a word: an older version cannot read such a backlog, and so gives it no turn of real calls. */
+    isUrgent: z.optional(z.union([z.boolean(), z.enum(testLevels)])),
     /** Time at which a writer of the backlog's rows last renewed the document. Writers do so every 10 s. */
     usedAt: time,
     /** Speed of the answers to its calls; an urgent backlog's stands in the other document of its client and agent. `quick`: within two seconds on average. Null: no answer yet. */

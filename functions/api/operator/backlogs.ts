@@ -1,3 +1,4 @@
+import { isUrgentMark } from "../../../shared/calls/call-row.ts";
 import { timeOfId } from "../../../shared/calls/ids.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
@@ -210,12 +211,12 @@ function viewOf(
   waiting: number,
   read: DocumentsRead,
 ): BacklogView {
-  const { client, agentId, isUrgent = false } = value;
+  const { client, agentId, isUrgent } = value;
   const account = route === undefined ? null : accountNameOf(route);
   return {
     client,
     agent_id: agentId,
-    urgent: isUrgent,
+    urgent: isUrgentMark(isUrgent),
     account,
     head: {
       call_id: head.id,

@@ -1,4 +1,4 @@
-import { type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
+import { waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { claimLifeMs } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
@@ -193,7 +193,7 @@ function findSlowRoom(
  * Counts the calls in flight of a client and agent: urgent and other ones share an allowance. All that are under way
  * count for the backlog of the others.
  */
-function countBoth(of: LevelOf, countIn: (key: string) => number): number {
+function countBoth(of: BacklogOf, countIn: (key: string) => number): number {
   const levels = [true, false].map((isUrgent) => ({ ...of, isUrgent }));
   return sumOf(levels.map((level) => countIn(waitingBacklogOf(level))));
 }

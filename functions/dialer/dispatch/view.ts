@@ -1,4 +1,4 @@
-import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { backlogOf, isUrgentMark } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import {
@@ -178,7 +178,9 @@ async function readControls(tests: readonly Route[], deps: DialerDeps): Promise<
 function* withAnswers(list: BacklogList): Iterable<Backlog> {
   for (const one of list.all()) {
     const { value } = one;
-    const answers = value.isUrgent === true ? list.get(backlogOf(value))?.value.answers : undefined;
+    const answers = isUrgentMark(value.isUrgent)
+      ? list.get(backlogOf(value))?.value.answers
+      : undefined;
     yield answers === undefined ? one : { ...one, value: { ...value, answers } };
   }
 }
@@ -257,7 +259,7 @@ function toWaiting(
     waiting.set(key, {
       key,
       backlog,
-      sharedBy: value.isUrgent === true ? backlogOf(value) : key,
+      sharedBy: isUrgentMark(value.isUrgent) ? backlogOf(value) : key,
       account,
       route,
       breaker,

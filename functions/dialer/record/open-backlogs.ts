@@ -1,4 +1,4 @@
-import { type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
+import { type LevelOf, levelMarkOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -55,12 +55,14 @@ export async function ensureBacklogs(rows: readonly LevelOf[], deps: DialerDeps)
   }, onConflict(writeTries));
 }
 
-function newBacklog({ client, agentId, isUrgent = false }: LevelOf, now: number) {
+function newBacklog(level: LevelOf, now: number) {
+  const { client, agentId } = level;
+  const isUrgent = levelMarkOf(level);
   return {
     client,
     agentId,
     usedAt: now,
     answers: null,
-    ...(isUrgent ? { isUrgent } : {}),
+    ...(isUrgent === undefined ? {} : { isUrgent }),
   } satisfies StoredDocument<"backlog">["value"];
 }

@@ -1,4 +1,4 @@
-import { type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
+import { isUrgentMark, type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { timeOfId } from "../../../shared/calls/ids.ts";
 import { findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
@@ -75,14 +75,17 @@ async function visit(backlog: Backlog, time: SweepTime, deps: DialerDeps): Promi
       log("alarm", "route.gone", { agent_id, client });
     }
   } else if (clock.now() - value.usedAt > unusedMs) {
-    if (value.isUrgent !== true && (await hasUrgent(value, deps))) return;
+    if (!isUrgentMark(value.isUrgent) && (await hasUrgent(value, deps))) return;
     // A writer that has used the backlog meanwhile has changed the version.
     await documents.remove([{ kind: "backlog", key, seen: version }]);
   }
 }
 
 /** True if urgent calls of a client and agent may wait. Their speed stands in the other backlog's document. */
-async function hasUrgent(of: LevelOf, { documents }: DialerDeps): Promise<boolean> {
-  const key = waitingBacklogOf({ ...of, isUrgent: true });
+async function hasUrgent(
+  { client, agentId }: Pick<LevelOf, "client" | "agentId">,
+  { documents }: DialerDeps,
+): Promise<boolean> {
+  const key = waitingBacklogOf({ client, agentId, isUrgent: true });
   return (await documents.read([{ kind: "backlog", key }])).get("backlog", key) !== undefined;
 }

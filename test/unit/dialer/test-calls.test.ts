@@ -1,0 +1,256 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ensureBacklogs } from "../../../functions/dialer/record/open-backlogs.ts";
+import { sendDispatches } from "../../../functions/dialer/dispatch/send-dispatches.ts";
+import { accountNameOf, sandboxType } from "../../../shared/calls/call-request.ts";
+import {
+  backlogOf,
+  backlogOfKey,
+  dialingBacklogOf,
+  resultsBacklogOf,
+  waitingBacklogOf,
+} from "../../../shared/calls/call-row.ts";
+import {
+  hashedNumberOf,
+  isTestClient,
+  realClientOf,
+  testClientOf,
+} from "../../../shared/calls/ids.ts";
+import { callStates } from "../../../shared/calls/states.ts";
+import { applyClaim } from "../../../shared/calls/transitions.ts";
+import { accountOf, findRoute, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import {
+  createRequestMessage,
+  messageSchema,
+  toJson,
+} from "../../../shared/ports/call-messages.ts";
+import type { CallQueue } from "../../../shared/ports/queue.ts";
+import { parseRow, toStoredRow } from "../../../shared/ports/stored-row.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { typeNames } from "../../../shared/providers/routes.ts";
+import { aCall, toCallsMessage } from "../../support/calls.ts";
+import { aCallNow, message } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import { testPlan } from "../../support/environment.ts";
+import { rowIn } from "../../support/rows.ts";
+
+const client = testClientOf("acme");
+const plan = parseDialPlan(
+  {
+    ...testPlan,
+    agents: { "*": { provider: "twilio-eu", from: "+12025550123", stream: "wss://example.com" } },
+    providers: {
+      "twilio-eu": { type: "twilio", timeoutSeconds: 7, callsPerDay: 3, liveCalls: 2 },
+    },
+    results: {},
+  },
+  {},
+);
+const sandboxRoute = findRoute({ client, agentId: "agent_sales" }, plan);
+
+describe("test calls are apart from real ones", () => {
+  const real = fc.string({ minLength: 1 }).filter((name) => !isTestClient(name));
+  const anyClient = fc
+    .tuple(real, fc.boolean())
+    .map(([n, isTest]) => (isTest ? testClientOf(n) : n));
+  const level = fc.record({ client: anyClient, agentId: fc.string(), isUrgent: fc.boolean() });
+
+  it("by their route, which the client alone decides", () => {
+    fc.assert(
+      fc.property(level, (of) => {
+        const route = findRoute(of, plan);
+        expect(route?.type === sandboxType).toBe(isTestClient(of.client));
+        const account = route === undefined ? "" : accountNameOf(route);
+        expect(account.startsWith("test:")).toBe(isTestClient(of.client));
+        expect(account).toBe(isTestClient(of.client) ? `${of.client}:twilio-eu` : "twilio-eu");
+      }),
+    );
+  });
+
+  it("by their backlogs, accounts and numbers, no two of which share a name", () => {
+    fc.assert(
+      fc.property(level, level, (one, other) => {
+        const isSame = one.client === other.client && one.agentId === other.agentId;
+        const isSameLevel = isSame && one.isUrgent === other.isUrgent;
+        expect(waitingBacklogOf(one) === waitingBacklogOf(other)).toBe(isSameLevel);
+        expect(backlogOf(one) === backlogOf(other)).toBe(isSame);
+        expect(backlogOfKey(waitingBacklogOf(one))).toEqual(one);
+        const [, , mark = ""]: string[] = JSON.parse(waitingBacklogOf(one));
+        expect(mark.endsWith("test")).toBe(isTestClient(one.client));
+        const hashed = ({ client: of }: typeof one) =>
+          hashedNumberOf({ client: of, request: { phone_number: "+12025550100" } });
+        const isSharing = [one, other].every((of) => !isTestClient(of.client));
+        expect(hashed(one) === hashed(other)).toBe(isSharing || one.client === other.client);
+        expect(isTestClient(realClientOf(one.client))).toBe(false);
+      }),
+    );
+  });
+
+  it("by their messages, whose kinds an older dialer does not know", async () => {
+    const older = ["request", "calls", "dispatch", "outcome"];
+    const kindOf = (json: string): string => JSON.parse(json).kind;
+    for (const of of ["acme", client]) {
+      const call = aCall({ client: of, acceptedAt: 1 });
+      const body = { text: JSON.stringify(call.request), isBatch: false };
+      const route = findRoute({ client: of, agentId: "a" }, plan);
+      const dispatches = await dispatchesOf([accountNameOf(route ?? { provider: "" })]);
+      const sent = [createRequestMessage(call, body), toCallsMessage([call]), ...dispatches];
+      for (const json of sent.map(toJson)) {
+        const kind = kindOf(json);
+        expect(older.includes(kind)).toBe(of === "acme");
+        expect(older).toContain(messageSchema.parse(JSON.parse(json)).kind.replace("test-", ""));
+        // A message under the other kind is read by nobody.
+        const other = kind.startsWith("test-") ? kind.slice(5) : `test-${kind}`;
+        const swapped = messageSchema.safeParse({ ...JSON.parse(json), kind: other });
+        expect(swapped.success).toBe(kind.endsWith("dispatch")); // its rows decide
+      }
+    }
+  });
+
+  it("by the messages of a dispatcher: none has rows of both", async () => {
+    const messages = await dispatchesOf(["twilio", `${client}:twilio`, "vapi"]);
+    const accounts = messages.map((one) => new Set(accountsIn(one).map(isTestClient)).size);
+    expect(accounts).toEqual([1, 1, 1, 1]);
+    expect(messages.flatMap(accountsIn)).toHaveLength(6);
+  });
+
+  it.each(callStates)("by their rows, which an older version cannot read: %s", (state) => {
+    const call = aCall({ client });
+    const row = rowIn(state, call, sandboxRoute === undefined ? {} : { route: sandboxRoute });
+    const { route } = Object(toStoredRow(row));
+    expect(route.type).toBe(sandboxType);
+    expect(typeNames).not.toContain(route.type); // what an older version knows, as a plan may name it
+    expect(parseRow(row.id, row.version, toStoredRow(row))).toEqual(row);
+    const older = { ...toStoredRow(row), route: { ...route, type: "of-a-later-version" } };
+    expect(parseRow(row.id, row.version, older)).toBeUndefined();
+    expect(row.dueAt === null || isOfTests(row.backlog ?? "")).toBe(true);
+  });
+
+  it("by the documents of their backlogs, which an older version gives no turn", async () => {
+    const bench = createDialerBench({});
+    const of = { agentId: "agent_sales" };
+    await ensureBacklogs(
+      [
+        { ...of, client },
+        { ...of, client, isUrgent: true },
+      ],
+      bench.deps,
+    );
+    await ensureBacklogs([{ ...of, client: "acme", isUrgent: true }], bench.deps);
+    const listed = await bench.documents.list("backlog", { limit: 10 });
+    const marks = Object.fromEntries(listed.map(({ key, value }) => [key, value.isUrgent]));
+    expect(marks).toEqual({
+      '["test:acme","agent_sales","test"]': "test",
+      '["test:acme","agent_sales","urgent test"]': "urgent test",
+      '["acme","agent_sales"]': undefined,
+      '["acme","agent_sales","urgent"]': true,
+    });
+  });
+
+  it("by their claims: none is dialed along a real route, and no real call in the sandbox", () => {
+    const real = findRoute({ client: "acme", agentId: "agent_sales" }, plan);
+    for (const [of, route] of [
+      [client, real],
+      ["acme", sandboxRoute],
+    ] as const) {
+      const newCall = { call: aCall({ client: of }), numberHash: "h", numberTail: "23" };
+      if (route === undefined) throw new Error("there is no route");
+      const claim = () =>
+        applyClaim(undefined, { newCall, route, timeoutSeconds: 1 }, { version: "v", at: 1 });
+      expect(claim).toThrow(/sandbox/);
+    }
+  });
+});
+
+/** Returns the messages of a quick row and a slow one of each of these accounts. */
+async function dispatchesOf(accounts: readonly string[]): Promise<unknown[]> {
+  const { deps } = createDialerBench({});
+  const sent: unknown[] = [];
+  const sendMany: CallQueue["sendMany"] = async (all) =>
+    sent.push(...all.map(({ message: one }) => one));
+  const rows = [false, true].flatMap((isSlow) =>
+    accounts.map((account) => ({ id: `call_${account}_${isSlow}`, account, isSlow })),
+  );
+  await sendDispatches(rows, 0, { ...deps, queue: { ...deps.queue, sendMany } });
+  return sent;
+}
+
+function accountsIn(dispatch: unknown): string[] {
+  const rows: { account: string }[] = Object(dispatch).rows;
+  return rows.map(({ account }) => account);
+}
+
+/** True for a backlog of test calls: of a client, of calls under way, of unknown outcomes or of results. */
+function isOfTests(backlog: string): boolean {
+  const dialing = dialingBacklogOf({
+    account: `${client}:twilio-eu`,
+    client,
+    agentId: "agent_sales",
+  });
+  const names = [dialing, "watch", resultsBacklogOf({ provider: `${client}:twilio-eu` })];
+  return (
+    names.includes(backlog) || backlog === waitingBacklogOf({ client, agentId: "agent_sales" })
+  );
+}
+
+describe("a test client's account", () => {
+  it("has the pace, the limits and the time limit of the agent's, and is no plan's", () => {
+    const own = findRoute({ client: "acme", agentId: "a" }, plan);
+    if (own === undefined || sandboxRoute === undefined) throw new Error("there is no route");
+    expect(accountOf(sandboxRoute, plan)).toEqual(accountOf(own, plan));
+    expect(accountOf(own, plan)).toMatchObject({ timeoutSeconds: 7, callsPerDay: 3, liveCalls: 2 });
+    expect(accountOf(own, plan).pace).toBeDefined(); // twilio's default
+    expect(resultsBacklogOf(sandboxRoute)).toBe("results:test:*");
+  });
+
+  it("cannot be named in a dial plan", () => {
+    const parse = (more: object) => () => parseDialPlan({ ...testPlan, ...more }, {});
+    expect(parse({ agents: { a: { provider: "sandbox" } } })).toThrow(/agents.a.provider/);
+    expect(parse({ providers: { sandbox: { type: "twilio" } } })).toThrow(/sandbox/);
+    expect(parse({ providers: { eu: { type: "sandbox" } } })).toThrow(/type/);
+    expect(parse({ providers: { "test:acme": { type: "twilio" } } })).toThrow(/must be a name/);
+    const url = "https://example.com";
+    expect(parse({ events: { "test:acme": { url } } })).toThrow(/test:/);
+    expect(parse({ guards: { "test:acme": { waiting: 1 } } })).toThrow(/test:/);
+  });
+});
+
+describe("what test calls do", () => {
+  const number = "+12025550112";
+
+  it("concerns only their own client: caps and opt-outs", async () => {
+    const bench = createDialerBench({
+      startAt: "2026-11-18T15:00:00Z",
+      plan: { maxCalls: { count: 1, days: 1 }, results: {} },
+    });
+    const providers = createProviders(
+      { environment: {}, now: bench.now, print: () => undefined, fetch: fetchNothing },
+      [],
+    );
+    const { providerOf } = bench.deps.settings;
+    bench.deps.settings.providerOf = (route) =>
+      route.type === sandboxType ? providers(route) : providerOf(route);
+    const dial = async (of: string) => {
+      const call = aCallNow(bench, { phone_number: number }, { client: of });
+      await bench.send(message(call));
+      await bench.simulate(20);
+      return bench.row(call.id);
+    };
+    expect(await dial("acme")).toMatchObject({ state: "PLACED" });
+    expect(await dial(client)).toMatchObject({ state: "PLACED", route: { type: sandboxType } });
+    expect(await dial(testClientOf("shop"))).toMatchObject({ state: "PLACED" });
+    expect(await dial(client)).toMatchObject({ state: "WAITING", reason: "max_calls" });
+    bench.advance(86_400_000);
+    await bench.sweep();
+    await bench.deliverEvents();
+    expect(await dial(client)).toMatchObject({ state: "REJECTED", reason: "do_not_call" });
+    expect(await dial("acme")).toMatchObject({ state: "PLACED" });
+    bench.advance(3_600_000);
+    expect(await dial(client)).toMatchObject({ state: "PLACED" });
+    expect(bench.dialed.every(({ call }) => call.client === "acme")).toBe(true);
+  });
+});
+
+async function fetchNothing(): Promise<Response> {
+  throw new Error("nothing is sent");
+}
