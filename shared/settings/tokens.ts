@@ -11,7 +11,7 @@ export const clientRights = ["read", "cancel", "opt_out", "events"] as const;
 export type ClientRight = (typeof clientRights)[number];
 /** All rights that a client's token may have. */
 export const tokenRights = ["call", ...clientRights] as const;
-export type TokenRight = (typeof tokenRights)[number];
+type TokenRight = (typeof tokenRights)[number];
 /** Rights of a token whose entry names none. */
 const defaultRights = ["call"] as const;
 

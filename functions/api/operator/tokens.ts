@@ -116,10 +116,19 @@ const makeToken = declareRoute({
     const { id, token, sha256, keyName } = createTokenMaker(hashKeys).make();
     const { agents = ["*"], rights, mode, not_after: notAfter = null } = body;
     const value: KeptToken = {
-      ...{ client: of.name, generation: of.client.generation, sha256, keyName },
-      ...{ agents, rights: [...new Set(rights)], isTest: mode === "test", notAfter },
-      ...{ createdAt: now, by: c.get("caller").tokenId },
-      ...{ endedAt: null, endedBy: null, usedAt: null },
+      client: of.name,
+      generation: of.client.generation,
+      sha256,
+      keyName,
+      agents,
+      rights: [...new Set(rights)],
+      isTest: mode === "test",
+      notAfter,
+      createdAt: now,
+      by: c.get("caller").tokenId,
+      endedAt: null,
+      endedBy: null,
+      usedAt: null,
     };
     const expiresAt = notAfter === null ? null : notAfter + retentionMs;
     const target = `token ${id} of client ${of.name}`;
@@ -173,10 +182,10 @@ function errorsIn(
   { rights, not_after: notAfter }: { rights: readonly string[]; not_after?: number | undefined },
   { clock, clientRights = [] }: RouteDeps,
 ): ProblemError[] {
-  const served: readonly string[] = ["call", ...clientRights];
+  const served = new Set<string>(["call", ...clientRights]);
   const unserved = rights.flatMap((right, index) => {
     const detail = "is not permitted to tokens: the deployment's clientRights lack it";
-    return served.includes(right) ? [] : [{ pointer: `/rights/${index}`, detail }];
+    return served.has(right) ? [] : [{ pointer: `/rights/${index}`, detail }];
   });
   const isPast = notAfter !== undefined && notAfter <= clock.now();
   return [

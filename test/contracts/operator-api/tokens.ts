@@ -6,6 +6,12 @@ import { tokens } from "../../support/environment.ts";
 import { expectDeclared } from "../../support/operator-answers.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
+interface Answered<Answer> {
+  status: number;
+  text: string;
+  body: Answer;
+}
+
 /** Describes clients and tokens that operators make. The API's process keeps a token for a minute. */
 export function itMakesTokens(api: OperatorApiBench): void {
   let client: string;
@@ -13,7 +19,11 @@ export function itMakesTokens(api: OperatorApiBench): void {
     client = `client-${randomBytes(6).toString("hex")}`;
   });
 
-  async function act<Answer>(method: string, path: string, body?: object) {
+  async function act<Answer>(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<Answered<Answer>> {
     const headers = {
       authorization: `Bearer ${tokens.operator}`,
       ...(body !== undefined && { "content-type": "application/json" }),
@@ -25,7 +35,7 @@ export function itMakesTokens(api: OperatorApiBench): void {
     expectDeclared(method.toLowerCase(), path, { status, text });
     expect(response.headers.get("cache-control")).toBe("no-store");
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is as its route declares
-    return { status, text, body: JSON.parse(text) as Answer & { detail: string } };
+    return { status, text, body: JSON.parse(text) as Answer };
   }
   const put = (body: object = { agents: ["*"] }) =>
     act<PutClient>("PUT", `/clients/${client}`, body);

@@ -56,7 +56,7 @@ async function createBench(environment: Record<string, string | undefined> = api
     isRemoved: false,
   };
   const token: KeptToken = {
-    client: "shop",
+    client: "store",
     generation: "first",
     sha256: made.sha256,
     keyName: made.keyName,
@@ -72,7 +72,7 @@ async function createBench(environment: Record<string, string | undefined> = api
   };
   async function put(value: Partial<KeptToken>, of: Partial<KeptClient> = {}) {
     for (const [kind, key, one] of [
-      ["client", "shop", { ...client, ...of }],
+      ["client", "store", { ...client, ...of }],
       ["token", made.id, { ...token, ...value }],
     ] as const) {
       const seen = (await documents.read([{ kind, key }])).get(kind, key)?.version ?? null;
@@ -226,7 +226,7 @@ describe("a token that operators made", () => {
     await put({ isTest: true });
     expect(await place()).toBe(201);
     const [message] = await Promise.all(queue.take().map((one) => one.open()));
-    expect(JSON.parse(message ?? "")).toMatchObject({ client: "test:shop" });
+    expect(JSON.parse(message ?? "")).toMatchObject({ client: "test:store" });
   });
 
   it("keeps to its client's quota", async () => {
@@ -278,7 +278,7 @@ describe("a token that operators made", () => {
       const body = JSON.stringify({ client, calls });
       return (await app.request("/operator/forecast", { method: "POST", headers, body })).status;
     };
-    const both = async () => [await forecast("shop"), await forecast("test:shop")];
+    const both = async () => [await forecast("store"), await forecast("test:store")];
     expect(await both()).toEqual([200, 422]);
     await put({ isTest: true });
     expect(await both()).toEqual([422, 200]);

@@ -32,7 +32,7 @@ describe("tokens that operators make", () => {
   it("are no other's if a character differs, is missing or is added", () => {
     const maker = createTokenMaker({ current });
     const { token } = maker.make();
-    const character = fc.constantFrom(..."0123456789ABCabc_-\n");
+    const character = fc.constantFrom("0", "1", "9", "A", "Z", "a", "z", "_", "-", "\n");
     fc.assert(
       fc.property(fc.nat({ max: token.length }), character, fc.nat({ max: 2 }), (at, one, cut) => {
         const other = token.slice(0, at) + one + token.slice(at + cut);
