@@ -1,7 +1,10 @@
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestApi } from "../support/api.ts";
+import { programsIn } from "../support/doc-programs.ts";
 import { tokens } from "../support/environment.ts";
 import { type Fault, startFaultyServer } from "../support/faulty-server.ts";
 import { runPython } from "../support/python-library.ts";
@@ -117,6 +120,22 @@ export function describePythonLibrary(): void {
       expect(result).toMatchObject({ error: { status: 302, maybe_accepted: true } });
       expect([redirecting.received.length, elsewhere.received.length]).toEqual([1, 0]);
       await Promise.all([elsewhere.close(), redirecting.close()]);
+    });
+
+    it("is used as docs/client.md shows", async () => {
+      api = createTestApi();
+      const programs = await programsIn("docs/client.md", "python");
+      const env = {
+        ...process.env,
+        PYTHONPATH: "docs/examples",
+        PYTHONDONTWRITEBYTECODE: "1",
+        OUTBOUND_CALLS_URL: server.url,
+        OUTBOUND_CALLS_TOKEN: token,
+      };
+      expect(programs).toHaveLength(1);
+      const { stdout } = await promisify(execFile)("python3", ["-c", programs.join("")], { env });
+      const [id] = await acceptedIds();
+      expect(stdout).toBe(`['call_${id}_00000']\n`);
     });
 
     it("verifies events", async () => {

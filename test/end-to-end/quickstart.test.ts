@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleProgram, programsIn } from "../support/doc-programs.ts";
 import { cloudflare } from "../support/platforms.ts";
 import {
   makeStateDirectory,
@@ -44,5 +46,31 @@ describe("the README's quickstart", () => {
 
   it("has its calls dialed by the simulator", async () => {
     await until(() => service.output().split("simulator: would dial").length === 4, 10_000);
+  });
+
+  it("does the same by the library, as do the programs of docs/client.md", async () => {
+    const [, token = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
+    const url = `http://127.0.0.1:${service.port}`;
+    const programs = [...(await programsIn("README.md")), ...(await programsIn("docs/client.md"))];
+    const env = {
+      ...process.env,
+      TOKEN: token,
+      OUTBOUND_CALLS_TOKEN: token,
+      OUTBOUND_CALLS_URL: url,
+    };
+    const printed = await Promise.all(
+      programs.map(async (program, index) => {
+        const file = join(directory.path, `program-${index}.mjs`);
+        await writeFile(file, await bundleProgram(program.replace("http://127.0.0.1:8787", url)));
+        return (await promisify(execFile)(process.execPath, [file], { env })).stdout;
+      }),
+    );
+    expect(printed).toEqual([
+      expect.stringMatching(/by_state: \{ PLACED: 1 \}/),
+      "PLACED\n",
+      expect.stringMatching(/^\/1\/phone_number .+\n$/),
+      "",
+      "200 1 undefined\n",
+    ]);
   });
 });

@@ -7,6 +7,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packed from "../../../infra/client/package.json" with { type: "json" };
 import { version } from "../../../package.json" with { type: "json" };
+import { programsIn } from "../../support/doc-programs.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -59,6 +60,12 @@ describe("the packed library", () => {
     }
     await writeFile(join(folder, "package.json"), '{"type": "module"}');
     await writeFile(join(folder, "program.ts"), program.replace("ADDRESS", service.url));
+    const shown = [...(await programsIn("README.md")), ...(await programsIn("docs/client.md"))];
+    for (const [index, text] of shown.entries()) {
+      await writeFile(join(folder, `shown-${index}.ts`), text);
+    }
+    const globals = "declare const process: { env: Record<string, string | undefined> };";
+    await writeFile(join(folder, "globals.d.ts"), globals);
   }, 60_000);
   afterAll(async () => {
     await service.close();
@@ -78,11 +85,13 @@ describe("the packed library", () => {
     expect(files.filter((name) => !/\.(js|d\.ts)$|^generated$/.test(name))).toEqual([]);
   });
 
-  it("has types that a strict program resolves, without those of Node", async () => {
+  it("has types that strict programs resolve, without those of Node: ours, and those of the docs", async () => {
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
     const libraries = ["--lib", "es2022,dom,dom.iterable", "--types", ""];
     const tsc = join(root, "node_modules/.bin/tsc");
-    const { stdout } = await run(tsc, [...options, ...libraries, "program.ts"], {
+    const files = (await readdir(folder)).filter((name) => name.endsWith(".ts"));
+    expect(files.length).toBeGreaterThan(6);
+    const { stdout } = await run(tsc, [...options, ...libraries, ...files], {
       cwd: folder,
     }).catch((error: { stdout: string }) => error);
     expect(stdout).toBe("");
