@@ -1,4 +1,4 @@
-import { testClientOf } from "../../../shared/calls/ids.ts";
+import { realClientOf, testClientOf } from "../../../shared/calls/ids.ts";
 import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 import { isLedgerSuspended, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import {
@@ -88,12 +88,13 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       return tokens.find(id).then((found) => toCaller(token, found, now));
     },
     async agentsOf(client, now) {
+      const { kind, key } = clientKeyOf(realClientOf(client));
+      const owner = (await documents.read([{ kind, key }])).get(kind, key)?.value;
+      if (owner === undefined || owner.isRemoved) return [];
       const agents = new Set<string>();
       for await (const { value } of allTokens(documents)) {
-        if (ownerOf(value) !== client || !value.rights.includes("call")) continue;
-        const key = clientKeyOf(value.client);
-        const owner = (await documents.read([key])).get(key.kind, key.key)?.value;
-        if (owner === undefined || !isTokenValid(value, owner, now)) continue;
+        const mayCall = value.rights.includes("call") && isTokenValid(value, owner, now);
+        if (ownerOf(value) !== client || !mayCall) continue;
         for (const agent of agentsOfBoth(value.agents, owner.agents)) agents.add(agent);
       }
       return [...agents];
