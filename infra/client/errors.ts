@@ -1,6 +1,6 @@
 import type { PlacedRequest, RequestError } from "./types.ts";
 
-/** What ended a request: the service's answer, no answer, or the caller. */
+/** The reason why a request ended: the service's answer, no answer, or the caller. */
 export type ErrorType =
   /** The service refused it: see `status`, `detail` and `errors`. */
   | "refused"
@@ -32,7 +32,7 @@ export class OutboundCallsError extends Error {
   readonly type: ErrorType;
   /** HTTP status of the last answer; undefined without an answer. */
   readonly status: number | undefined;
-  /** What is wrong, in words that may change. */
+  /** The error in words, which may change. */
   readonly detail: string;
   /** Errors of a refused request; empty if there are none. */
   readonly errors: readonly RequestError[];

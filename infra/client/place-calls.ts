@@ -3,7 +3,7 @@ import { type Answer, sendUntilAnswered } from "./retry.ts";
 import { partLimits, splitCalls } from "./split-calls.ts";
 import type { Call, ClientDeps, PlacedRequest, RequestError } from "./types.ts";
 
-/** How calls are placed. The same key with other options is refused by the service. */
+/** Settings of placing. The same key with other options is refused by the service. */
 export interface PlaceOptions {
   /**
    * Names the request, for 24 hours: a repeat under the same key with the same calls and options calls nobody twice. 1 to

@@ -3,7 +3,7 @@ import type { operations } from "./generated/openapi.ts";
 import { sendUntilAnswered, sleep, throwIfAborted } from "./retry.ts";
 import type { ClientDeps } from "./types.ts";
 
-/** What the service answers to `GET /v1/requests/ID`. */
+/** The service's answer to `GET /v1/requests/ID`. */
 export type RequestStatus =
   operations["showRequest"]["responses"][200]["content"]["application/json"];
 /** A call of a request, as the service answers it. */

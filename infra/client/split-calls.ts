@@ -25,6 +25,6 @@ export function splitCalls(calls: readonly Call[], limits: typeof partLimits) {
       last.bytes += bytes;
     }
   }
-  if (parts.length === 0) parts.push({ from: 0, texts: [], bytes: 2 }); // which the service refuses
+  if (parts.length === 0) parts.push({ from: 0, texts: [], bytes: 2 }); // the service refuses it
   return parts.map(({ from, texts }) => ({ from, count: texts.length, text: `[${texts.join()}]` }));
 }

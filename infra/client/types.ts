@@ -40,7 +40,7 @@ export interface RetryOptions {
 
 export type RetryBounds = Required<RetryOptions>;
 
-/** What the methods of a client share. */
+/** Dependencies of a client's methods. */
 export interface ClientDeps {
   api: Api;
   fetch: Send;

@@ -7,7 +7,8 @@ const beginsFragment = new RegExp(`^(?:${fragmentWords.join("|")})\\b`);
 const beginsFragmentInAnyCase = new RegExp(beginsFragment.source, "i");
 
 const folders = ["functions", "shared", "infra", "test"];
-const foreign = /\/node_modules\/|^test\/sdks\/dist\/|^functions\/api\/generated\//;
+const foreign =
+  /\/node_modules\/|^test\/sdks\/dist\/|^functions\/api\/generated\/|^infra\/client\/(?:generated|dist)\//;
 
 /** A comment that begins with a fragment. */
 export interface CommentFragment {

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What becomes of one request between a client and the service. */
+/** Faults of the network between a client and the service, for one request. */
 export const faults = [
   "none",
   "cut before", // it does not reach the service
   "cut after", // the service has answered, and the answer is lost
-  "cut within", // of the answer only a part arrives
+  "cut within", // the client gets the beginning of the answer
   "503 before",
   "503 after",
   "429 before",

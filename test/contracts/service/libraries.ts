@@ -24,7 +24,7 @@ export function itServesItsLibraries(bench: ServiceBench): void {
     const dialed = () =>
       bench.receiver.received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`));
     await until(() => dialed().length >= singles + batch, 30_000);
-    await new Promise((next) => setTimeout(next, 1_000)); // what was accepted twice would be dialed soon
+    await new Promise((next) => setTimeout(next, 1_000)); // a call that was accepted twice would be dialed soon
     const numbers = dialed().map(({ text }): string => JSON.parse(text).phone_number);
     const all = Array.from({ length: singles + batch }, (_, n) => numberOf(n));
     expect(numbers.toSorted()).toEqual(all.toSorted());

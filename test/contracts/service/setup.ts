@@ -12,7 +12,7 @@ import {
 const made = createToken();
 export const { token } = made;
 const { sha256 } = made;
-/** Of the same client, with the right to follow its requests. */
+/** A token of the same client, with the rights to follow and cancel its requests. */
 export const reader = createToken();
 export const operator = createToken();
 export const reviewAfterSeconds = 16;
