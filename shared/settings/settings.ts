@@ -84,19 +84,28 @@ export function readDialerSettings<Connected extends object>(
 
 /**
  * Reads `API_TOKENS` and returns functions that resolve a token to its caller, and a client to the agents of its
- * tokens. If the variable is missing or unreadable, none of its tokens is valid. It may be missing or empty where there
- * are operators, who can make tokens.
+ * tokens. If the variable is missing or unreadable, none of its tokens is valid. It may be `[]` where there are
+ * operators, who can make tokens.
  */
 export function readTokens({ API_TOKENS, OPERATOR_TOKENS }: Environment, log: Log) {
-  const isEmpty = !API_TOKENS || /^\s*\[\s*\]\s*$/.test(API_TOKENS);
-  const tokens: ReturnType<typeof tokensIn> =
-    isEmpty && OPERATOR_TOKENS ? { value: [] } : tokensIn("API_TOKENS", { json: API_TOKENS }, log);
+  const isEmpty = isEmptyList(API_TOKENS) && Boolean(OPERATOR_TOKENS);
+  const tokens: ReturnType<typeof tokensIn> = isEmpty
+    ? { value: [] }
+    : tokensIn("API_TOKENS", { json: API_TOKENS }, log);
+  const listed = "value" in tokens ? tokens.value : [];
+  // One that is there and cannot be read may have an entry that shuts a made token out.
+  const isUnreadable = "problem" in tokens && Boolean(API_TOKENS);
   return {
-    listedTokens: "value" in tokens ? new Set(tokens.value.map(({ id }) => id)) : undefined,
+    listedTokens: isUnreadable ? undefined : new Set(listed.map(({ id }) => id)),
     callerOf: callersOf(tokens),
     agentsOf: (client: string, now: number): string[] =>
       "value" in tokens ? agentsOfClient(client, tokens.value, now) : [],
   };
+}
+
+/** True if the text of API_TOKENS says that operators make all tokens. */
+export function isEmptyList(json: string | undefined): boolean {
+  return json !== undefined && /^\s*\[\s*\]\s*$/.test(json);
 }
 
 /**
@@ -121,7 +130,7 @@ function tokensIn(
   log: Log,
 ) {
   return read(log, () => {
-    if (!json) throw new Error(`${name} is not set: every request is answered 401`);
+    if (!json) throw new Error(`${name} is not set: none of its tokens lets anybody in`);
     const parsed = parseTokens(json, name);
     const both = parsed.find(({ sha256 }) => others?.toLowerCase().includes(sha256.toLowerCase()));
     if (both !== undefined) throw new Error(`${name}: ${both.id} is a token of API_TOKENS too`);

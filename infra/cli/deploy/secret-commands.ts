@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readPublicUrl } from "../../../shared/settings/callback-url.ts";
 import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
 import { parseSigningKeys } from "../../../shared/lib/standard-webhooks.ts";
+import { isEmptyList } from "../../../shared/settings/settings.ts";
 import { createToken, parseTokens } from "../../../shared/settings/tokens.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { checkHashKey, keptHashKey, mayFollow } from "./hash-key.ts";
@@ -42,7 +43,9 @@ export async function setSecret(
   if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
   if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));
-  if (variable !== undefined) checkEntries(variable, name === variable ? value : `[${value}]`);
+  // Where operators make all tokens, API_TOKENS is empty.
+  if (variable !== undefined && !(name === "API_TOKENS" && isEmptyList(value)))
+    checkEntries(variable, name === variable ? value : `[${value}]`);
   const names = await namesOf(store);
   if (name === "HASH_KEY" && names.includes(name) && !replaces) {
     const current = (await store.read?.(name)) ?? "";

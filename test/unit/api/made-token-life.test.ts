@@ -165,7 +165,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: process.map((n) => async (life: Life) => life.restart(n)) },
   { weight: 2, arbitrary: small.map((n) => async (life: Life) => life.restore(n)) },
   { weight: 2, arbitrary: fc.constant((life: Life) => life.confirm()) },
-  // What chance brings about too seldom: a token ends, and the ledger goes back to before.
+  // Chance seldom restores the ledger to a time before a token has ended.
   { weight: 1, arbitrary: small.map((n) => (life: Life) => restoreAfterEnd(n, life)) },
 );
 

@@ -297,13 +297,15 @@ describe("a token that operators made", () => {
   });
 
   it("needs no token in API_TOKENS, and one that can be read", async () => {
-    for (const [API_TOKENS, status] of [
-      [undefined, 201],
-      ["[]", 201],
-      ["[{", 503],
+    for (const [API_TOKENS, status, alarms] of [
+      [undefined, 201, 1],
+      ["[]", 201, 0],
+      ["[{", 503, 2],
     ] as const) {
-      const { place } = await createBench({ ...apiEnvironment, API_TOKENS });
+      const { place, events } = await createBench({ ...apiEnvironment, API_TOKENS });
       expect([API_TOKENS, await place()]).toEqual([API_TOKENS, status]);
+      const raised = events.filter((one) => Object(one).level === "alarm");
+      expect([API_TOKENS, raised.length]).toEqual([API_TOKENS, alarms]);
     }
     const wrong = { ...apiEnvironment, DIAL_PLAN: "{" };
     expect(await (await createBench(wrong)).place()).toBe(503);
