@@ -172,6 +172,13 @@ describe("npm run secrets -- set", () => {
     expect(await set("OPERATOR_TOKENS_ADA", entry)).toMatchObject({ OPERATOR_TOKENS_ADA: entry });
   });
 
+  it("sets API_TOKENS to no token, as where operators make all, and never OPERATOR_TOKENS", async () => {
+    for (const kind of [cloudflare(), readable()]) {
+      expect(await set("API_TOKENS", "[]", false, kind)).toMatchObject({ API_TOKENS: "[]" });
+      await expect(set("OPERATOR_TOKENS", "[]", false, kind)).rejects.toThrow(/at least one/);
+    }
+  });
+
   it("sets the secret of a receiver of events, and two while it is rotated", async () => {
     const [one, other] = [createWebhookSecret(), createWebhookSecret()];
     const account = createFakeAccount();
