@@ -3,6 +3,7 @@ import { toldSchema } from "../../shared/providers/webhook.ts";
 import { toCallId } from "../../shared/calls/ids.ts";
 import { requestIdExample } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
+import { requestIdHeader } from "./responses.ts";
 import { signatureParameter } from "./webhooks.ts";
 
 /** A command that signs a result and posts it, in a shell that has exported CALL_ID, CALLBACK_URL and WEBHOOK_SECRET. */
@@ -71,7 +72,10 @@ export function callbackOperation(responses: Json): Json {
       },
     },
     responses: {
-      "204": { description: "Taken: the result is on its way into the ledger." },
+      "204": {
+        description: "Taken: the result is on its way into the ledger.",
+        headers: { "X-Request-Id": requestIdHeader },
+      },
       "404": { description: "This address was not made here. There is no body." },
       ...responses,
     },

@@ -19,6 +19,7 @@ import {
   callbackResponses,
   clientResponses,
   commonReferences,
+  noStore,
   operatorResponses,
   problemReferences,
   requestIdHeader,
@@ -146,7 +147,6 @@ const csvName = {
   description: "Of text/csv alone: the name of a file",
   schema: { type: "string" },
 };
-const noStore = { schema: { type: "string", const: "no-store" } };
 
 /** Returns the description of an answer that is always the same text. */
 const plainAnswer = (description: string, text: string, more: Json = {}) => ({

@@ -3,6 +3,7 @@ import { titles } from "../../functions/api/http/problem.ts";
 import type { Json } from "./json-schema.ts";
 
 export const requestIdHeader = { $ref: "#/components/headers/RequestId" };
+export const noStore = { schema: { type: "string", const: "no-store" } };
 const retryAfter = { description: "Seconds", schema: { type: "integer", examples: [5] } };
 
 /** A response in problem+json, with an example. */
@@ -13,7 +14,7 @@ function problemResponse(
 ) {
   return {
     description,
-    headers: { "X-Request-Id": requestIdHeader, ...more },
+    headers: { "X-Request-Id": requestIdHeader, "Cache-Control": noStore, ...more },
     content: {
       "application/problem+json": {
         schema: { $ref: "#/components/schemas/Problem" },
@@ -72,7 +73,17 @@ export const clientResponses = {
   Forbidden: problemResponse(
     403,
     "The token does not have the right that is asked for, or the deployment gives it to no token.",
-    { detail: 'The token does not have the right "read".' },
+    {
+      detail: 'The token does not have the right "read".',
+      headers: {
+        "WWW-Authenticate": {
+          schema: {
+            type: "string",
+            examples: ['Bearer error="insufficient_scope", scope="read"'],
+          },
+        },
+      },
+    },
   ),
   NotFound: problemResponse(
     404,

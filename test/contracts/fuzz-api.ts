@@ -8,6 +8,7 @@ import {
   type PostedRequest,
   type Posting,
 } from "../support/arbitrary-requests.ts";
+import { validated } from "../support/validated-answers.ts";
 import { answerBytesMax, hostileRequests } from "./hostile-requests.ts";
 import { type ApiUnderTest, requestIdPattern } from "./http-api/setup.ts";
 
@@ -38,7 +39,7 @@ export function describeFuzz(
     /** Every request sent, by the id in its answer. */
     let sent: Map<string, Sent>;
     beforeEach(() => {
-      api = create();
+      api = validated(create());
       logged = api.events ?? [];
       sent = new Map();
       for (const method of ["log", "info", "warn", "error", "debug"] as const) {

@@ -4,6 +4,7 @@ import { callbackAddress, type CallbackSubject } from "../../../shared/settings/
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import { createSignatureHeaders, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
 import { apiEnvironment, webhookSecret } from "../../support/environment.ts";
+import { validated } from "../../support/validated-answers.ts";
 import type { ApiUnderTest } from "./setup.ts";
 
 export interface CallbacksUnderTest extends Pick<ApiUnderTest, "request"> {
@@ -72,7 +73,7 @@ export function describeCallbacks(
   describe(`callbacks to the API on ${name}`, () => {
     let api: CallbacksUnderTest;
     beforeEach(() => {
-      api = create();
+      api = validated(create());
     });
     const post = (path: string, body: BodyInit = "", headers: Record<string, string> = {}) =>
       api.request(path, { method: "POST", body, headers });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { putHeartbeats } from "../../support/heartbeats.ts";
+import { validated } from "../../support/validated-answers.ts";
 import type { ApiUnderTest } from "./setup.ts";
 
 /** Time in which a process must see what has changed: it keeps what it has read for five seconds. */
@@ -13,7 +14,7 @@ export function describeReadiness(
 ): void {
   describe(`GET /readyz on ${name}`, () => {
     it("is 200 while the dialer's documents are young, and 503 once they are old", async () => {
-      const api = create();
+      const api = validated(create());
       const ask = async () => (await api.request("/readyz")).status;
       await putHeartbeats(api.documents(), Date.now());
       await expect.poll(ask, within).toBe(200);

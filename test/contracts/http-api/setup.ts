@@ -1,6 +1,7 @@
 import { beforeEach, expect } from "vitest";
 import { toCalls, type Message } from "../../../shared/ports/call-messages.ts";
 import { tokens } from "../../support/environment.ts";
+import { validated } from "../../support/validated-answers.ts";
 
 export interface ApiUnderTest {
   /** Sends a request to the API; `path` begins with a slash. */
@@ -60,7 +61,7 @@ export interface HttpApiBench extends ApiUnderTest {
 export function useHttpApi(create: () => ApiUnderTest): HttpApiBench {
   let api: ApiUnderTest;
   beforeEach(() => {
-    api = create();
+    api = validated(create());
   });
 
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>

@@ -11,8 +11,8 @@ import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { Message } from "../../../shared/ports/call-messages.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { expectDeclared } from "../../support/operator-answers.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { validated } from "../../support/validated-answers.ts";
 
 export interface OperatorApiUnderTest {
   request(path: string, init?: RequestInit): Promise<Response>;
@@ -62,7 +62,7 @@ export function useOperatorApi(create: () => OperatorApiUnderTest) {
   let agent: string;
   let requestId: string;
   beforeEach(() => {
-    api = create();
+    api = validated(create());
     ledger = api.ledger();
     documents = api.documents();
     agent = `agent_${randomBytes(6).toString("hex")}`;
@@ -83,7 +83,6 @@ export function useOperatorApi(create: () => OperatorApiUnderTest) {
     });
     const { status, headers } = response;
     const text = await response.text();
-    expectDeclared(body === undefined ? "get" : "post", path, { status, text });
     return { status, headers, text };
   }
   /** Puts a call into the ledger in this state. */

@@ -5,6 +5,7 @@ import { toCallId } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { validated } from "../../support/validated-answers.ts";
 import type { OperatorApiUnderTest } from "../operator-api/setup.ts";
 
 interface Answer {
@@ -40,7 +41,7 @@ export function useRequestsApi(create: () => OperatorApiUnderTest) {
   let api: OperatorApiUnderTest;
   let requestId: string;
   beforeEach(() => {
-    api = create();
+    api = validated(create());
     requestId = aRequestId(Date.now());
   });
 
