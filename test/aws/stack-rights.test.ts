@@ -146,7 +146,7 @@ describe("the rights that the AWS stack gives", () => {
           .map((statement) => JSON.stringify(statement));
       const without = statementsOfApi(template);
       const other = templateOf({ clientRights: [...clientRights], operator: false });
-      // What a cancellation changes is told to the client's own receivers.
+      // A cancelled call's event goes to the client's own receivers.
       const isOfReceivers = (one: string) => one.includes("doc#receivers");
       const more = statementsOfApi(other).filter((one) => !without.includes(one));
       const ofReceivers = more.filter(isOfReceivers).map((one) => Object(JSON.parse(one)).Action);

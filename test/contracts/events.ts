@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toCallId } from "../../shared/calls/ids.ts";
 import { createToken } from "../../shared/settings/tokens.ts";
+import { tellOwnReceiver } from "../support/own-receiver-story.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   freePort,
@@ -28,6 +29,8 @@ const { token, sha256 } = createToken();
 /** Clients whose receivers are well, hang, or are told of a big backlog, each with its token. */
 const others = { small: createToken(), ill: createToken(), big: createToken() };
 type Other = keyof typeof others;
+/** Token of a client that the dial plan gives no receiver. */
+const own = createToken();
 const backlog = 600;
 const delayMsMax = 3_000;
 const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
@@ -120,6 +123,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
               sha256: hash,
               rights: ["call", "cancel"],
             })),
+            { id: "own", sha256: own.sha256, rights: ["call", "events"] },
           ]),
           EVENTS_CRM_SECRET: secret,
           WEBHOOK_SECRET: sharedSecret,
@@ -212,6 +216,12 @@ export function describeEvents(platform: PlatformUnderTest): void {
       expect([[...answered.right], [...answered.wrong]]).toEqual([[204], [forgedStatuses.join()]]);
       expect(service.output()).not.toMatch(/result\.contradicted|call\.placed_late/);
     }, 480_000);
+
+    it("delivers to a receiver that a client makes, signed with its secret", async () => {
+      const call = { phone_number: "+13035570001", agent_id: "agent" };
+      await tellOwnReceiver(service.address, own.token, call);
+      expect(service.output()).not.toContain("whsec_");
+    }, 120_000);
 
     let tries = 0;
     // Three seconds are a measure of time, on cores that other tests use: one spoiled try is repeated.

@@ -1,0 +1,74 @@
+import { Webhook } from "standardwebhooks";
+import { expect } from "vitest";
+import { type Received, startReceiver } from "./receiver.ts";
+import { until } from "./service.ts";
+
+/** True if a receiver with this secret takes what it received. */
+function isSignedBy(secret: string, { text, headers }: Received): boolean {
+  const given = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+  try {
+    new Webhook(secret).verify(text, Object.fromEntries(given));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Has a client make a receiver on this machine, test it, place a call, look at the deliveries, rotate the secret and remove
+ * the receiver, all on a running service. A private address is refused, as everywhere.
+ */
+export async function tellOwnReceiver(address: string, token: string, call: object): Promise<void> {
+  const own = await startReceiver((_request, response) => response.writeHead(204).end());
+  const ask = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${address}/v1/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: JSON.parse(text === "" ? "{}" : text) };
+  };
+  const eventsOf = (id: string) => own.received.filter(({ text }) => text.includes(id));
+  const test = async () => {
+    const { status, body } = await ask("POST", "receivers/main/test");
+    expect(status).toBe(202);
+    const ofTest = () =>
+      own.received.find(({ headers }) => headers["webhook-id"] === body.event_id);
+    await until(() => ofTest() !== undefined, 30_000, 50);
+    return ofTest() ?? Object(undefined);
+  };
+  try {
+    const inside = await ask("PUT", "receivers/main", { url: "https://0x7f.1/" });
+    expect([inside.status, inside.body.errors?.[0].pointer]).toEqual([422, "/url"]);
+    const types = ["call.placed", "call.ended"];
+    const made = await ask("PUT", "receivers/main", { url: `${own.url}/own`, types });
+    expect(made.status).toBe(200);
+    const { secret } = made.body;
+    expect(isSignedBy(secret, await test())).toBe(true);
+
+    expect((await ask("POST", "calls", call)).status).toBe(201);
+    await until(() => eventsOf("call.ended").length > 0, 60_000, 50);
+    const told = [...eventsOf("call.placed"), ...eventsOf("call.ended")];
+    expect(told.map((one) => isSignedBy(secret, one))).not.toContain(false);
+    const list = async (): Promise<{ type: string; status: number }[]> =>
+      (await ask("GET", "receivers/main/deliveries")).body.deliveries;
+    const wanted = [...types, "receiver.test"].toSorted();
+    await expect
+      .poll(async () => [...new Set((await list()).map(({ type }) => type))].toSorted(), {
+        timeout: 15_000,
+      })
+      .toEqual(wanted);
+    expect(new Set((await list()).map(({ status }) => status))).toEqual(new Set([204]));
+
+    const rotated = await ask("POST", "receivers/main/rotate-secret");
+    const tested = await test();
+    expect([secret, rotated.body.secret].map((one) => isSignedBy(one, tested))).toEqual([
+      true,
+      true,
+    ]);
+    expect((await ask("DELETE", "receivers/main")).status).toBe(200);
+  } finally {
+    await own.close();
+  }
+}
