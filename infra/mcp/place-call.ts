@@ -142,11 +142,7 @@ async function place(body: string, code: string, deps: PlaceCallDeps): Promise<O
       "Nothing was placed: the confirmation is not of this call. Send the same fields without it for a forecast and a new one.",
     );
   }
-  if (found === "ended") {
-    throw new Refusal(
-      "Nothing was placed now: the confirmation has ended, or another one of the same call was used. Look for the call first. If it was not placed, send the same fields without a confirmation for a new one.",
-    );
-  }
+  if (found === "ended") return findPlaced(code, deps);
   const { requestId, isReplay } = await sendOnce(found, body, deps);
   return {
     placed: true,
@@ -154,6 +150,31 @@ async function place(body: string, code: string, deps: PlaceCallDeps): Promise<O
       ? "The service had accepted this call before under the same confirmation. It is one call."
       : "The service has accepted the call. It is dialed once, or an operator is told why not.",
     ...(requestId !== null && { request_id: requestId, call_id: toCallId(requestId, 0) }),
+  };
+}
+
+/** Says of a confirmation that has ended whether its call was sent by it. @throws a Refusal if nobody knows of one */
+async function findPlaced(code: string, { askAsClient }: PlaceCallDeps): Promise<Output> {
+  const ended =
+    "Nothing was placed now: the confirmation has ended, or another one of the same call was used.";
+  // A token without the right `read` is refused.
+  const answer = await askAsClient<{ requests: { id: string; known: boolean }[] }>(
+    `/requests?idempotency_key=${code}`,
+  ).catch(() => undefined);
+  const [request] = answer?.requests ?? [];
+  if (request === undefined) {
+    const none = answer === undefined ? "Look for the call first." : "No call was sent by it.";
+    throw new Refusal(
+      `${ended} ${none} If it was not placed, send the same fields without a confirmation for a new one.`,
+    );
+  }
+  const { id, known } = request;
+  const unsure = known ? "" : " It is not known yet, and may never have reached the queue.";
+  return {
+    placed: known,
+    say: `${ended} The call was sent by it before.${unsure}`,
+    request_id: id,
+    call_id: toCallId(id, 0),
   };
 }
 

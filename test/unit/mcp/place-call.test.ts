@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure, Misuse, Refusal } from "../../../infra/cli/calls/failures.ts";
@@ -6,7 +7,7 @@ import { createTools } from "../../../infra/mcp/tools.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 import { messageSchema } from "../../../shared/ports/call-messages.ts";
 import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import { apiEnvironment, tokens } from "../../support/environment.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const environment = {
@@ -19,9 +20,14 @@ const environment = {
 type Fate = "answered" | "answer_lost" | "request_lost" | number;
 
 /** Creates the tool over a service in memory, whose network does as it is told. */
-function createBench() {
+function createBench({ rights = ["call"] }: { rights?: string[] } = {}) {
   let now = Date.now();
-  const api = createTestApi({ now: () => now });
+  const sha256 = createHash("sha256").update(tokens.crm).digest("hex");
+  const API_TOKENS = JSON.stringify([{ id: "crm", sha256, rights }]);
+  const api = createTestApi({
+    environment: { ...apiEnvironment, API_TOKENS },
+    now: () => now,
+  });
   const fates: Fate[] = [];
   const keys: (string | null)[] = [];
   const accepted: string[] = [];
@@ -109,6 +115,24 @@ describe("place_call", () => {
     advance(confirmMsMax);
     await expect(place({ ...call, confirmation })).rejects.toThrow("has ended");
     expect(await accepted()).toEqual([]);
+  });
+
+  it("says of a confirmation that has ended whether its call was placed, to a token that may read", async () => {
+    const { place, accepted, advance, fates } = createBench({ rights: ["call", "read"] });
+    const other = { ...call, phone_number: "+12025550124" };
+    const [first, second] = [await place(call), await place(other)];
+    fates.push("answer_lost", "request_lost", "request_lost");
+    const confirmed = { ...call, confirmation: first["confirmation"] };
+    await place(confirmed).catch(() => undefined);
+    const [requestId] = await accepted();
+    advance(23 * hourMs);
+    const found = await place(confirmed);
+    expect(found).toMatchObject({ placed: false, request_id: requestId });
+    expect(found["say"]).toContain("Nothing was placed now");
+    await expect(place({ ...other, confirmation: second["confirmation"] })).rejects.toThrow(
+      "No call was sent by it.",
+    );
+    expect(await accepted()).toHaveLength(1);
   });
 
   it("places nothing by a confirmation that somebody made up, or changed", async () => {
