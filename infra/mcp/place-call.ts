@@ -1,6 +1,6 @@
 import type { Forecast, ForecastItem } from "../../functions/api/forecast/forecast-schema.ts";
 import type { FoundFile } from "../../functions/api/requests/sent-files.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
+import { testClientOf, toCallId } from "../../shared/calls/ids.ts";
 import { findMeaning } from "../../shared/calls/reasons.ts";
 import * as z from "../../shared/lib/zod.ts";
 import type { Client } from "../cli/calls/client.ts";
@@ -99,8 +99,12 @@ function bodyOf(call: Json): string {
 /** Forecasts a call, and offers to place it. */
 async function offer(body: string, deps: PlaceCallDeps): Promise<Output> {
   const { askAsClient, askAsOperator, confirmations } = deps;
-  const { client } = await askAsClient<FoundFile>("/sent-files/find", { file: noFile });
-  const asked = { client, calls: [JSON.parse(body)], items: "all" };
+  const { client, test } = await askAsClient<FoundFile>("/sent-files/find", { file: noFile });
+  const asked = {
+    client: test === true ? testClientOf(client) : client,
+    calls: [JSON.parse(body)],
+    items: "all",
+  };
   const { items: [item] = [] } = await askAsOperator<Forecast>("/forecast", asked);
   if (item === undefined) throw new Failure("The service's forecast does not have the call.");
   const { outcome, at, reason, errors } = item;
@@ -110,7 +114,8 @@ async function offer(body: string, deps: PlaceCallDeps): Promise<Output> {
     ...(reason !== undefined && { reason }),
     ...(errors !== undefined && { errors }),
   };
-  const told = `Nothing is placed yet. ${forecastText(item)}`;
+  const nobody = test === true ? " It is a test: nobody is phoned." : "";
+  const told = `Nothing is placed yet. ${forecastText(item)}${nobody}`;
   if (hopeless.has(outcome)) return { placed: false, say: told, forecast };
   const { offer: made, before } = confirmations.offer(body);
   const warning = before === undefined ? "" : ` ${warningOf(before)}`;

@@ -17,6 +17,8 @@ interface ReadTool {
   title: string;
   /** Text after the route's summary. */
   more?: string;
+  /** Parameters of the route that the tool lacks. */
+  without?: readonly string[];
   /** Replaces the body of the route. */
   body?: z.ZodMiniObject;
 }
@@ -46,6 +48,12 @@ const operatorTools: readonly ReadTool[] = [
     more: ofWaiting,
   },
   { name: "list_results", operationId: "listResults", title: "Results" },
+  {
+    name: "show_usage",
+    operationId: "showOperatorUsage",
+    title: "Usage",
+    without: ["format"],
+  },
   {
     name: "why_waiting",
     operationId: "countWaiting",
@@ -85,6 +93,7 @@ const clientTools: readonly ReadTool[] = [
     more: `id is that of the request. ${ofWaiting}`,
   },
   { name: "show_call", operationId: "showCall", title: "One call", more: ofWaiting },
+  { name: "show_usage", operationId: "showUsage", title: "Usage" },
 ];
 
 /** Returns the tools that read with a token: an operator's sees all clients, a client's its own calls. */
@@ -95,13 +104,16 @@ export function createReadTools(who: "operator" | "client", ask: Client): Tool[]
 }
 
 function createReadTool(
-  { name, operationId, title, more, body: ownBody }: ReadTool,
+  { name, operationId, title, more, without = [], body: ownBody }: ReadTool,
   routes: readonly Route[],
   ask: Client,
 ): Tool {
   const route = routes.find((one) => one.operationId === operationId);
   if (route === undefined) throw new Error(`there is no route ${operationId}`);
-  const { path, query, summary } = route;
+  const { path, summary } = route;
+  const query = Object.fromEntries(
+    Object.entries(route.query?.shape ?? {}).filter(([field]) => !without.includes(field)),
+  );
   const body = ownBody ?? route.body;
   if (body !== undefined && !(body instanceof z.ZodMiniObject)) {
     throw new Error(`the body of ${operationId} is no object`);
@@ -115,7 +127,7 @@ function createReadTool(
     config: {
       title,
       description: [`${summary}.`, more].filter(Boolean).join(" "),
-      inputSchema: inputOf(z.strictObject({ ...inPath, ...query?.shape, ...body?.shape })),
+      inputSchema: inputOf(z.strictObject({ ...inPath, ...query, ...body?.shape })),
       outputSchema: outputOf(route.answer),
       annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
     },
@@ -123,7 +135,7 @@ function createReadTool(
       const named = path.replaceAll(/:(\w+)/g, (_, parameter: string) =>
         encodeURIComponent(String(input[parameter])),
       );
-      const search = new URLSearchParams(textsOf(pick(input, Object.keys(query?.shape ?? {}))));
+      const search = new URLSearchParams(textsOf(pick(input, Object.keys(query))));
       const address = search.size === 0 ? named : `${named}?${search.toString()}`;
       const sent = route.method === "get" ? undefined : pick(input, Object.keys(body?.shape ?? {}));
       return answerOf(await ask<Json>(address, sent));

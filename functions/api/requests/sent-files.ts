@@ -1,4 +1,5 @@
 import { realClientOf } from "../../../shared/calls/ids.ts";
+import { testView, toTestView } from "../../../shared/calls/views.ts";
 import type { Context } from "hono";
 import * as z from "../../../shared/lib/zod.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
@@ -69,6 +70,7 @@ export type SentPartView = z.infer<typeof partSchema>;
 
 const foundSchema = z.looseObject({
   client: z.string().check(z.describe("The client of the token")),
+  ...testView,
   sent: z.nullable(sentFileSchema).check(z.describe("Null: the file was not sent")),
 });
 export type FoundFile = z.infer<typeof foundSchema>;
@@ -85,7 +87,8 @@ export const findSentFile = declareRoute({
   async handle({ c, deps, body }) {
     const { client } = c.get("caller");
     const { value } = await readFile({ client, file: body.file }, deps);
-    return { client: realClientOf(client), sent: value === undefined ? null : toView(value, deps) };
+    const sent = value === undefined ? null : toView(value, deps);
+    return { client: realClientOf(client), ...toTestView({ client }), sent };
   },
 });
 

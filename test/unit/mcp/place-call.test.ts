@@ -20,10 +20,10 @@ const environment = {
 type Fate = "answered" | "answer_lost" | "request_lost" | number;
 
 /** Creates the tool over a service in memory, whose network does as it is told. */
-function createBench({ rights = ["call"] }: { rights?: string[] } = {}) {
+function createBench(token: { rights?: string[]; mode?: "test" } = {}) {
   let now = Date.now();
   const sha256 = createHash("sha256").update(tokens.crm).digest("hex");
-  const API_TOKENS = JSON.stringify([{ id: "crm", sha256, rights }]);
+  const API_TOKENS = JSON.stringify([{ id: "crm", sha256, ...token }]);
   const api = createTestApi({
     environment: { ...apiEnvironment, API_TOKENS },
     now: () => now,
@@ -154,6 +154,17 @@ describe("place_call", () => {
     expect(await place({ ...call, confirmation: first })).toMatchObject({ placed: true });
     await expect(place({ ...call, confirmation: second })).rejects.toThrow("another one");
     expect(await accepted()).toHaveLength(1);
+  });
+
+  it("forecasts and places tests with a test token, to test numbers alone", async () => {
+    const { place, api } = createBench({ mode: "test" });
+    const real = await place({ ...call, phone_number: "+12025550200" });
+    expect(real).toMatchObject({ placed: false, forecast: { outcome: "refused" } });
+    const { confirmation, say } = await place(call);
+    expect(say).toContain("It is a test: nobody is phoned.");
+    expect(await place({ ...call, confirmation })).toMatchObject({ placed: true });
+    const [message] = api.queue.take();
+    expect(JSON.parse((await message?.open()) ?? "")).toMatchObject({ client: "test:crm" });
   });
 
   it("needs both tokens", () => {

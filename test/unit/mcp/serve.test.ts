@@ -19,6 +19,8 @@ const page = await readFile(resolve(root, "docs/mcp.md"), "utf8");
 const [, config = ""] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
 
 const api = createTestApi();
+/** Time limit for three servers to start on a machine that does much else. */
+const startMsMax = 60_000;
 let server: ConsoleServer;
 /** Assistants with a client's token, with an operator's, and with both and --write. */
 let ofClient: Assistant;
@@ -41,7 +43,7 @@ beforeAll(async () => {
     start(operator),
     start({ ...operator, OUTBOUND_CALLS_TOKEN: tokens.crm }, "--", "--write"),
   ]);
-});
+}, startMsMax);
 afterAll(async () => {
   const printed = await Promise.all(
     [ofClient, ofOperator, ofWriter].map((assistant) => assistant.stop()),
@@ -146,7 +148,7 @@ describe("npm run mcp", () => {
     expect(all).not.toContain(row.request?.phone_number.slice(1));
   });
 
-  it.each(["list_results", "list_backlogs", "list_pauses", "show_token"])(
+  it.each(["list_results", "show_usage", "list_backlogs", "list_pauses", "show_token"])(
     "gives data that fits the schema of %s",
     async (name) => {
       expect(await ofOperator.use(name)).toMatchObject({ isError: false });
@@ -196,20 +198,24 @@ describe("npm run mcp", () => {
     expect(again.data["confirmation"]).not.toBe(confirmation);
   });
 
-  it("keeps a confirmation through its own restart", async () => {
-    const one = { ...call, phone_number: "+12025550177" };
-    const { confirmation } = (await ofWriter.use("place_call", one)).data;
-    const both = { ...operator, OUTBOUND_CALLS_TOKEN: tokens.crm };
-    const others = await Promise.all([1, 2].map(() => start(both, "--", "--write")));
-    const answers = [ofWriter, ...others].map((assistant) =>
-      assistant.use("place_call", { ...one, confirmation }),
-    );
-    const requests = (await Promise.all(answers)).map(({ data }) => data["request_id"]);
-    const accepted = await takeAccepted();
-    expect(new Set(accepted.map(({ requestId }) => requestId)).size).toBe(1);
-    expect(new Set(requests)).toEqual(new Set([accepted[0]?.requestId]));
-    await Promise.all(others.map((assistant) => assistant.stop()));
-  });
+  it(
+    "keeps a confirmation through its own restart",
+    async () => {
+      const one = { ...call, phone_number: "+12025550177" };
+      const { confirmation } = (await ofWriter.use("place_call", one)).data;
+      const both = { ...operator, OUTBOUND_CALLS_TOKEN: tokens.crm };
+      const others = await Promise.all([1, 2].map(() => start(both, "--", "--write")));
+      const answers = [ofWriter, ...others].map((assistant) =>
+        assistant.use("place_call", { ...one, confirmation }),
+      );
+      const requests = (await Promise.all(answers)).map(({ data }) => data["request_id"]);
+      const accepted = await takeAccepted();
+      expect(new Set(accepted.map(({ requestId }) => requestId)).size).toBe(1);
+      expect(new Set(requests)).toEqual(new Set([accepted[0]?.requestId]));
+      await Promise.all(others.map((assistant) => assistant.stop()));
+    },
+    startMsMax,
+  );
 
   it("refuses a confirmation of another call", async () => {
     const { confirmation } = (await ofWriter.use("place_call", call)).data;
