@@ -100,7 +100,7 @@ const kinds = {
   backlog: z.looseObject({
     client: z.string(),
     agentId: z.string(),
-    /** Of test calls a word: an older version cannot read such a backlog, and so gives it no turn of real calls. */
+    /** A word marks test calls: an older version cannot read such a backlog, and so gives it no turn of real calls. */
     isUrgent: z.optional(z.union([z.boolean(), z.enum(testLevels)])),
     /** Time at which a writer of the backlog's rows last renewed the document. Writers do so every 10 s. */
     usedAt: time,

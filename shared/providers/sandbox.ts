@@ -63,7 +63,7 @@ const fates: Readonly<Record<string, Fate>> = {
 };
 
 /** Returns what happens to a test call, by its number or its last two digits. */
-export function testFateOf(digits: string): Fate {
+function testFateOf(digits: string): Fate {
   return fates[digits.slice(-2)] ?? "completed";
 }
 

@@ -119,7 +119,7 @@ describe("test calls are apart from real ones", () => {
     const row = rowIn(state, call, sandboxRoute === undefined ? {} : { route: sandboxRoute });
     const { route } = Object(toStoredRow(row));
     expect(route.type).toBe(sandboxType);
-    expect(typeNames).not.toContain(route.type); // what an older version knows, as a plan may name it
+    expect(typeNames).not.toContain(route.type); // an older version knows the types that a plan may name
     expect(parseRow(row.id, row.version, toStoredRow(row))).toEqual(row);
     const older = { ...toStoredRow(row), route: { ...route, type: "of-a-later-version" } };
     expect(parseRow(row.id, row.version, older)).toBeUndefined();

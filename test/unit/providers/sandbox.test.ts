@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { isTestNumber, sandbox } from "../../../shared/providers/sandbox.ts";
+import { sandboxTable } from "../../support/sandbox-table.ts";
+import { aCall } from "../../support/calls.ts";
+import { Withheld } from "../../../shared/lib/http-client.ts";
+
+it("does what docs/sandbox.md says of each number", () => {
+  const lines = readFileSync("docs/sandbox.md", "utf8").split("\n");
+  const cells = lines.flatMap((line) => {
+    const [, number = "", , state = "", reason = "", result = "", events = ""] = line
+      .split("|")
+      .map((cell) => cell.trim());
+    if (!/^\+1202|^all others/.test(number)) return [];
+    const digits = number.startsWith("+") ? number.slice(-2) : "99";
+    return [{ digits, state, reason, result: result.replace("–", ""), events: events.split(" ") }];
+  });
+  expect(cells).toEqual(sandboxTable); // test/contracts/sandbox.ts runs it
+});
+
+it("takes the numbers that are reserved for fiction, and no others", () => {
+  const numbers = ["+12025550100", "+12025550199", "+12025550200", "+12025550099", "+1202555010"];
+  expect(numbers.map(isTestNumber)).toEqual([true, true, false, false, false]);
+});
+
+const provider = sandbox.create(
+  { secret: () => undefined, fetch, now: () => 0, print: () => undefined },
+  [],
+);
+const route = { type: "sandbox", provider: "test:acme:vapi" } as const;
+const dial = (phone_number: string, ring = (send: typeof fetch) => send) =>
+  provider.dial(
+    {
+      call: aCall({ request: { phone_number, agent_id: "a" } }),
+      attempt: 1,
+      timeoutSeconds: 0.05,
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the same shape
+      ring: ring as never,
+    },
+    route,
+  );
+
+it("refuses a number that is none of its own", async () => {
+  expect(await dial("+13035550100")).toEqual({ kind: "rejected", code: "no_test_number" });
+});
+
+it("hangs for the account's time limit alone, and tells no result of another call", async () => {
+  expect(await dial("+12025550111")).toEqual({ kind: "unknown", code: "time_out" });
+  const placed = { id: "call_1", attempt: 1, providerCallId: "sandbox-00-0-call_2" };
+  expect(await provider.readResult?.(placed, route)).toBeUndefined();
+});
+
+it("is withheld by the last look, as every request", async () => {
+  const withheld = () => async () => {
+    throw new Withheld("hours");
+  };
+  await expect(dial("+12025550100", withheld as never)).rejects.toThrow(Withheld);
+});
