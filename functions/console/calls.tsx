@@ -12,7 +12,7 @@ import { Export } from "./export.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
-import { StateName, Table, textIn, Time } from "./shared.tsx";
+import { StateName, Table, TestMark, textIn, Time } from "./shared.tsx";
 import { seekNumber, useSoughtNumber } from "./sought-number.ts";
 import { useList } from "./use-list.ts";
 
@@ -210,7 +210,9 @@ function List({
             <StateName state={call.state} />
           </td>
           <td>{call.reason}</td>
-          <td>{call.agent_id}</td>
+          <td>
+            {call.agent_id} <TestMark client={call.client} />
+          </td>
           <td>…{call.number_tail}</td>
           <td>
             <Time at={call.due_at} callee={call.time_zone} />

@@ -6,7 +6,7 @@ import { Export } from "./export.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { OneRequest } from "./one-request.tsx";
 import { Progress } from "./progress.tsx";
-import { Age, counted, textIn } from "./shared.tsx";
+import { Age, counted, TestMark, textIn } from "./shared.tsx";
 import { useList } from "./use-list.ts";
 
 /** Maximum requests of a page. */
@@ -85,7 +85,8 @@ function RequestList({ filter }: { filter: Filter }) {
             <p class="line spread">
               <a href={addressOf("requests", { id: request.id })}>
                 <b>{counted(request.total, "call")}</b> of {request.client}
-              </a>
+              </a>{" "}
+              <TestMark client={request.client} />
               <span class="hint">
                 {request.campaign === null ? null : `${request.campaign}, `}accepted{" "}
                 <Age at={request.accepted_at} />, {request.agents.join(", ")}

@@ -1,3 +1,4 @@
+import { isTestClient } from "../../shared/calls/ids.ts";
 import type { ComponentChildren } from "preact";
 import type { CallDetail } from "../api/operator/call-view.ts";
 
@@ -87,6 +88,11 @@ export function StateName({ state }: { state: CallDetail["history"][number]["sta
       <span class={`dot ${state}`} aria-hidden="true" /> {stateText(state)}
     </>
   );
+}
+
+/** Marks what is of test calls, which nobody receives. */
+export function TestMark({ client }: { client: string }) {
+  return isTestClient(client) ? <b class="hint">test</b> : null;
 }
 
 /** A term and its description. */

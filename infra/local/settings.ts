@@ -8,6 +8,7 @@ import { checkKeys, checkSecret } from "../../shared/dial-plan/checks.ts";
 import { receiverKeys, receiverSecret } from "../../shared/dial-plan/receivers.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { readPublicUrl } from "../../shared/settings/callback-url.ts";
+import { startEventPrinter } from "./print-events.ts";
 import { createToken, parseTokens, tokenRights } from "../../shared/settings/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 import { type PlanOnStandIns, startStandIns } from "./provider-stand-ins.ts";
@@ -48,7 +49,7 @@ export async function readLocalSettings(defaults: {
   await mkdir(stateDirectory, { recursive: true });
 
   const environment: Record<string, string> = {
-    DIAL_PLAN: given["DIAL_PLAN"] || JSON.stringify(localPlan),
+    DIAL_PLAN: given["DIAL_PLAN"] || (await localPlanWithEvents()),
     HASH_KEY: given["HASH_KEY"] || (await hashKeyOf(stateDirectory)),
     ALLOW_SIMULATOR: "true",
     SWEEP_SECONDS: String(sweepSeconds),
@@ -58,9 +59,14 @@ export async function readLocalSettings(defaults: {
     ...(given["RETRY_SPEED"] ? { RETRY_SPEED: given["RETRY_SPEED"] } : {}),
   };
   const made = given["API_TOKENS"] ? undefined : createToken();
+  const madeForTests = given["API_TOKENS"] ? undefined : createToken();
+  const local = { client: "local", rights: tokenRights };
   environment["API_TOKENS"] =
     given["API_TOKENS"] ||
-    JSON.stringify([{ id: "local", sha256: made?.sha256, rights: tokenRights }]);
+    JSON.stringify([
+      { id: "local", sha256: made?.sha256, ...local },
+      { id: "local-test", sha256: madeForTests?.sha256, ...local, mode: "test" },
+    ]);
   const madeOperator = given["OPERATOR_TOKENS"] ? undefined : createToken();
   environment["OPERATOR_TOKENS"] =
     given["OPERATOR_TOKENS"] || JSON.stringify([{ id: "local", sha256: madeOperator?.sha256 }]);
@@ -88,13 +94,19 @@ export async function readLocalSettings(defaults: {
 Outbound Calls is ready at ${address}
 Dialing: ${dialingOf(given, standIns)}; state: ${stateDirectory}
 Token: ${made?.token ?? "one of API_TOKENS"}
-
+${madeForTests === undefined ? "" : `Test token: ${madeForTests.token}, for the numbers of docs/sandbox.md\n`}
 Operator: ${address}/operator, token ${operatorToken}; or
 OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${operatorToken} npm run calls -- stats
 
 curl -i ${address}/v1/calls -H "Authorization: Bearer ${token}" -H "Content-Type: application/json" -d '{"phone_number": "+12025550123", "agent_id": "agent_1"}'
 `,
   };
+}
+
+/** Returns the plan of this machine, whose events a receiver here prints. */
+async function localPlanWithEvents(): Promise<string> {
+  const url = await startEventPrinter(host);
+  return JSON.stringify({ ...localPlan, events: { "*": { url } } });
 }
 
 /** Starts the stand-ins if `PROVIDER_STANDINS` asks for them. @throws if it is neither true nor false */
