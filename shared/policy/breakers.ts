@@ -16,6 +16,11 @@ export function backlogBreakerOf(of: BacklogOf): string {
   return `backlog:${backlogOf(of)}`;
 }
 
+/** True for the breaker of a test client's account or backlog, of which no operator is alarmed. */
+export function isTestBreaker(key: string): boolean {
+  return key.startsWith(accountBreakerOf("test:")) || key.startsWith('backlog:["test:');
+}
+
 /** Names the breaker of a receiver of events. */
 export function receiverBreakerOf(receiver: string): string {
   return `receiver:${receiver}`;

@@ -47,7 +47,7 @@ export const headerMutants: readonly Mutant[] = mutantsOf(
     ],
     [
       "the document with the answers stays while urgent calls may wait",
-      "if (value.isUrgent !== true && (await hasUrgent(value, deps))) return;",
+      "if (!isUrgentMark(value.isUrgent) && (await hasUrgent(value, deps))) return;",
       "void hasUrgent;",
     ],
   ],

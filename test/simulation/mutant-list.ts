@@ -1,3 +1,4 @@
+import { sandboxMutants } from "./mutant-list-sandbox.ts";
 import { answerMutants } from "./mutant-list-answers.ts";
 import { breakerMutants } from "./mutant-list-breakers.ts";
 import { checkMutants } from "./mutant-list-checks.ts";
@@ -385,4 +386,5 @@ export const mutants: readonly Mutant[] = [
   ...resultMutants,
   ...eventMutants,
   ...hashKeyMutants,
+  ...sandboxMutants,
 ];

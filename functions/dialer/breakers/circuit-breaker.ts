@@ -2,6 +2,7 @@ import { causes, nextIntervalMs, throttles } from "../../../shared/policy/breake
 import {
   type BacklogOf,
   type BreakerDocument,
+  isTestBreaker,
   mayProbe,
   shortNameOf,
 } from "../../../shared/policy/breakers.ts";
@@ -117,7 +118,10 @@ export async function openBreaker(
       due_at: new Date(firstProbeAt).toISOString(),
     };
     if (throttles.has(cause)) log("warning", "breaker.throttled", fields);
-    else log((await isRepeated(alarms, deps)) ? "warning" : "alarm", "breaker.opened", fields);
+    else {
+      const isQuiet = isTestBreaker(key) || (await isRepeated(alarms, deps));
+      log(isQuiet ? "warning" : "alarm", "breaker.opened", fields);
+    }
   }
   return isOpened;
 }

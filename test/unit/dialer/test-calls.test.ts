@@ -1,5 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { openBreaker } from "../../../functions/dialer/breakers/circuit-breaker.ts";
+import { logDecision } from "../../../functions/dialer/record/write-decisions.ts";
+import { backlogBreakerOf } from "../../../shared/policy/breakers.ts";
 import { ensureBacklogs } from "../../../functions/dialer/record/open-backlogs.ts";
 import { sendDispatches } from "../../../functions/dialer/dispatch/send-dispatches.ts";
 import { accountNameOf, sandboxType } from "../../../shared/calls/call-request.ts";
@@ -254,3 +257,24 @@ describe("what test calls do", () => {
 async function fetchNothing(): Promise<Response> {
   throw new Error("nothing is sent");
 }
+
+describe("an operator", () => {
+  it("is not alarmed by test calls", async () => {
+    const bench = createDialerBench({});
+    const { deps } = bench;
+    const at = { cause: "unreachable", code: "time_out", sentAt: bench.now() } as const;
+    for (const of of ["acme", client]) {
+      const opened = backlogBreakerOf({ client: of, agentId: "agent_sales" });
+      await openBreaker(opened, at, deps);
+      const call = { ...aCall({ client: of }), request: { agent_id: "agent_sales" } };
+      logDecision(call, { state: "NEEDS_REVIEW", reason: "outcome_unknown" }, deps);
+    }
+    const levels = bench.events.map(({ event, level }) => `${event} ${level}`);
+    expect(levels).toEqual([
+      "breaker.opened alarm",
+      "call.needs_review alarm",
+      "breaker.opened warning",
+      "call.needs_review info",
+    ]);
+  });
+});
