@@ -118,7 +118,8 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
     countedQueue<Body>(await miniflare.getQueueProducer(binding), envelopes, clock, meter);
 
   const migrations = join(import.meta.dirname, "../../infra/d1");
-  for (const file of (await readdir(migrations)).toSorted()) {
+  const files = (await readdir(migrations)).filter((name) => name.endsWith(".sql"));
+  for (const file of files.toSorted()) {
     const statements = splitSqlQuery(await readFile(join(migrations, file), "utf8"));
     await database.batch(statements.map((sql) => database.prepare(sql)));
   }
