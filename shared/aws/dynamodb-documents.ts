@@ -89,27 +89,36 @@ export function createDynamoDocuments(
       }
       return found.slice(0, limit).map((item) => toListed(kind, toStoredText(kind, item)));
     },
-    async listByPrefix(kind, { prefixes, before = lastCharacter, limit }) {
-      const partitions = listedPartitionsOf(kind);
-      const all = prefixes.toSorted().toReversed();
-      const found: Item[] = [];
-      for (let start = 0; start < all.length && found.length < limit; start += prefixesAtOnce) {
-        const pages = await Promise.all(
-          all.slice(start, start + prefixesAtOnce).map((prefix) => {
-            const end = prefix + lastCharacter;
-            const range = { after: prefix, before: before < end ? before : end, limit };
-            return items.queryAll(undefined, partitions, { ...range, descending: true });
-          }),
-        );
-        found.push(...pages.flat().filter((item) => !isExpired(item, now())));
-      }
-      return found.slice(0, limit).map((item) => toListed(kind, toStoredText(kind, item)));
+    async listByPrefix(kind, query) {
+      const found = await findByPrefix(listedPartitionsOf(kind), query, { items, now });
+      return found.map((item) => toListed(kind, toStoredText(kind, item)));
     },
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
     takePermits: createDynamoPermits({ items, now, freshVersion }),
     /** Nothing to do: DynamoDB deletes expired items by itself. */
     async purge() {},
   };
+}
+
+/** Finds items whose sort keys begin with one of the prefixes, the highest first, some queries at once. */
+async function findByPrefix(
+  partitions: string[],
+  { prefixes, before = lastCharacter, limit }: Parameters<Documents["listByPrefix"]>[1],
+  { items, now }: Pick<AddDeps, "items" | "now">,
+): Promise<Item[]> {
+  const all = prefixes.toSorted().toReversed();
+  const found: Item[] = [];
+  for (let start = 0; start < all.length && found.length < limit; start += prefixesAtOnce) {
+    const pages = await Promise.all(
+      all.slice(start, start + prefixesAtOnce).map((prefix) => {
+        const end = prefix + lastCharacter;
+        const range = { after: prefix, before: before < end ? before : end, limit };
+        return items.queryAll(undefined, partitions, { ...range, descending: true });
+      }),
+    );
+    found.push(...pages.flat().filter((item) => !isExpired(item, now())));
+  }
+  return found.slice(0, limit);
 }
 
 function listedPartitionsOf(kind: Kind): string[] {

@@ -116,7 +116,7 @@ function faultsOfBody(
   if (content[type] === undefined) return [`the media type ${type} is not declared`];
   if (text === undefined) return [];
   let body: unknown = text;
-  if (/json$/.test(type)) {
+  if (type.endsWith("json")) {
     try {
       body = JSON.parse(text);
     } catch {

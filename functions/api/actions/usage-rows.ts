@@ -121,14 +121,9 @@ export function toUsageRows(
 
 /** Names a row of one client's usage. */
 export function nameForClient({ hour, agentId, campaign }: Usage, by: UsageBy): RowNames {
-  switch (by) {
-    case "day":
-      return { day: new Date(hour).toISOString().slice(0, 10) };
-    case "agent":
-      return { agent_id: agentId };
-    default:
-      return { campaign: campaign === "" ? null : campaign };
-  }
+  if (by === "day") return { day: new Date(hour).toISOString().slice(0, 10) };
+  if (by === "agent") return { agent_id: agentId };
+  return { campaign: campaign === "" ? null : campaign };
 }
 
 /** Names a row of all clients' usage. Tests, which nobody is paid for, stand apart. */
