@@ -29,6 +29,7 @@ const parts = [
   "open-calls",
   "money",
   "growth",
+  "client-lists",
   "waiting",
   "long-day",
   "calling-hours",

@@ -1,6 +1,7 @@
 /**
  * `npm run test:polling`: dials lone calls beside a thousand clients that poll for their requests, and without them, in
- * turns. Prints the times from the answer 201 to the provider's receipt as a Markdown table.
+ * turns. Prints the times from the answer 201 to the provider's receipt as a Markdown table. `--platform aws` is for
+ * comparisons by hand: its local engines are one process each, whose times vary more than the limit allows.
  */
 import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
