@@ -9,11 +9,11 @@ const globalUnicast = ipaddr.parseCIDR("2000::/3");
  * Last labels of names that do not belong to the public DNS (RFC 6761 and its registry), or that private networks and
  * clouds use for their own.
  */
-const privateLabels = new Set([
-  ..."alt arpa corp example home internal intranet invalid lan local localhost onion private test".split(
+const privateLabels = new Set(
+  "alt arpa corp example home internal intranet invalid lan local localhost onion private test".split(
     " ",
   ),
-]);
+);
 /** A name of the public DNS, as the URL parser writes it: at least two labels, and the last one no number. */
 const publicName =
   /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+([a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)$/;

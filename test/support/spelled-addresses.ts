@@ -78,7 +78,7 @@ const fullWidth = (text: string) =>
     one === "." ? "。" : String.fromCodePoint((one.codePointAt(0) ?? 0) + 0xfee0),
   );
 const percent = (text: string) =>
-  [...text].map((one) => `%${(one.codePointAt(0) ?? 0).toString(16)}`).join("");
+  Array.from(text, (one) => `%${(one.codePointAt(0) ?? 0).toString(16)}`).join("");
 
 /** Returns spellings of an address as the host of a URL: of one to four parts, in any base, encoded or not. */
 export function spellingsOfIpv4(address: number): fc.Arbitrary<string> {

@@ -16,7 +16,7 @@ import {
 } from "./post-event.ts";
 
 /** A client's own receiver: its address, and what its secret is derived from. */
-export interface OwnReceiverAddress extends OwnReceiverSecret {
+interface OwnReceiverAddress extends OwnReceiverSecret {
   url: string;
 }
 

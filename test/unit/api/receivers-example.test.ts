@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 import { listReceivers, putReceiver } from "../../../functions/api/requests/receivers.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import { type Received, startReceiver } from "../../support/receiver.ts";
 
 it("takes the commands of docs/events.md for own receivers, and answers as the page says", async () => {
   const docs = await readFile("docs/events.md", "utf8");
@@ -15,7 +16,10 @@ it("takes the commands of docs/events.md for own receivers, and answers as the p
   const { app, eventsQueue } = createTestApi();
   const answers: [string, number][] = [];
   const bodies: Record<string, unknown>[] = [];
-  const server = await startReceiver(async ({ method, path, headers, text }, response) => {
+  const answerTo = async (
+    { method, path, headers, text }: Received,
+    response: ServerResponse,
+  ): Promise<void> => {
     const given = Object.entries(headers).map(([name, value]) => [name, String(value)]);
     const init = { method, headers: Object.fromEntries(given) };
     const answer = await app.request(path, text === "" ? init : { ...init, body: text });
@@ -23,7 +27,8 @@ it("takes the commands of docs/events.md for own receivers, and answers as the p
     const body = await answer.text();
     bodies.push(JSON.parse(body));
     response.writeHead(answer.status).end(body);
-  });
+  };
+  const server = await startReceiver((request, response) => void answerTo(request, response));
   onTestFinished(server.close);
   const env = { ...process.env, URL: server.url, TOKEN: tokens.crmEvents };
   await promisify(execFile)("sh", ["-ec", commands], { env });
