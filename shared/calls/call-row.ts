@@ -243,6 +243,7 @@ export interface NewCall {
   numberHash: string;
   numberTail: string;
   echo?: CallRow["echo"];
+  ownEcho?: CallRow["ownEcho"];
 }
 
 /** Returns the row of a call before its first change. */

@@ -1,6 +1,6 @@
 import type { CallRow } from "../calls/call-row.ts";
 import { pendingOf, withEvents } from "./outbox-rows.ts";
-import { ownNamesOf, withOwnEcho } from "./own-events.ts";
+import { ownNamesOf } from "./own-events.ts";
 import { indexOf, realClientOf, requestIdOf } from "../calls/ids.ts";
 import { isLaterTry } from "../calls/chain.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
@@ -68,8 +68,7 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
         return ledger.write(changes);
       const withOutbox = changes.map(({ next, seen }, index) => {
         const { planned, own = [] } = receivers[index] ?? {};
-        const first = seen === null && own.length > 0 ? withOwnEcho(next, own) : next;
-        return { next: withEvents(first, planned, own), seen };
+        return { next: withEvents(next, planned, own), seen };
       });
       await noteRequests(withOutbox, deps);
       const written = await ledger.write(withOutbox);

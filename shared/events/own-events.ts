@@ -59,12 +59,15 @@ export function ownNamesOf(row: Pick<CallRow, "id" | "client" | "events">) {
   }));
 }
 
-/** Keeps in a call's first row what its own receivers repeat of the context, apart from what the plan's repeats. */
-export function withOwnEcho(row: CallRow, own: readonly OwnReceiver[]): CallRow {
-  const planned = row.echo ?? {};
-  const keys = own.flatMap(({ echo }) => echo).filter((key) => !Object.hasOwn(planned, key));
-  const ownEcho = echoOf(row.request?.context, { echo: [...new Set(keys)].slice(0, echoKeysMax) });
-  return ownEcho === null ? row : { ...row, ownEcho };
+/** Returns what a call's own receivers repeat of its context, apart from what the plan's repeats. */
+export function createOwnEcho(
+  context: Record<string, string> | undefined,
+  { echo, own }: { echo: CallRow["echo"]; own: readonly OwnReceiver[] },
+): Pick<CallRow, "ownEcho"> {
+  const planned = echo ?? {};
+  const keys = own.flatMap((one) => one.echo).filter((key) => !Object.hasOwn(planned, key));
+  const ownEcho = echoOf(context, { echo: [...new Set(keys)].slice(0, echoKeysMax) });
+  return ownEcho === null ? {} : { ownEcho };
 }
 
 /** Returns what an own receiver's events repeat of a call's context: the entries that the receiver names. */

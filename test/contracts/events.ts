@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toCallId } from "../../shared/calls/ids.ts";
 import { createToken } from "../../shared/settings/tokens.ts";
@@ -26,8 +27,16 @@ import {
 } from "../support/webhook-callbacks.ts";
 
 const { token, sha256 } = createToken();
-/** Clients whose receivers are well, hang, or are told of a big backlog, each with its token. */
-const others = { small: createToken(), ill: createToken(), big: createToken() };
+/**
+ * Clients whose receivers are well, hang, or are told of a big backlog, and one that makes receivers of its own, each
+ * with its token.
+ */
+const others = {
+  small: createToken(),
+  ill: createToken(),
+  big: createToken(),
+  own: createToken(),
+};
 type Other = keyof typeof others;
 /** Token of a client that the dial plan gives no receiver. */
 const own = createToken();
@@ -112,6 +121,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
       told.small = await startReceiver(taking);
       told.big = await startReceiver(taking);
       told.ill = await startReceiver(() => undefined);
+      told.own = await startReceiver(taking);
       const receiverOf = (client: Other) => ({ url: told[client]?.url });
       service = await startService(
         platform,
@@ -121,7 +131,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
             ...Object.entries(others).map(([id, { sha256: hash }]) => ({
               id,
               sha256: hash,
-              rights: ["call", "cancel"],
+              rights: id === "own" ? ["call", "events"] : ["call", "cancel"],
             })),
             { id: "own", sha256: own.sha256, rights: ["call", "events"] },
           ]),
@@ -280,5 +290,45 @@ export function describeEvents(platform: PlatformUnderTest): void {
         );
       },
     );
+
+    it("tells a client's own receivers, beside one of them that hangs", async () => {
+      const askAs = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+        const response = await fetch(service.address + path, {
+          method,
+          headers: {
+            authorization: `Bearer ${others.own.token}`,
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        expect(response.ok, `${path}: ${response.status}`).toBe(true);
+        const text = await response.text();
+        return text === "" ? { id: response.headers.get("x-request-id") } : JSON.parse(text);
+      };
+      const entry = { types: ["call.placed", "call.ended"], echo: ["lead_id"] };
+      const made = await askAs("PUT", "/v1/receivers/main", { ...entry, url: told.own?.url });
+      await askAs("PUT", "/v1/receivers/ill", { ...entry, url: told.ill?.url });
+      await askAs("POST", "/v1/receivers/main/test");
+      const context = { lead_id: "lead-own", name: "Confidential" };
+      const call = { phone_number: "+13035558001", agent_id: "agent", context };
+      const { id } = Object(await askAs("POST", "/v1/calls", call));
+      const got = () => (told.own?.received ?? []).map(({ text }) => Object(JSON.parse(text)));
+      const typesOf = () => new Set(got().map(({ type }) => String(type)));
+      await until(() => typesOf().size === 3, 60_000, 50);
+      expect([...typesOf()].toSorted()).toEqual(["call.ended", "call.placed", "receiver.test"]);
+      const webhook = new Webhook(String(Object(made).secret));
+      for (const { text, headers } of told.own?.received ?? []) {
+        webhook.verify(text, Object(headers));
+        const { type, data } = Object(JSON.parse(text));
+        if (type === "receiver.test") continue;
+        expect([data.request_id, data.echo]).toEqual([id, { lead_id: "lead-own" }]);
+      }
+      const { deliveries } = Object(await askAs("GET", "/v1/receivers/main/deliveries"));
+      const answers = [deliveries].flat().map(({ type, status }) => `${type} ${status}`);
+      expect(new Set(answers)).toEqual(
+        new Set(["receiver.test 204", "call.placed 204", "call.ended 204"]),
+      );
+      expect(service.output()).not.toMatch(/3035558001|Confidential|lead-own/);
+    }, 90_000);
   });
 }

@@ -10,7 +10,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { createSemaphore, type Semaphore } from "../runtime/fair-semaphore.ts";
 import { batchDeliverMessages } from "../events/batch-messages.ts";
 import { deliverToReceiver } from "../events/deliver-events.ts";
-import { takeOwnLane, withoutLane } from "../events/own-lane.ts";
+import { serveInLane, withoutLane } from "../events/own-lane.ts";
 import { fulfilWish } from "../events/own-wishes.ts";
 import { openMessage, retryLater } from "./open-message.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
@@ -83,13 +83,8 @@ export async function consumeEvents(
       return [];
     }),
   );
-  const ofReceivers = new Map<string, Opened<ReceiverMessage>[]>();
-  const ofAccounts = new Map<string, Opened<AccountMessage>[]>();
-  for (const { message, ...one } of opened.flat()) {
-    if ("receiver" in message) append(ofReceivers, message.receiver, { ...one, message });
-    else append(ofAccounts, message.account, { ...one, message });
-  }
-  let left = ofReceivers.size + ofAccounts.size;
+  const { ofReceivers, ofClients, ofAccounts } = groupMessages(opened.flat());
+  let left = ofReceivers.size + ofClients.size + ofAccounts.size;
   const slots = createSemaphore({
     total: concurrency,
     limitOf: () => concurrency,
@@ -111,25 +106,31 @@ export async function consumeEvents(
   };
   const serve = (own: readonly Opened<ReceiverMessage>[]) =>
     answer(own, serveReceiver(own, { slots, deadline }, ready));
-  const isOfClient = ([name]: [string, unknown]) => parseOwnReceiver(name) !== undefined;
-  const ofClients = [...ofReceivers].filter(isOfClient).map(([, own]) => own);
-  const ofPlan = [...ofReceivers].filter((one) => !isOfClient(one)).map(([, own]) => own);
-  const serveClients = async () => {
-    if (ofClients.length === 0) return;
-    await using lane = await takeOwnLane(ready).catch(() => undefined);
-    const left = (own: readonly Opened<ReceiverMessage>[]) =>
-      answer(own, Promise.resolve(own.map((one) => withoutLane(one, ready))));
-    await Promise.all(ofClients.map(lane === undefined ? left : serve));
-  };
+  const leave = (own: readonly Opened<ReceiverMessage>[]) =>
+    answer(own, Promise.resolve(own.map((one) => withoutLane(one, ready))));
   await Promise.all([
-    ...ofPlan.map(serve),
-    serveClients(),
+    ...[...ofReceivers.values()].map(serve),
+    serveInLane([...ofClients.values()], { serve, leave }, ready),
     ...[...ofAccounts.values()].map((own) =>
       answer(own, followAccount(own, { slots, deadline }, ready)),
     ),
   ]);
   await batch.flush();
   return answers;
+}
+
+/** Groups messages by the receivers of the plan, by clients' own receivers, and by accounts. */
+function groupMessages(opened: readonly Opened[]) {
+  const ofReceivers = new Map<string, Opened<ReceiverMessage>[]>();
+  const ofClients = new Map<string, Opened<ReceiverMessage>[]>();
+  const ofAccounts = new Map<string, Opened<AccountMessage>[]>();
+  for (const { message, ...one } of opened) {
+    if ("receiver" in message) {
+      const isOfClient = parseOwnReceiver(message.receiver) !== undefined;
+      append(isOfClient ? ofClients : ofReceivers, message.receiver, { ...one, message });
+    } else append(ofAccounts, message.account, { ...one, message });
+  }
+  return { ofReceivers, ofClients, ofAccounts };
 }
 
 function isSoon(answer: AckOrRetry): answer is Exclude<AckOrRetry, "ack"> {

@@ -24,7 +24,7 @@ const lanes = Array.from({ length: ownLanes }, (_, n) =>
  *
  * @returns undefined if other deliveries have all of them
  */
-export async function takeOwnLane(deps: DialerDeps): Promise<AsyncDisposable | undefined> {
+async function takeOwnLane(deps: DialerDeps): Promise<AsyncDisposable | undefined> {
   const read = await deps.documents.read(lanes.map(receiverKeyOf));
   const free = lanes.map((name) => leaseIn(read, { name }, deps)).filter((one) => !one.isTaken);
   const first = Math.floor(deps.random.fraction() * free.length);
@@ -34,6 +34,17 @@ export async function takeOwnLane(deps: DialerDeps): Promise<AsyncDisposable | u
     return { [Symbol.asyncDispose]: () => lease.release({ nextAt, isSlow }) };
   }
   return undefined;
+}
+
+/** Serves receivers in one lane, or leaves them all if there is none. */
+export async function serveInLane<Own>(
+  receivers: readonly Own[],
+  { serve, leave }: Record<"serve" | "leave", (own: Own) => Promise<void>>,
+  deps: DialerDeps,
+): Promise<void> {
+  if (receivers.length === 0) return;
+  await using lane = await takeOwnLane(deps).catch(() => undefined);
+  await Promise.all(receivers.map(lane === undefined ? leave : serve));
 }
 
 /** Returns what becomes of a message for which there is no lane: by the next sweep there is a newer one. */

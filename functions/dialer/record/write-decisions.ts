@@ -5,6 +5,8 @@ import { type CallState, states } from "../../../shared/calls/states.ts";
 import { type Decided, applyDecision } from "../../../shared/calls/transitions.ts";
 import { withTries } from "../../../shared/dial-plan/dial-plan.ts";
 import { echoOf, findReceiver } from "../../../shared/dial-plan/receivers.ts";
+import { ownReceiversOf } from "../../../shared/events/outbox-ledger.ts";
+import { createOwnEcho } from "../../../shared/events/own-events.ts";
 import { addUsage, enteredStep, type UsageStep } from "../../../shared/policy/usage.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
@@ -121,14 +123,14 @@ export async function countSteps(steps: readonly UsageStep[], deps: DialerDeps):
   });
 }
 
-export function toNewCall(call: Call, { settings: { plan, hashKeys } }: DialerDeps): NewCall {
+export function toNewCall(call: Call, { settings, memory }: DialerDeps): NewCall {
+  const { plan, hashKeys } = settings;
   const { context } = call.request;
   const echo = echoOf(context, findReceiver(call.client, plan));
-  return {
-    call: withTries(call, plan),
-    ...hashNumber(hashedNumberOf(call), hashKeys.current),
-    echo,
-  };
+  const own = ownReceiversOf(call.client, { plan, ownReceivers: memory.ownReceivers });
+  const ownEcho = own.length === 0 ? {} : createOwnEcho(context, { echo, own });
+  const numbers = hashNumber(hashedNumberOf(call), hashKeys.current);
+  return { call: withTries(call, plan), ...numbers, echo, ...ownEcho };
 }
 
 /** Names the log event of a call's entering a state, such as `call.needs_review`. */

@@ -80,7 +80,9 @@ it("gives each own receiver each of its events, and none of another client's, wh
         [...idsOf("crm"), ...idsOf("shop")].toSorted(),
       );
       const { rows } = await bench.rows.list({ all: true, limit: 100 });
-      expect(rows.filter(({ ownTo, deliverTo }) => (ownTo ?? deliverTo ?? null) !== null)).toEqual([]);
+      expect(rows.filter(({ ownTo, deliverTo }) => (ownTo ?? deliverTo ?? null) !== null)).toEqual(
+        [],
+      );
     }),
     { numRuns: 15 },
   );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { listDeliveries } from "../../../shared/events/own-deliveries.ts";
 import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
+import { createDialerBench } from "../../support/dialer.ts";
 import { callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import { deliverFor, deliverNow, failed, taken, toldTo } from "../../support/events-bench.ts";
 import {
@@ -103,6 +104,16 @@ describe("a client's own receivers", () => {
       [main]: { lead: "L", deal: "D" },
       [other]: { note: "N" },
     });
+  });
+
+  it("repeat the context of a call that was dialed at once, when its row has no context any more", async () => {
+    const bench = createDialerBench();
+    await setReceivers(bench, "crm", { main: { echo: ["lead"] } });
+    await placeFor(bench, "crm", 1, { context: { lead: "L", name: "Ada" } });
+    await deliverNow(bench);
+    expect(bench.posted.map(({ body }) => [body.type, body.data["echo"]])).toEqual([
+      ["call.placed", { lead: "L" }],
+    ]);
   });
 
   it("have tries, a breaker and a list of deliveries of their own", async () => {
