@@ -58,15 +58,8 @@ export async function readLocalSettings(defaults: {
     LOOPBACK_RECEIVERS: "true",
     ...(given["RETRY_SPEED"] ? { RETRY_SPEED: given["RETRY_SPEED"] } : {}),
   };
-  const made = given["API_TOKENS"] ? undefined : createToken();
-  const madeForTests = given["API_TOKENS"] ? undefined : createToken();
-  const local = { client: "local", rights: tokenRights };
-  environment["API_TOKENS"] =
-    given["API_TOKENS"] ||
-    JSON.stringify([
-      { id: "local", sha256: made?.sha256, ...local },
-      { id: "local-test", sha256: madeForTests?.sha256, ...local, mode: "test" },
-    ]);
+  const made = given["API_TOKENS"] ? undefined : makeClientTokens();
+  environment["API_TOKENS"] = given["API_TOKENS"] || (made?.entries ?? "");
   const madeOperator = given["OPERATOR_TOKENS"] ? undefined : createToken();
   environment["OPERATOR_TOKENS"] =
     given["OPERATOR_TOKENS"] || JSON.stringify([{ id: "local", sha256: madeOperator?.sha256 }]);
@@ -94,13 +87,24 @@ export async function readLocalSettings(defaults: {
 Outbound Calls is ready at ${address}
 Dialing: ${dialingOf(given, standIns)}; state: ${stateDirectory}
 Token: ${made?.token ?? "one of API_TOKENS"}
-${madeForTests === undefined ? "" : `Test token: ${madeForTests.token}, for the numbers of docs/sandbox.md\n`}
+${made === undefined ? "" : `Test token: ${made.testToken}, for the numbers of docs/sandbox.md\n`}
 Operator: ${address}/operator, token ${operatorToken}; or
 OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${operatorToken} npm run calls -- stats
 
 curl -i ${address}/v1/calls -H "Authorization: Bearer ${token}" -H "Content-Type: application/json" -d '{"phone_number": "+12025550123", "agent_id": "agent_1"}'
 `,
   };
+}
+
+/** Makes a token, and one for test calls, of one client. */
+function makeClientTokens(): { token: string; testToken: string; entries: string } {
+  const [real, test] = [createToken(), createToken()];
+  const local = { client: "local", rights: tokenRights };
+  const entries = JSON.stringify([
+    { id: "local", sha256: real.sha256, ...local },
+    { id: "local-test", sha256: test.sha256, ...local, mode: "test" },
+  ]);
+  return { token: real.token, testToken: test.token, entries };
 }
 
 /** Returns the plan of this machine, whose events a receiver here prints. */

@@ -151,9 +151,9 @@ describe("test calls are apart from real ones", () => {
   });
 
   it("by their claims: none is dialed along a real route, and no real call in the sandbox", () => {
-    const real = findRoute({ client: "acme", agentId: "agent_sales" }, plan);
+    const realRoute = findRoute({ client: "acme", agentId: "agent_sales" }, plan);
     for (const [of, route] of [
-      [client, real],
+      [client, realRoute],
       ["acme", sandboxRoute],
     ] as const) {
       const newCall = { call: aCall({ client: of }), numberHash: "h", numberTail: "23" };

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { isTestNumber, sandbox } from "../../../shared/providers/sandbox.ts";
 import { sandboxTable } from "../../support/sandbox-table.ts";
 import { aCall } from "../../support/calls.ts";
-import { Withheld } from "../../../shared/lib/http-client.ts";
+import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
 
 it("does what docs/sandbox.md says of each number", () => {
   const lines = readFileSync("docs/sandbox.md", "utf8").split("\n");
@@ -28,14 +28,13 @@ const provider = sandbox.create(
   [],
 );
 const route = { type: "sandbox", provider: "test:acme:vapi" } as const;
-const dial = (phone_number: string, ring = (send: typeof fetch) => send) =>
+const dial = (phone_number: string, ring = (send: Send): Send => send) =>
   provider.dial(
     {
       call: aCall({ request: { phone_number, agent_id: "a" } }),
       attempt: 1,
       timeoutSeconds: 0.05,
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the same shape
-      ring: ring as never,
+      ring,
     },
     route,
   );
@@ -51,8 +50,8 @@ it("hangs for the account's time limit alone, and tells no result of another cal
 });
 
 it("is withheld by the last look, as every request", async () => {
-  const withheld = () => async () => {
+  const withheld = (): Send => async () => {
     throw new Withheld("hours");
   };
-  await expect(dial("+12025550100", withheld as never)).rejects.toThrow(Withheld);
+  await expect(dial("+12025550100", withheld)).rejects.toThrow(Withheld);
 });
