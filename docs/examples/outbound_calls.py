@@ -83,7 +83,7 @@ class OutboundCalls:
 
     def _send(self, method, path, body, headers, expected):
         headers = {**headers, "Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        end, maybe_accepted = time.time() + self.seconds, False
+        end, maybe_accepted = time.time() + min(self.seconds, 82_800), False  # a key lives 24 hours
         for number in itertools.count(1):
             status, answered, text = self._try(self.base_url + path, dict(data=body, headers=headers, method=method))
             request_id = answered.get("x-request-id", "")
@@ -95,13 +95,13 @@ class OutboundCalls:
             maybe_accepted = maybe_accepted or (expected == 201 and not is_refused)
             after = int(re.sub(r"\D.*", "", answered.get("retry-after", "")) or 0)  # not of a date
             delay = max(after, min(20, self.delay * 2 ** (number - 1)) * random.uniform(0.5, 1))
-            is_repeatable = status in (0, 429) or status >= 500  # never 401 nor 422
-            if not is_repeatable or number >= self.tries or time.time() + delay > end:
+            is_repeatable = (status in (0, 429) or status >= 500) and number < self.tries and time.time() + delay <= end
+            time.sleep(delay if is_repeatable else 0)
+            if not is_repeatable or time.time() > end:  # the machine may have slept longer than it should
                 is_problem = "application/problem+json" in answered.get("content-type", "")
                 problem, key = json.loads(text) if is_problem else {}, headers.get("Idempotency-Key")
                 fields = dict(status=status, request_id=request_id, key=key, retry_after=after)
                 raise OutboundCallsError(problem, maybe_accepted=maybe_accepted, **fields)
-            time.sleep(delay)
 
     def _try(self, url, request):
         try:

@@ -9,6 +9,9 @@ export const defaultRetry: RetryBounds = {
   delayMsMax: 20_000,
 };
 
+/** Time in which a request may be repeated under its key, which the service keeps for an hour longer. */
+const keyLifeMs = 23 * 60 * 60 * 1000;
+
 /** Settings of one try, for an operation of `openapi-fetch`. */
 export interface TryInit {
   signal: AbortSignal;
@@ -45,7 +48,7 @@ export async function sendUntilAnswered<Data>(
   send: (init: TryInit) => Promise<TryResult<Data>>,
   { status, fetch, bounds, signal }: SendOptions,
 ): Promise<Answer<Data>> {
-  const end = Date.now() + bounds.msMax;
+  const end = Date.now() + Math.min(bounds.msMax, keyLifeMs);
   // Once a try has an unknown outcome, a later refusal says nothing of it: the token may have expired in between.
   let isMaybeAccepted = false;
   for (let tries = 1; ; tries++) {
@@ -65,6 +68,8 @@ export async function sendUntilAnswered<Data>(
     const isOver = tries >= bounds.triesMax || Date.now() + delayMs > end;
     if (fields.type !== "unavailable" || isOver) throw new OutboundCallsError(fields);
     await sleep(delayMs, signal);
+    // The machine may have slept longer, and the key may have ended.
+    if (Date.now() > end) throw new OutboundCallsError(fields);
   }
 }
 

@@ -28,7 +28,7 @@ export type Send = (request: Request) => Promise<Response>;
 export interface RetryOptions {
   /** Tries in all. Default: 8. */
   triesMax?: number;
-  /** Time of all tries and waits together; no try begins after it. Default: 120,000. */
+  /** Time of all tries and waits together; no try begins after it. Default: 120,000. At most 23 hours. */
   msMax?: number;
   /** Time of one try. Default: 35,000, as the service answers within 30 s or not at all. */
   tryMsMax?: number;

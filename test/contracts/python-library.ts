@@ -110,6 +110,26 @@ export function describePythonLibrary(): void {
       expect(sizes).toEqual([139, 139, 22]);
     }, 60_000);
 
+    // Under a key that is older than 24 hours, the service would take the calls for others.
+    it("sends nothing again after its time, though the machine has slept in between", async () => {
+      for (const seconds of [120, 1e9]) {
+        [coming, requests] = [["cut after"], 0];
+        const program = `
+import outbound_calls, types
+clock = [0]
+sleep = lambda _: clock.__setitem__(0, 30 * 3600)
+outbound_calls.time = types.SimpleNamespace(time=lambda: clock[0], sleep=sleep)
+try:
+    calls = outbound_calls.OutboundCalls("${server.url}", "${token}", seconds=${seconds})
+    calls.place_call({"phone_number": "+12025550123", "agent_id": "agent_sales"})
+except outbound_calls.OutboundCallsError as error:
+    print(error.status, error.maybe_accepted)`;
+        const env = { ...process.env, PYTHONPATH: "docs/examples", PYTHONDONTWRITEBYTECODE: "1" };
+        const { stdout } = await promisify(execFile)("python3", ["-c", program], { env });
+        expect([stdout, requests]).toEqual(["0 True\n", 1]);
+      }
+    });
+
     it("carries neither calls nor the token to where an answer redirects it", async () => {
       const elsewhere = await startReceiver((_, response) => response.writeHead(201).end());
       const location = `${elsewhere.url}/v1/calls`;

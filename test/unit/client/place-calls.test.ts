@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
   createClient,
   OutboundCallsError,
@@ -275,6 +275,27 @@ describe("a client", () => {
     const bounds = { ...retry, msMax: 1_000 };
     const other = await failureOf(clientOf({ fetch: dated, retry: bounds }).placeCall(call));
     expect(other.retryAfterMs).toBeGreaterThan(50_000);
+  });
+
+  // Under a key that is older than 24 hours, the service would take the calls for others.
+  it("sends nothing again after its time, though the machine has slept in between or the time is longer", async () => {
+    const bounds = { ...retry, delayMs: 60, triesMax: 9 };
+    for (const msMax of [120_000, Infinity]) {
+      const now = vi.spyOn(Date, "now");
+      let tries = 0;
+      const fetch = async () => {
+        tries += 1;
+        const wokenAt = Date.now() + 30 * 3_600_000;
+        setTimeout(() => now.mockReturnValue(wokenAt), 0); // while the client waits for its next try
+        throw new Error("The connection was lost.");
+      };
+      const error = await failureOf(
+        clientOf({ fetch, retry: { ...bounds, msMax } }).placeCall(call),
+      );
+      now.mockRestore();
+      expect(error).toMatchObject({ type: "unavailable", isMaybeAccepted: true });
+      expect(tries).toBe(1);
+    }
   });
 
   it("ends at once when its caller ends it, and says whether something was sent", async () => {
