@@ -32,7 +32,7 @@ interface OutboxDeps {
   clock: { now(): number };
   random: { version(): string };
   log: Log;
-  /** What this process knows of clients' own receivers. */
+  /** Clients' own receivers, as this process has read them. */
   ownReceivers: KnownReceivers;
   /** Has the new events of written rows delivered. Default: `sendDeliverMessages`. */
   deliver?: ((written: readonly WrittenRow[]) => Promise<void>) | undefined;
@@ -80,7 +80,7 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
   };
 }
 
-/** What a process knows of clients' own receivers, by client. `isUnreadable`: only a later version can read them. */
+/** Clients' own receivers as a process has read them, by client. `isUnreadable`: only a later version can read them. */
 export type KnownReceivers = Map<
   string,
   { readAt: number; own: readonly OwnReceiver[]; isUnreadable?: boolean }

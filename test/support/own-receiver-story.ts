@@ -15,11 +15,12 @@ function isSignedBy(secret: string, { text, headers }: Received): boolean {
 }
 
 /**
- * Has a client make a receiver on this machine, test it, place a call, look at the deliveries, rotate the secret and remove
+ * Has a client make a receiver on this machine, beside one that hangs, test it, place a call, look at the deliveries, rotate the secret and remove
  * the receiver, all on a running service. A private address is refused, as everywhere.
  */
 export async function tellOwnReceiver(address: string, token: string, call: object): Promise<void> {
   const own = await startReceiver((_request, response) => response.writeHead(204).end());
+  const hanging = await startReceiver(() => undefined);
   const ask = async (method: string, path: string, body?: object) => {
     const response = await fetch(`${address}/v1/${path}`, {
       method,
@@ -42,15 +43,20 @@ export async function tellOwnReceiver(address: string, token: string, call: obje
     const inside = await ask("PUT", "receivers/main", { url: "https://0x7f.1/" });
     expect([inside.status, inside.body.errors?.[0].pointer]).toEqual([422, "/url"]);
     const types = ["call.placed", "call.ended"];
-    const made = await ask("PUT", "receivers/main", { url: `${own.url}/own`, types });
+    const entry = { types, echo: ["lead_id"] };
+    const made = await ask("PUT", "receivers/main", { url: `${own.url}/own`, ...entry });
+    const beside = await ask("PUT", "receivers/hanging", { url: hanging.url, ...entry });
+    expect(beside.status).toBe(200);
     expect(made.status).toBe(200);
     const { secret } = made.body;
     expect(isSignedBy(secret, await test())).toBe(true);
 
-    expect((await ask("POST", "calls", call)).status).toBe(201);
+    const context = { lead_id: "L-own", name: "Confidential" };
+    expect((await ask("POST", "calls", { ...call, context })).status).toBe(201);
     await until(() => eventsOf("call.ended").length > 0, 60_000, 50);
     const told = [...eventsOf("call.placed"), ...eventsOf("call.ended")];
     expect(told.map((one) => isSignedBy(secret, one))).not.toContain(false);
+    for (const { text } of told) expect(JSON.parse(text).data.echo).toEqual({ lead_id: "L-own" });
     const list = async (): Promise<{ type: string; status: number }[]> =>
       (await ask("GET", "receivers/main/deliveries")).body.deliveries;
     const wanted = [...types, "receiver.test"].toSorted();
@@ -69,6 +75,6 @@ export async function tellOwnReceiver(address: string, token: string, call: obje
     ]);
     expect((await ask("DELETE", "receivers/main")).status).toBe(200);
   } finally {
-    await own.close();
+    await Promise.all([own.close(), hanging.close()]);
   }
 }

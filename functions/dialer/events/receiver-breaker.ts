@@ -28,7 +28,7 @@ export interface ReceiverBreaker {
   takeProbe(): Promise<Probe | undefined>;
   /** Counts an answer, and opens or closes the breaker accordingly. Never throws. */
   note(answer: EventAnswer): Promise<void>;
-  /** What the end of the turn is to store of it, of a client's own receiver. */
+  /** Returns the state that the end of the turn stores, of a client's own receiver. */
   stored?(): { breaker: OwnBreaker | undefined };
 }
 

@@ -117,7 +117,7 @@ export interface DialerMemory {
   unreadableSaidOf: Set<string>;
   /** Campaigns and agents of the hour that have a document of usage. */
   usage: KnownUsage;
-  /** What this process knows of clients' own receivers. */
+  /** Clients' own receivers, as this process has read them. */
   ownReceivers: KnownReceivers;
   /** True once this process knows of do-not-call entries for one client's calls, or of erasures. */
   readsMore: boolean;
