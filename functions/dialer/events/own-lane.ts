@@ -9,7 +9,7 @@ import { leaseIn, receiverKeyOf } from "./receiver-lease.ts";
  * these receivers, and thousands may hang at the same time. The other deliveries stay free for the dial plan's receivers
  * and for callbacks.
  */
-export const ownLanes = 3;
+const ownLanes = 3;
 
 /** Maximum delay of a message for which there was no lane. */
 const lanedSecondsMax = 16;
