@@ -203,6 +203,55 @@ export function describeRestore(
       expect(await bench.statusesOf(all)).toEqual([201, 401, 401, 201]);
     });
 
+    it("says of no token that it is none while the journal may bring it back", async () => {
+      await bench.client("PUT", "kept");
+      await bench.pass(minute);
+      const restoredTo = bench.now();
+      await bench.sweep();
+      const putBack = await bench.copy();
+      await bench.pass(minute);
+      await bench.client("PUT", "later");
+      const made = await bench.makeToken("kept");
+      const end = () => bench.statusOf("POST", `/operator/tokens/${made.id}/end`);
+      const remove = () => bench.statusOf("DELETE", "/operator/clients/later");
+
+      await putBack();
+      bench.restart();
+      expect([await end(), await remove()]).toEqual([409, 409]);
+      await bench.pass(3 * minute);
+      expect([await end(), await remove()]).toEqual([409, 409]);
+      await bench.confirm(restoredTo);
+      await bench.pass(5 * minute);
+      expect(await bench.statusesOf([made])).toEqual([201]);
+      expect([await end(), await remove()]).toEqual([200, 200]);
+      await bench.pass(minute);
+      expect(await bench.statusesOf([made])).toEqual([401]);
+      expect(await bench.statusOf("POST", "/operator/tokens/x/end")).toBe(404);
+      expect(await bench.statusOf("DELETE", "/operator/clients/x")).toBe(404);
+    });
+
+    it("revives no token of a removed client that is made anew before the journal is applied", async () => {
+      await bench.client("PUT", "removed");
+      const ended = await bench.makeToken("removed");
+      await bench.pass(minute);
+      const restoredTo = bench.now();
+      await bench.sweep();
+      const putBack = await bench.copy();
+      await bench.pass(minute);
+      await bench.client("DELETE", "removed");
+      await putBack();
+      bench.restart();
+      await bench.pass(3 * minute);
+      const make = () => bench.statusOf("PUT", "/operator/clients/removed", { agents: ["*"] });
+      const makeToken = () => bench.statusOf("POST", "/operator/clients/removed/tokens", {});
+      expect([await make(), await makeToken()]).toEqual([409, 409]);
+      await bench.confirm(restoredTo);
+      await bench.pass(5 * minute);
+      expect([await makeToken(), await make(), await makeToken()]).toEqual([404, 200, 201]);
+      await bench.pass(minute);
+      expect(await bench.statusesOf([ended])).toEqual([401]);
+    });
+
     it("stays on hold while the journal cannot be read", async () => {
       const call = bench.call("agent_hooked");
       await bench.deliver([call]);
@@ -364,6 +413,19 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
       const body = method === "PUT" ? { body: JSON.stringify({ agents: ["*"] }) } : {};
       const answer = await app.request(`/operator/clients/${name}`, { method, headers, ...body });
       expect(answer.status).toBe(200);
+    },
+    /** Asks the operator's API, and resolves to the status of its answer. */
+    async statusOf(
+      method: "POST" | "PUT" | "DELETE",
+      path: string,
+      body?: object,
+    ): Promise<number> {
+      const headers = {
+        authorization: `Bearer ${tokens.operator}`,
+        "content-type": "application/json",
+      };
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      return (await app.request(path, { method, headers, ...sent })).status;
     },
     async makeToken(client: string): Promise<MadeTokenAnswer> {
       const answer = await bench.ask(`/operator/clients/${client}/tokens`, {});
