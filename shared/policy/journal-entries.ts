@@ -4,9 +4,11 @@ import * as z from "../lib/zod.ts";
 import { changeDocument } from "../ports/change-document.ts";
 import { type CancellationOrder, cancellationOrderSchema } from "../ports/document-kinds.ts";
 import { type Journal, nameOfEntry } from "../ports/journal.ts";
+import { ownReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
 import { type Cancellable, cancellationKeyOf, doNotCallKeyOf } from "./controls.ts";
 import { inParts, putEntries } from "./dnc-entries.ts";
+import { restoreReceiver } from "./kept-receivers.ts";
 import { restoreClient, restoreToken } from "./kept-tokens.ts";
 import { type EraseDeps, eraseRows, rememberErasure } from "./erase-number.ts";
 
@@ -40,6 +42,13 @@ const entrySchema = z.union([
     name: z.string(),
     value: tokenKinds.token,
     expiresAt: z.nullable(z.number()),
+  }),
+  /** A client's own receiver, as it stands since. Null: it was removed. */
+  z.looseObject({
+    kind: z.literal("receiver"),
+    client: z.string(),
+    name: z.string(),
+    value: z.nullable(ownReceiverSchema),
   }),
 ]);
 export type JournalEntry = z.infer<typeof entrySchema>;
@@ -102,6 +111,8 @@ export async function applyEntry(body: string, deps: EraseDeps): Promise<void> {
       return restoreClient(entry, deps);
     case "token":
       return restoreToken(entry, deps);
+    case "receiver":
+      return restoreReceiver(entry, deps);
     case "erase": {
       const { hashes, ...erasure } = entry;
       for (const hash of hashes) {

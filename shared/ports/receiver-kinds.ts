@@ -11,7 +11,7 @@ export const ownReceiversMax = 5;
 export const ownReceiverNamePattern = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
 /** A receiver that a client has made itself. */
-const ownReceiverSchema = z.looseObject({
+export const ownReceiverSchema = z.looseObject({
   url: httpsUrl,
   types: z._default(z.array(z.enum(eventTypes)), [...eventTypes]),
   /** Keys of a call's context that its events repeat. */

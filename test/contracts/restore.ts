@@ -252,6 +252,32 @@ export function describeRestore(
       expect(await bench.statusesOf([ended])).toEqual([401]);
     });
 
+    it("brings back no receiver that its client has removed, and no former secret", async () => {
+      const url = "https://example.com/events";
+      await bench.receiver("PUT", "/kept", { url });
+      await bench.receiver("PUT", "/removed", { url });
+      await bench.pass(minute);
+      const restoredTo = bench.now();
+      await bench.sweep();
+      const putBack = await bench.copy();
+      await bench.pass(minute);
+      await bench.receiver("DELETE", "/removed");
+      await bench.receiver("POST", "/kept/rotate-secret", {});
+      await bench.receiver("PUT", "/made", { url });
+      const standing = await bench.receiver("GET", "");
+      await putBack();
+      bench.restart();
+      expect(await bench.receiver("GET", "")).not.toEqual(standing);
+      await bench.pass(3 * minute);
+      await bench.receiver("PUT", "/last", { url });
+      await bench.confirm(restoredTo);
+      await bench.pass(5 * minute);
+      await bench.receiver("DELETE", "/last");
+      const { receivers } = await bench.receiver("GET", "");
+      expect(receivers).toHaveLength(2);
+      expect(receivers).toEqual(expect.arrayContaining(standing.receivers));
+    });
+
     it("stays on hold while the journal cannot be read", async () => {
       const call = bench.call("agent_hooked");
       await bench.deliver([call]);
@@ -413,6 +439,17 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
       const body = method === "PUT" ? { body: JSON.stringify({ agents: ["*"] }) } : {};
       const answer = await app.request(`/operator/clients/${name}`, { method, headers, ...body });
       expect(answer.status).toBe(200);
+    },
+    /** Asks for receivers as their client. */
+    async receiver(method: string, path: string, body?: object): Promise<{ receivers: object[] }> {
+      const headers = {
+        authorization: `Bearer ${tokens.crmEvents}`,
+        "content-type": "application/json",
+      };
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const answer = await app.request(`/v1/receivers${path}`, { method, headers, ...sent });
+      expect([method, path, answer.status]).toEqual([method, path, 200]);
+      return JSON.parse(await answer.text());
     },
     /** Asks the operator's API, and resolves to the status of its answer. */
     async statusOf(

@@ -1,7 +1,8 @@
 /** The document of a client's own receivers, and its changes. */
 import type { Context } from "hono";
 import { isTestClient } from "../../../shared/calls/ids.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { toReceiversDocument } from "../../../shared/policy/kept-receivers.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import type { StoredReceiver } from "../../../shared/ports/receiver-kinds.ts";
 import { recordAction } from "../actions/audit-log.ts";
@@ -93,12 +94,14 @@ export async function changeReceivers(
         const receivers = change(current?.receivers ?? {});
         refusal = receivers instanceof Response ? receivers : undefined;
         if (receivers instanceof Response) return undefined;
-        const isEmpty = Object.keys(receivers).length === 0;
-        const expiresAt = isEmpty ? deps.clock.now() + dayMs : null;
-        return { value: { ...current, receivers: { ...receivers } }, expiresAt };
+        return toReceiversDocument(current, receivers, deps.clock.now());
       },
     },
     deps,
   );
-  return refusal ?? after?.receivers ?? {};
+  if (refusal !== undefined) return refusal;
+  const left = after?.receivers ?? {};
+  const value = receiverIn(left, name) ?? null;
+  await appendEntry({ kind: "receiver", client, name, value }, deps);
+  return left;
 }
