@@ -155,10 +155,6 @@ describe("the rights that the AWS stack gives", () => {
       const added = more.filter((one) => !isOfReceivers(one));
       expect(added).toHaveLength(clientRights[0] === "read" ? 4 : 3);
       const queried: string[] = [];
-=======
-      const added = statementsOfApi(other).filter((one) => !without.includes(one));
-      expect(added).toHaveLength(2 + lists.length);
->>>>>>> /tmp/tmpyhutnqsg
       for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
         for (const action of [Action].flat()) expect(action).toMatch(actions);
         const ofIndexes = JSON.stringify(Resource).match(/\/index\/\w+/g) ?? [];
