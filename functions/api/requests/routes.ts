@@ -82,8 +82,9 @@ function createRoutes(
     );
   }
   if (deps !== undefined) addRoutes(requests, routes, toRouteDeps(deps));
-  for (const [path, some] of Map.groupBy(routes, ({ path }) => path)) {
-    const methods = some.map(({ method }) => method);
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const ofPath = routes.filter((route) => route.path === path);
+    const methods = ofPath.map(({ method }) => method);
     refuseOtherMethods(requests, path, methods);
   }
   return requests;

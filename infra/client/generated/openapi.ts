@@ -108,6 +108,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many of your calls were accepted, placed and answered, how long, and at what cost
+         * @description Counted when it happened, by the hour, and kept as long as calls are. Numbers may lag by some seconds.
+         */
+        get: operations["showUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/requests/{id}/cancel": {
         parameters: {
             query?: never;
@@ -805,6 +825,7 @@ export interface components {
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 "WWW-Authenticate"?: string;
                 [name: string]: unknown;
             };
@@ -823,6 +844,7 @@ export interface components {
         OtherMethod: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 Allow?: string;
                 [name: string]: unknown;
             };
@@ -841,6 +863,7 @@ export interface components {
         Unprocessable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 [name: string]: unknown;
             };
             content: {
@@ -864,6 +887,7 @@ export interface components {
         Failed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 [name: string]: unknown;
             };
             content: {
@@ -881,6 +905,7 @@ export interface components {
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 /** @description Seconds */
                 "Retry-After"?: number;
                 [name: string]: unknown;
@@ -900,6 +925,8 @@ export interface components {
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
+                "WWW-Authenticate"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -917,6 +944,7 @@ export interface components {
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 /** @description Seconds */
                 "Retry-After"?: number;
                 [name: string]: unknown;
@@ -936,6 +964,7 @@ export interface components {
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 [name: string]: unknown;
             };
             content: {
@@ -953,6 +982,7 @@ export interface components {
         CallbackUnverified: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 "WWW-Authenticate"?: string;
                 [name: string]: unknown;
             };
@@ -977,6 +1007,7 @@ export interface components {
         CallbackMalformed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 [name: string]: unknown;
             };
             content: {
@@ -1000,6 +1031,7 @@ export interface components {
         CallbackUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Cache-Control"?: "no-store";
                 /** @description Seconds */
                 "Retry-After"?: number;
                 [name: string]: unknown;
@@ -1218,6 +1250,11 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Calls of the request */
                         total: number;
                         /** @description Of the calls that are known; those still on the queue are in none. First page only */
@@ -1374,6 +1411,103 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    showUsage: {
+        parameters: {
+            query?: {
+                /** @description First day, in UTC; by default 6 days before `to` */
+                from?: string;
+                /** @description Last day, in UTC, at most 30 days later; by default today */
+                to?: string;
+                group_by?: "day" | "agent" | "campaign";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date
+                         * @description First day, in UTC
+                         */
+                        from: string;
+                        /**
+                         * Format: date
+                         * @description Last day, in UTC
+                         */
+                        to: string;
+                        /**
+                         * Format: date-time
+                         * @description Later than the first day where there is too much to read
+                         */
+                        read_from: string;
+                        /** @description Days in order; others by accepted calls */
+                        rows: ({
+                            /**
+                             * Format: date
+                             * @description In UTC
+                             */
+                            day?: string;
+                            agent_id?: string;
+                            /** @description null: calls without one; `*other`: the rest where there are too many */
+                            campaign?: string | null;
+                            /** @description Calls that clients posted, at their first row */
+                            accepted: number;
+                            /** @description Calls that a provider took; each try by itself */
+                            placed: number;
+                            /** @description Placed calls whose result is `completed`; zero where results are not polled */
+                            answered: number;
+                            /** @description Length of all conversations */
+                            seconds: number;
+                            /** @description Cost by currency, of the calls whose provider's record tells one */
+                            cost: {
+                                amount: string;
+                                currency: string;
+                            }[];
+                        } & {
+                            [key: string]: unknown;
+                        })[];
+                        /** @description Rows beyond the 5000 of an answer */
+                        rows_left_out: number;
+                        total: {
+                            /** @description Calls that clients posted, at their first row */
+                            accepted: number;
+                            /** @description Calls that a provider took; each try by itself */
+                            placed: number;
+                            /** @description Placed calls whose result is `completed`; zero where results are not polled */
+                            answered: number;
+                            /** @description Length of all conversations */
+                            seconds: number;
+                            /** @description Cost by currency, of the calls whose provider's record tells one */
+                            cost: {
+                                amount: string;
+                                currency: string;
+                            }[];
+                        } & {
+                            [key: string]: unknown;
+                        };
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     cancelRequest: {
         parameters: {
             query?: never;
@@ -1501,6 +1635,11 @@ export interface operations {
                     "application/json": {
                         /** @description The client of the token */
                         client: string;
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Null: the file was not sent */
                         sent: components["schemas"]["SentFile"] | null;
                     } & {
@@ -2136,6 +2275,7 @@ export interface operations {
             /** @description Taken: the result is on its way into the ledger. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2243,6 +2383,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -2370,6 +2515,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -2484,6 +2634,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -2592,6 +2747,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -2700,6 +2860,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -2808,6 +2973,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -2916,6 +3086,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -3024,6 +3199,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -3132,6 +3312,11 @@ export interface operations {
                         echo: {
                             [key: string]: string;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                         /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
@@ -3224,6 +3409,11 @@ export interface operations {
                         } & {
                             [key: string]: unknown;
                         };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
                     } & {
                         [key: string]: unknown;
                     };
