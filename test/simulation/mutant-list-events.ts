@@ -8,8 +8,8 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "an event is told of its write alone",
-      "written[index] === true && withOutbox[index]?.next !== changes[index]?.next;",
-      "withOutbox[index]?.next === changes[index]?.next;",
+      "written[index] === true && next.events !== changes[index]?.next.events;",
+      "next.events === changes[index]?.next.events;",
     ],
     [
       "a request is noted before its first row",
@@ -28,8 +28,12 @@ export const eventMutants = [
     ],
   ]),
   ...mutantsOf(told, [
-    ["an event is told of once", "!row.events.some((known) => isSame(known, one))", "true"],
-    ["an event is of a type that the receiver wants", "receiver.types.includes(one.type) &&", ""],
+    ["an event is told of once", "events.findIndex((event) => isSame(event, one));", "-1;"],
+    [
+      "an event is of a type that the receiver wants",
+      "const isPlans = isForPlan && receiver?.types.includes(one.type) === true;",
+      "const isPlans = isForPlan && receiver !== undefined;",
+    ],
     [
       "no id of an event that a restore took away is given to another",
       "const least = isRestored ? sequenceAfterRestore : 1;",
@@ -37,8 +41,8 @@ export const eventMutants = [
     ],
     [
       "the events of a call are numbered",
-      "Math.max(least, (row.events.at(-1)?.sequence ?? 0) + 1);",
-      "least;",
+      "Math.max(least, (events.at(-1)?.sequence ?? 0) + 1),",
+      "least,",
     ],
     [
       "a call is answered once it is completed",
@@ -146,7 +150,11 @@ export const eventMutants = [
       "delivery.nextAt = startAt + 1000 / receiver.requestsPerSecond;",
       "delivery.nextAt += 1000 / receiver.requestsPerSecond;",
     ],
-    ["a receiver is told at its pace", "await clock.sleep(startAt - clock.now());", ""],
+    [
+      "a receiver is told at its pace",
+      "await clock.sleep(startAt - clock.now()); using slot = await slots.acquire(slotOf(receiver)); if (slot === undefined) delivery.isCrowded = true;",
+      "using slot = await slots.acquire(slotOf(receiver)); if (slot === undefined) delivery.isCrowded = true;",
+    ],
     [
       "a receiver holds two thirds of the requests",
       "const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);",
@@ -167,7 +175,7 @@ export const eventMutants = [
     ],
     [
       "an event that is due again within seconds has a message of its own",
-      "if (isDueSoon(next.deliverAt, at)) written.pending.push(next.id);",
+      "if (times.some((dueAt) => isDueSoon(dueAt, at))) written.pending.push(next.id);",
       "",
     ],
     [
@@ -177,7 +185,7 @@ export const eventMutants = [
     ],
     [
       "an operator learns of tries that are used up",
-      'if (exhausted > 0) log("alarm", "events.exhausted", { receiver: receiver.name, count: exhausted });',
+      'if (exhausted > 0 && receiver.own === undefined) log("alarm", "events.exhausted", { receiver: receiver.name, count: exhausted });',
       "",
     ],
   ]),
@@ -194,8 +202,8 @@ export const eventMutants = [
     ],
     [
       "a receiver that is gone is left alone at once",
-      'if ("status" in answer && answer.status === goneStatus) return true;',
-      "",
+      'return "status" in answer && answer.status === goneStatus;',
+      "return false;",
     ],
     [
       "a probe that is taken closes the breaker",
@@ -262,8 +270,8 @@ export const eventMutants = [
     ],
     [
       "a receiver is told of its own clients alone",
-      "findReceiver(client, settings.plan)?.name === receiver.name;",
-      "findReceiver(client, settings.plan) !== undefined;",
+      "? findReceiver(client, settings.plan)?.name === receiver.name",
+      "? findReceiver(client, settings.plan) !== undefined",
     ],
     [
       "what stands in another receiver's list is put into its own",
@@ -299,7 +307,11 @@ export const eventMutants = [
       "const [isWritten] = await documents.write([{ next, seen }]); seen = version; return isWritten === true;",
       "await documents.write([{ next, seen }]); seen = version; return true;",
     ],
-    ["a delivery ends its lease", "await lease.release({ nextAt, isSlow });", ""],
+    [
+      "a delivery ends its lease",
+      "if (isOwnReceiver(receiver)) await recordDeliveries(tried, receiver, deps); await lease.release({ nextAt, isSlow, ...breaker.stored?.() });",
+      "void recordDeliveries; void tried; void nextAt; void isSlow;",
+    ],
     [
       "a lease of a delivery that died lapses",
       "isTaken: leaseUntil > clock.now(),",
@@ -323,14 +335,14 @@ export const eventMutants = [
     ],
     [
       "the next delivery knows a receiver that hangs",
-      "const { nextAt, isSlow = lease.isSlow } = delivery;",
-      "const { nextAt } = delivery; const isSlow = false;",
+      "const { nextAt, tried, isSlow = lease.isSlow } = delivery;",
+      "const { nextAt, tried } = delivery; const isSlow = false;",
     ],
     ["a receiver that answers again is slow no more", "delivery.isSlow ??= false;", ""],
     [
       "the next delivery keeps to a receiver's pace",
-      "delivery = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };",
-      "delivery = { ...turn, endAt, nextAt: 0, isProbe: false };",
+      "delivery = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false, tried: [] };",
+      "delivery = { ...turn, endAt, nextAt: 0, isProbe: false, tried: [] };",
     ],
     [
       "a message waits a second for what hangs in its delivery",

@@ -113,7 +113,7 @@ describe("a token of mode test", () => {
     expect((await api.get("test", `/v1/requests/${real.requestId}`)).status).toBe(404);
     expect((await api.get("live", `/v1/requests/${tested.requestId}`)).status).toBe(404);
     const found = await api.post("test", "/v1/sent-files/find", { file: "0f".repeat(32) });
-    expect(await found.json()).toEqual({ client: "acme", sent: null });
+    expect(await found.json()).toEqual({ client: "acme", test: true, sent: null });
   });
 
   it("opts out numbers of the sandbox from its own client's test calls alone, for an hour", async () => {
