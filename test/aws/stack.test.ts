@@ -182,9 +182,8 @@ describe("the AWS stack", () => {
     ]);
   });
 
-  const indexNames = "due events number attention hour client clientCampaign campaign agent".split(
-    " ",
-  );
+  const indexNames =
+    "due events ownEvents number attention hour client clientCampaign campaign agent".split(" ");
   it("keeps the ledger: point-in-time recovery, ttl, no deletion, the adapter's keys and indexes", () => {
     template.hasResource("AWS::DynamoDB::GlobalTable", {
       DeletionPolicy: "RetainExceptOnCreate",
