@@ -65,7 +65,9 @@ export function withEvents(
     const isPlans = isForPlan && receiver?.types.includes(one.type) === true;
     const names = own.flatMap(({ types, own: { name, createdAt } }) => {
       const isKnown = known !== undefined && ownDeliveryOf(known, name) !== undefined;
-      return types.includes(one.type) && createdAt <= one.at && !isKnown ? name : [];
+      // An event stays of its first time, by which `withoutGone` judges it too.
+      const isLater = createdAt <= (known ?? one).at;
+      return types.includes(one.type) && isLater && !isKnown ? name : [];
     });
     if (!isPlans && names.length === 0) continue;
     let event = known ?? createEvent({ ...row, events }, one);
