@@ -1,4 +1,8 @@
+import { backlogOfKey } from "../../../shared/calls/call-row.ts";
+import { isTestClient } from "../../../shared/calls/ids.ts";
 import { throttles } from "../../../shared/policy/breaker-causes.ts";
+import { isTestBreaker } from "../../../shared/policy/breakers.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -8,29 +12,52 @@ const pagesMax = 5;
 const dueMax = 100;
 /** Calls that need review, and circuit breakers, that are counted. */
 const reviewMax = 100;
+/** Pages of calls that need review that are read beyond those of test calls. */
+const reviewPagesMax = 10;
 const breakersMax = 500;
 
 /**
  * Logs what an operator asks first, once a sweep: how many calls need review, how many are due and since when, and how
  * many circuit breakers trouble has opened. Alarms compare these figures with thresholds, so that they last as long as
- * their cause. Every figure is bounded: beyond its bound it stands still.
+ * their cause. Every figure is bounded: beyond its bound it stands still. Test calls count in none.
  *
  * @throws if the ledger or the documents cannot be read
  */
 export async function logGauges(deps: DialerDeps): Promise<void> {
-  const { ledger, documents, log } = deps;
+  const { documents, log } = deps;
   const [review, breakers, due] = await Promise.all([
-    ledger.list({ state: "NEEDS_REVIEW", limit: reviewMax }),
+    countReviews(deps),
     documents.list("breaker", { limit: breakersMax }),
     measureDue(deps),
   ]);
   log("info", "sweep.measured", {
-    needs_review: review.rows.length + review.unreadable,
+    needs_review: review,
     open_breakers: breakers
       .filter(isReadable)
-      .filter(({ value }) => value.state !== "closed" && !throttles.has(value.cause)).length,
+      .filter(({ key, value }) => !isTestBreaker(key) && isOpenByTrouble(value)).length,
     ...due,
   });
+}
+
+function isOpenByTrouble({ state, cause }: ValueOf<"breaker">): boolean {
+  return state !== "closed" && !throttles.has(cause);
+}
+
+/** Counts the real calls that need review. Any number of test calls hides none of them: what was not read counts as one. */
+async function countReviews({ ledger }: DialerDeps): Promise<number> {
+  let count = 0;
+  let before: string | undefined;
+  for (let page = 0; page < reviewPagesMax && count < reviewMax; page++) {
+    const { rows, unreadable, next } = await ledger.list({
+      state: "NEEDS_REVIEW",
+      before,
+      limit: reviewMax,
+    });
+    count += rows.filter(({ client }) => !isTestClient(client)).length + unreadable;
+    if (next === undefined) return Math.min(count, reviewMax);
+    before = next;
+  }
+  return Math.min(Math.max(1, count), reviewMax);
 }
 
 /** Counts the due calls, and the seconds for which the oldest has been due; paused ones count too, as they expire. */
@@ -45,7 +72,9 @@ async function measureDue({
   let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
     const listed = await documents.list("backlog", { after, limit: pageBacklogs });
-    const backlogs = listed.map(({ key }) => ({ key }));
+    const backlogs = listed
+      .filter(({ key }) => !isTestClient(backlogOfKey(key).client))
+      .map(({ key }) => ({ key }));
     for (const rows of await ledger.due({ backlogs, until, each: dueMax })) {
       count += rows.length;
       oldest = Math.min(oldest, rows[0]?.dueAt ?? until);

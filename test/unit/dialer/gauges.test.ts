@@ -69,6 +69,24 @@ describe("the figures that a sweep logs", () => {
     expect(bench.eventsOf("sweep.measured")).toMatchObject([{ open_breakers: 0 }]);
   });
 
+  it("leave out test calls, of which no number hides a real one", async () => {
+    const bench = createDialerBench({ startAt });
+    const client = "test:acme";
+    await putIn(bench, "NEEDS_REVIEW", aCallNow(bench));
+    bench.advance(1);
+    await putWaiting(bench, 3, 0, { client });
+    for (let n = 0; n < 120; n++)
+      await putIn(bench, "NEEDS_REVIEW", aCallNow(bench, {}, { client }));
+    for (const key of ["account:test:acme:twilio", 'backlog:["test:acme","agent_sales","test"]']) {
+      await putDocument(bench, { kind: "breaker", key }, { ...breaker, state: "open" });
+    }
+    bench.advance(minute);
+    await bench.sweep();
+    expect(bench.eventsOf("sweep.measured")).toMatchObject([
+      { needs_review: 1, due_calls: 0, oldest_due_seconds: 0, open_breakers: 0 },
+    ]);
+  });
+
   it("stand still at their bounds", async () => {
     const bench = createDialerBench({ startAt });
     for (let n = 0; n < 101; n++) await putIn(bench, "NEEDS_REVIEW", aCallNow(bench));
