@@ -1,4 +1,5 @@
 import { type Call, accountNameOf } from "../../../shared/calls/call-request.ts";
+import { isTestClient } from "../../../shared/calls/ids.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
@@ -175,7 +176,8 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
       plan.writes.push({ call, row, decided: decision.decided });
     } else if (decision.kind === "review") plan.reviews.push(decision.row);
     else if (decision.kind === "look_up") plan.lookUps.push(decision);
-    else if (decision.because === "route_gone") log("alarm", "route.gone", { call_id: id });
+    else if (decision.because === "route_gone")
+      log(isTestClient(call.client) ? "info" : "alarm", "route.gone", { call_id: id });
   }
   return plan;
 }

@@ -1,5 +1,6 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import { isTestClient } from "../../../shared/calls/ids.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { countCalls, nextDayAt, releaseCalls } from "../../../shared/policy/day-counts.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -28,7 +29,8 @@ export async function enterDay(
   if (counted.isCounted) return true;
   if (counted.isFirst) {
     const until = new Date(nextDayAt(at)).toISOString();
-    log("alarm", "account.calls_per_day", { provider: route.provider, due_at: until });
+    const level = isTestClient(route.provider) ? "info" : "alarm";
+    log(level, "account.calls_per_day", { provider: route.provider, due_at: until });
   }
   return false;
 }

@@ -110,7 +110,8 @@ function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
       { client, agent_id: request.agent_id },
     ]),
   );
-  for (const fields of agents.values()) log("alarm", "route.gone", fields);
+  for (const fields of agents.values())
+    log(isTestClient(fields.client) ? "info" : "alarm", "route.gone", fields);
 }
 
 /** Adds steps of calls to the usage of the hour. If this fails, only these counts are too low. */

@@ -1,3 +1,4 @@
+import { isTestClient } from "../../../shared/calls/ids.ts";
 import { states } from "../../../shared/calls/states.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -31,10 +32,11 @@ async function purgeRows(
   let after: string | undefined;
   for (let page = 0; page < pagesMax && clock.now() < deadline - 10_000; page++) {
     const { rows, next } = await ledger.ended({ before, after, limit: pageRows });
-    for (const { id, state } of rows) {
-      if (states[state].purge === "alarm") {
-        log("alarm", "call.purged", { call_id: id, state, reason: "retention" });
-      }
+    const unresolved = rows.filter(({ state }) => states[state].purge === "alarm");
+    const read = await ledger.readWithoutContext(unresolved.map(({ id }) => id));
+    for (const { id, state } of unresolved) {
+      const isTest = isTestClient(read.rows.get(id)?.client ?? "");
+      log(isTest ? "info" : "alarm", "call.purged", { call_id: id, state, reason: "retention" });
     }
     await ledger.purge(rows.map(({ id }) => id));
     if (next === undefined) return;

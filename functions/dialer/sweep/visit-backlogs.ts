@@ -1,5 +1,5 @@
 import { isUrgentMark, type LevelOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
-import { timeOfId } from "../../../shared/calls/ids.ts";
+import { isTestClient, timeOfId } from "../../../shared/calls/ids.ts";
 import { findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
@@ -72,7 +72,7 @@ async function visit(backlog: Backlog, time: SweepTime, deps: DialerDeps): Promi
   if (!isEmpty) {
     const { agentId: agent_id, client } = value;
     if (findAgentRoute(agent_id, settings.plan) === undefined) {
-      log("alarm", "route.gone", { agent_id, client });
+      log(isTestClient(client) ? "info" : "alarm", "route.gone", { agent_id, client });
     }
   } else if (clock.now() - value.usedAt > unusedMs) {
     if (!isUrgentMark(value.isUrgent) && (await hasUrgent(value, deps))) return;

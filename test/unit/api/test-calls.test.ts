@@ -93,6 +93,9 @@ describe("a token of mode test", () => {
       expect((await api.post("test", "/v1/calls", call("+12025550100"))).status).toBe(status);
     }
     expect((await api.post("live", "/v1/calls", call("+4930901820"))).status).toBe(201);
+    const levels = api.events.flatMap((one) => ("level" in one ? one.level : []));
+    expect(levels).toContain("warning");
+    expect(levels).not.toContain("alarm"); // no operator is called because of tests
   });
 
   it("reads and cancels only test calls, which say that they are tests and name no prefix", async () => {

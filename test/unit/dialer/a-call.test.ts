@@ -174,6 +174,27 @@ describe("a call whose agent has no route", () => {
     expect(alarms()).toHaveLength(2);
   });
 
+  it("raises no alarm if it is a test call", async () => {
+    const bench = createDialerBench({ plan: { agents } });
+    const fresh = aCall({
+      ...callTo("agent_new", { acceptedAt: bench.now() }),
+      client: "test:crm",
+    });
+    await sendEach(bench, fresh);
+    await bench.deliver();
+    await putIn(
+      bench,
+      "WAITING",
+      aCallNow(bench, { agent_id: "agent_new" }, { client: "test:crm" }),
+    );
+    await bench.send({ kind: "dispatch", rows: [{ id: fresh.id, account: "test:crm:webhook" }] });
+    await bench.simulate(7200);
+    const logged = bench.eventsOf("route.gone");
+    expect(new Set(logged.map(({ level }) => level))).toEqual(new Set(["info"]));
+    expect(logged.length).toBeGreaterThanOrEqual(3);
+    expect(await stateOf(bench, fresh)).toBe("WAITING");
+  });
+
   it("raises none for an agent without waiting calls", async () => {
     const bench = createDialerBench({ plan: { agents: { ...agents, agent_new } } });
     await bench.sweep();

@@ -34,6 +34,16 @@ describe("a purge", () => {
     expect(new Set(bench.stored.keys())).toEqual(new Set(kept));
   });
 
+  it("raises no alarm for unresolved test calls", async () => {
+    const bench = createBench();
+    const acceptedAt = bench.now() - 41 * days;
+    const call = aCall({ acceptedAt, client: "test:acme" });
+    await put(bench, rowIn("NEEDS_REVIEW", call, { at: acceptedAt }));
+    await run(bench);
+    expect(bench.eventsOf("call.purged")).toMatchObject([{ level: "info", call_id: call.id }]);
+    expect(bench.stored.size).toBe(0);
+  });
+
   it("first raises an alarm for unresolved calls", async () => {
     const bench = createBench();
     const review = await accepted(bench, 41, "NEEDS_REVIEW");

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openBreaker } from "../../../functions/dialer/breakers/circuit-breaker.ts";
+import { enterDay } from "../../../functions/dialer/record/account-days.ts";
 import { logDecision } from "../../../functions/dialer/record/write-decisions.ts";
 import { backlogBreakerOf } from "../../../shared/policy/breakers.ts";
 import { ensureBacklogs } from "../../../functions/dialer/record/open-backlogs.ts";
@@ -259,6 +260,20 @@ async function fetchNothing(): Promise<Response> {
 }
 
 describe("an operator", () => {
+  it("is not alarmed as a client has used up its day for tests", async () => {
+    const { deps, events } = createDialerBench({});
+    for (const provider of ["twilio-eu", `${client}:twilio-eu`]) {
+      const row = { id: aCall().id, claimedAt: deps.clock.now() };
+      const claimed = { row, route: { type: "twilio", provider } };
+      expect(await enterDay(claimed, 1, deps)).toBe(true);
+      expect(await enterDay(claimed, 1, deps)).toBe(false);
+    }
+    expect(events).toMatchObject([
+      { level: "alarm", event: "account.calls_per_day", provider: "twilio-eu" },
+      { level: "info", event: "account.calls_per_day", provider: `${client}:twilio-eu` },
+    ]);
+  });
+
   it("is not alarmed by test calls", async () => {
     const bench = createDialerBench({});
     const { deps } = bench;
