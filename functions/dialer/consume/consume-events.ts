@@ -159,7 +159,11 @@ function append<Item>(map: Map<string, Item[]>, key: string, item: Item): void {
   else items.push(item);
 }
 
-/** Delivers events to a receiver. Never throws, as sweeps send messages for events that stay pending. */
+/**
+ * Delivers events to a receiver, and does one of its client's wishes: a client may have many, each of which may wait for
+ * an answer, and the messages of others wait for the end of the delivery. Never throws, as sweeps send messages for events
+ * that stay pending.
+ */
 async function serveReceiver(
   own: readonly Opened<ReceiverMessage>[],
   delivery: Delivery,
@@ -171,12 +175,14 @@ async function serveReceiver(
     );
     const delivered = (await deliverToReceiver(due, delivery, deps)).values();
     const answers: AckOrRetry[] = [];
+    let isWished = false;
     for (const { message } of own) {
-      answers.push(
-        message.kind === "deliver"
-          ? (delivered.next().value ?? "ack")
-          : await fulfilWish(message, delivery.slots, deps),
-      );
+      if (message.kind === "deliver") answers.push(delivered.next().value ?? "ack");
+      else if (isWished) answers.push({ retryAfterSeconds: 1 });
+      else {
+        isWished = true;
+        answers.push(await fulfilWish(message, delivery.slots, deps));
+      }
     }
     return answers;
   } catch (error) {

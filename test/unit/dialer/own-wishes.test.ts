@@ -60,6 +60,22 @@ describe("a test event", () => {
     }
   });
 
+  it("to a receiver that hangs holds a delivery no longer than its answer, however many a client sends", async () => {
+    const bench = createOwnBench();
+    await setReceivers(bench, "crm", { main: {} });
+    bench.receive = async () => {
+      await bench.sleep(15_000);
+      return { error: "time_out" };
+    };
+    const ids = Array.from({ length: 8 }, (_, n) => `test_${n}`);
+    for (const id of ids) await sendTestEvent({ client: "crm", name: "main", id }, bench.deps);
+    const begunAt = bench.now();
+    await bench.deliverEvents();
+    expect(bench.now() - begunAt).toBeLessThan(20_000);
+    await bench.simulateEvents(300);
+    expect(bench.posted.map(({ id }) => id).toSorted()).toEqual(ids);
+  });
+
   it("passes an open breaker, and closes it by its success", async () => {
     const bench = createOwnBench();
     await setReceivers(bench, "crm", { main: {} });
