@@ -8,7 +8,8 @@ export type Resolve = (
   options: Parameters<LookupFunction>[1] & { all: true },
   done: (
     error: NodeJS.ErrnoException | null,
-    addresses: { address: string; family: number }[],
+    /** Absent after an error. */
+    addresses?: { address: string; family: number }[],
   ) => void,
 ) => void;
 
@@ -19,7 +20,7 @@ export type Resolve = (
  */
 export function createPublicLookup(resolve: Resolve = lookup): LookupFunction {
   return (hostname, options, done) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses = []) => {
       const [first] = addresses;
       if (error !== null) done(error, "");
       else if (first === undefined || !addresses.every(({ address }) => isPublicAddress(address))) {

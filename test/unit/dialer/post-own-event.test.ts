@@ -223,11 +223,19 @@ describe("Node's client, for a URL that a client chose", () => {
 
   it("tells a name that has no address from one that has a private one", async () => {
     const resolve: Resolve = (_hostname, _options, done) =>
-      done(Object.assign(new Error("none"), { code: "ENOTFOUND" }), []);
+      done(Object.assign(new Error("none"), { code: "ENOTFOUND" }));
     const sending = createSendByNode(resolve)("https://gone.example.com/", {
       ...request(),
       isPublicOnly: true,
     });
     expect(await reasonOf(sending)).toBe("ENOTFOUND");
+  });
+
+  // An error that is thrown here would end the process, with all that it dials.
+  it("goes on after a name that the system cannot resolve", async () => {
+    const error = await new Promise((asked) =>
+      createPublicLookup()(`${"x".repeat(300)}.invalid`, { all: true }, asked),
+    );
+    expect(error).toMatchObject({ syscall: "getaddrinfo" });
   });
 });
