@@ -18,7 +18,7 @@ class OutboundCallsError(Exception):
 
     def __init__(self, problem, **fields):
         self.detail = problem.get("detail", "The answer has no detail.")
-        self.errors = problem.get("errors", [])  # each with a pointer into the calls, a header or a parameter
+        self.errors = problem.get("errors") or []  # each with a pointer into the calls, a header or a parameter
         self.accepted = []  # the parts of place_calls before the one that failed
         self.__dict__.update(fields)  # status (0: no answer), request_id, key, maybe_accepted, retry_after in seconds
         super().__init__(f"{self.status or 'no answer'}: {self.detail}")
@@ -34,14 +34,14 @@ class OutboundCalls:
 
     def place_call(self, call, key=None, **options):
         """Places one call. Options: not_before (RFC 3339), urgent, campaign. Raises OutboundCallsError."""
-        return self._place("/v1/calls", (json.dumps(call).encode(), 1), _check_key(key), options)
+        return self._place("/v1/calls", json.dumps(call).encode(), 1, _check_key(key), options)
 
     def place_calls(self, calls, key=None, **options):
         """Places any number of calls, in parts. Returns the parts; the same list and key repeat the same parts."""
         key, accepted, start = _check_key(key), [], 0
         for index, (body, count) in enumerate(_split(calls)):
             try:
-                accepted.append(self._place("/v1/calls/batch", (body, count), f"{key}.{index}", options))
+                accepted.append(self._place("/v1/calls/batch", body, count, f"{key}.{index}", options))
             except OutboundCallsError as error:
                 error.key, error.accepted = key, accepted
                 error.maybe_accepted |= bool(accepted)  # a new key would call their people twice
@@ -56,10 +56,9 @@ class OutboundCalls:
         end, delay = time.time() + seconds, 1.0
         while time.time() < end:
             try:
-                _, text = self._send("GET", f"/v1/requests/{request_id}", None, {}, 200)
-                after = 0
-                if json.loads(text)["finished"]:
-                    return json.loads(text)
+                found, after = self._send("GET", f"/v1/requests/{request_id}", None, {}, 200)[1], 0
+                if found["finished"]:
+                    return found
             except OutboundCallsError as error:
                 if error.status != 404 or not error.retry_after:  # a young request may not be known yet
                     raise
@@ -68,8 +67,7 @@ class OutboundCalls:
             delay = min(30, delay * 1.5)
         raise TimeoutError(f"{request_id} was not finished within {seconds} s")
 
-    def _place(self, path, part, key, options):
-        body, count = part
+    def _place(self, path, body, count, key, options):
         names = {"not_before": "Call-Not-Before", "campaign": "Call-Campaign", "urgent": "Call-Priority"}
         headers = {names[name]: "urgent" if value is True else value for name, value in options.items() if value}
         answered, _ = self._send("POST", path, body, {**headers, "Idempotency-Key": key}, 201)
@@ -85,23 +83,20 @@ class OutboundCalls:
         headers = {**headers, "Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         end, maybe_accepted = time.time() + min(self.seconds, 82_800), False  # a key lives 24 hours
         for number in itertools.count(1):
-            status, answered, text = self._try(self.base_url + path, dict(data=body, headers=headers, method=method))
+            status, answered, found = self._try(self.base_url + path, dict(data=body, headers=headers, method=method))
             request_id = answered.get("x-request-id", "")
-            if status == expected and re.fullmatch("[0-9A-Z]{26}", request_id):
-                return answered, text
-            status = 0 if status == expected else status  # its head was cut off: Python takes it for whole
+            if status == expected and re.fullmatch("[0-9A-Z]{26}", request_id) and (found or expected == 201):
+                return answered, found
+            status = 0 if status == expected else status  # it was cut off: Python takes it for whole
             # A later refusal says nothing of an earlier try without an answer.
-            is_refused = 400 <= status < 500 and status != 408
-            maybe_accepted = maybe_accepted or (expected == 201 and not is_refused)
+            maybe_accepted |= expected == 201 and not (400 <= status < 500 and status != 408)
             after = int(re.sub(r"\D.*", "", answered.get("retry-after", "")) or 0)  # not of a date
             delay = max(after, min(20, self.delay * 2 ** (number - 1)) * random.uniform(0.5, 1))
             is_repeatable = (status in (0, 429) or status >= 500) and number < self.tries and time.time() + delay <= end
             time.sleep(delay if is_repeatable else 0)
             if not is_repeatable or time.time() > end:  # the machine may have slept longer than it should
-                is_problem = "application/problem+json" in answered.get("content-type", "")
-                problem, key = json.loads(text) if is_problem else {}, headers.get("Idempotency-Key")
-                fields = dict(status=status, request_id=request_id, key=key, retry_after=after)
-                raise OutboundCallsError(problem, maybe_accepted=maybe_accepted, **fields)
+                fields = dict(request_id=request_id, key=headers.get("Idempotency-Key"), retry_after=after)
+                raise OutboundCallsError(found, status=status, maybe_accepted=maybe_accepted, **fields)
 
     def _try(self, url, request):
         try:
@@ -110,9 +105,14 @@ class OutboundCalls:
             except urllib.error.HTTPError as error:
                 answer = error
             with answer:
-                return answer.status, answer.headers, answer.read(8 * 1024 * 1024)
+                text = answer.read(8 * 1024 * 1024)
         except (OSError, http.client.HTTPException):
-            return 0, {}, b""
+            return 0, {}, {}
+        try:
+            found = json.loads(text or b"{}")
+        except ValueError:  # it was cut off, or is of something between
+            found = {}
+        return answer.status, answer.headers, found if isinstance(found, dict) else {}
 
 
 def verify_event(headers, body, secret):
@@ -133,8 +133,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _check_key(key):
-    if key is None:
-        return secrets.token_hex(16)
+    key = secrets.token_hex(16) if key is None else key
     if not re.fullmatch(r"[!-+\--~]([ -+\--~]{0,238}[!-+\--~])?", key):
         raise ValueError("key must be 1 to 240 printable ASCII characters without a comma or outer spaces")
     return key

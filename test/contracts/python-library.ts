@@ -84,6 +84,38 @@ export function describePythonLibrary(): void {
       expect(await runOne({ call, key: "a,b" })).toEqual({ error: "ValueError" });
     });
 
+    // Whoever loses the key repeats the call under another one.
+    it.each(["", '{"detail":', "[1]", "<html>"])(
+      "keeps the key where a problem is %j",
+      async (text) => {
+        const cutting = await startReceiver((_, response) => {
+          response.writeHead(503, {
+            "content-type": "application/problem+json",
+            "content-length": 99,
+          });
+          response.write(text, () => response.destroy());
+        });
+        const jobs = [{ call, key: "a key" }];
+        const [result] = await runPython({ url: cutting.url, token, bounds, jobs });
+        await cutting.close();
+        expect(cutting.received).toHaveLength(bounds.tries);
+        expect(result).toMatchObject({ error: { key: "a key", maybe_accepted: true } });
+      },
+    );
+
+    it("asks again for a request's state that was cut off", async () => {
+      const state = JSON.stringify({ finished: true });
+      const cutting = await startReceiver((_, response, received) => {
+        const cut = received.length === 1 ? state.slice(0, 5) : state;
+        const headers = { "content-length": state.length, "x-request-id": "0".repeat(26) };
+        response.writeHead(200, headers).write(cut, () => response.destroy());
+      });
+      const jobs = [{ wait: "0".repeat(26) }];
+      const [result] = await runPython({ url: cutting.url, token, bounds, jobs });
+      await cutting.close();
+      expect(result).toEqual({ finished: true });
+    });
+
     it("splits a list as the service takes it, and repeats the same parts", async () => {
       api = createTestApi();
       const calls = Array.from({ length: 10_002 }, () => call);
