@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
@@ -199,6 +200,12 @@ except outbound_calls.OutboundCallsError as error:
         "webhook-signature": `v1,eA== ${new Webhook(by).sign("call_x.1", new Date(at), event)}`,
       });
       const other = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
+      const signedByAnybody = () => {
+        const headers = signed();
+        const text = `call_x.1.${headers["webhook-timestamp"]}.${event}`;
+        const mac = createHmac("sha256", "").update(text).digest("base64");
+        return { ...headers, "webhook-signature": `v1,${mac}` };
+      };
       const jobs = [
         { event, secret, headers: signed() },
         { event: event.replace("ended", "placed"), secret, headers: signed() },
@@ -206,11 +213,17 @@ except outbound_calls.OutboundCallsError as error:
         { event, secret, headers: signed(Date.now() - 600_000) },
         { event, secret, headers: signed(Date.now() + 600_000) },
         { event, secret, headers: {} },
+        // A secret that was forgotten or is malformed: anybody has its bytes.
+        ...["", "whsec_", "whsec_!!!!"].map((none) => ({
+          event,
+          secret: none,
+          headers: signedByAnybody(),
+        })),
       ];
       const [verified, ...refused] = await runPython({ url: server.url, token, jobs });
       expect(verified).toEqual({ ...JSON.parse(event), id: "call_x.1" });
       expect(refused).toEqual(refused.map(() => ({ error: "ValueError" })));
-      expect(refused).toHaveLength(5);
+      expect(refused).toHaveLength(8);
     });
   });
 }
