@@ -120,7 +120,7 @@ def verify_event(headers, body, secret):
     given = {name.lower(): value for name, value in headers.items()}
     event_id, sent_at, signatures = (given.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
     signed = f"{event_id}.{sent_at}.".encode() + body
-    key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)  # anybody can sign with an empty one
+    key = base64.b64decode(secret.removeprefix("whsec_"))  # anybody can sign with an empty one
     right = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
     is_signed = len(key) >= 24 and any(hmac.compare_digest(right, one.encode()) for one in signatures.split())  # in constant time
     if not is_signed or abs(time.time() - int(sent_at)) > 300:
