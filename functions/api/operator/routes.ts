@@ -4,6 +4,7 @@ import { bulkRoutes } from "./bulk.ts";
 import { callRoutes } from "./calls.ts";
 import { campaignRoutes } from "./campaigns.ts";
 import { cancelRoutes } from "./cancel.ts";
+import { clientReceiverRoutes } from "./client-receiver.ts";
 import { clientRoutes } from "./clients.ts";
 import { countRoutes } from "./counts.ts";
 import { deadLetterRoutes } from "./dead-letters.ts";
@@ -60,6 +61,7 @@ export const operatorRoutes: readonly Route[] = [
   ...restoreRoutes,
   ...deadLetterRoutes,
   ...clientRoutes,
+  ...clientReceiverRoutes,
   ...tokenRoutes,
   ...meRoutes,
 ];

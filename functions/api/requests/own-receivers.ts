@@ -15,11 +15,7 @@ export type OwnReceivers = Readonly<Record<string, StoredReceiver>>;
 /** Returns the client of a request about its own receivers, or the answer 403. */
 export function ownerOf(c: Context<ApiEnv>, { plan }: RouteDeps): string | Response {
   const { client } = c.get("caller");
-  if (plan.clientReceivers === false) {
-    return answerProblem(c, 403, {
-      detail: "The dial plan of this deployment lets no client have receivers of its own.",
-    });
-  }
+  if (plan.clientReceivers === false) return answerNoneAllowed(c);
   // A test token changes nothing real: the receivers of its client get the events of real calls too.
   if (isTestClient(client)) {
     return answerProblem(c, 403, {
@@ -28,6 +24,11 @@ export function ownerOf(c: Context<ApiEnv>, { plan }: RouteDeps): string | Respo
     });
   }
   return client;
+}
+
+export function answerNoneAllowed(c: Context<ApiEnv>): Response {
+  const detail = "The dial plan of this deployment lets no client have receivers of its own.";
+  return answerProblem(c, 403, { detail });
 }
 
 /** Returns the receiver of this name. */

@@ -1,3 +1,4 @@
+import type { Context } from "hono";
 import {
   formerSecretMs,
   ownReceiverSecret,
@@ -11,13 +12,14 @@ import {
   type StoredReceiver,
 } from "../../../shared/ports/receiver-kinds.ts";
 import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
-import type { RouteDeps } from "../http/context.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 import { answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import {
   answerNoReceiver,
   changeReceivers,
+  type OwnReceivers,
   ownerOf,
   readReceivers,
   receiverIn,
@@ -54,6 +56,31 @@ const secret = z
 const receiverAnswer = z.looseObject(receiverView).check(z.meta({ id: "Receiver" }));
 type ReceiverView = z.output<typeof receiverAnswer>;
 
+export const receiverBody = z
+  .strictObject({
+    url: z
+      .string()
+      .check(
+        z.maxLength(urlCharactersMax),
+        z.describe("https on port 443 of a public host, without a user"),
+      ),
+    types: receiverSchema.shape.types,
+    echo: z._default(
+      z
+        .array(z.string().check(z.minLength(1), z.maxLength(echoCharactersMax)))
+        .check(z.maxLength(10)),
+      [],
+    ),
+    requestsPerSecond: z._default(
+      z.number().check(z.minimum(0.1), z.maximum(requestsPerSecondMax)),
+      20,
+    ),
+  })
+  .check(z.meta({ examples: [{ url: "https://example.com/events", types: ["call.ended"] }] }));
+
+/** Answer to a receiver that was put: it has the secret only if the receiver is new. */
+export const putReceiverAnswer = z.looseObject({ ...receiverView, secret: z.optional(secret) });
+
 /** Creates or replaces a receiver. A replaced one keeps its secret and its pending events. */
 export const putReceiver = declareRoute({
   operationId: "putReceiver",
@@ -62,80 +89,66 @@ export const putReceiver = declareRoute({
     "At most five per client. The answer has its secret only when it is created; a replaced receiver keeps its own.",
   method: "put",
   path: "/receivers/:name",
-  body: z
-    .strictObject({
-      url: z
-        .string()
-        .check(
-          z.maxLength(urlCharactersMax),
-          z.describe("https on port 443 of a public host, without a user"),
-        ),
-      types: receiverSchema.shape.types,
-      echo: z._default(
-        z
-          .array(z.string().check(z.minLength(1), z.maxLength(echoCharactersMax)))
-          .check(z.maxLength(10)),
-        [],
-      ),
-      requestsPerSecond: z._default(
-        z.number().check(z.minimum(0.1), z.maximum(requestsPerSecondMax)),
-        20,
-      ),
-    })
-    .check(z.meta({ examples: [{ url: "https://example.com/events", types: ["call.ended"] }] })),
-  answer: z.looseObject({ ...receiverView, secret: z.optional(secret) }),
+  body: receiverBody,
+  answer: putReceiverAnswer,
   problems: [403, 409],
   async handle({ c, deps, body }) {
     const client = ownerOf(c, deps);
     if (client instanceof Response) return client;
     const name = c.req.param("name") ?? "";
-    const { clock, hashKeys, plan, settings } = deps;
     if (!ownReceiverNamePattern.test(name)) {
       const detail = "must be 1 to 32 of a to z, 0 to 9, - and _, and begin with none of the two";
       return answerUnprocessable(c, [{ parameter: "name", detail }]);
     }
-    const problem = findUrlProblem(body.url, { loopback: settings.permitsLoopback === true });
-    if (problem !== undefined) {
-      return answerUnprocessable(c, [{ pointer: "/url", detail: problem }]);
-    }
-    if (name === client && Object.hasOwn(plan.events ?? {}, client)) {
-      const detail =
-        "The dial plan has the receiver of this name, which stays: choose another one.";
-      return answerProblem(c, 409, { detail });
-    }
-    const url = new URL(body.url).href;
-    let isCreated = false;
-    const receivers = await changeReceivers(
-      c,
-      {
-        client,
-        name,
-        action: "client_put_receiver",
-        change(current) {
-          const former = receiverIn(current, name);
-          isCreated = former === undefined;
-          if (isCreated && Object.keys(current).length >= ownReceiversMax) {
-            const detail = `A client has at most ${ownReceiversMax} receivers: delete one first.`;
-            return answerProblem(c, 409, { detail });
-          }
-          const now = clock.now();
-          const fresh = {
-            secretGeneration: now,
-            secretKey: nameOfKey(hashKeys.current),
-            createdAt: now,
-          };
-          return { ...current, [name]: { ...(former ?? fresh), ...body, url } };
-        },
-      },
-      deps,
-    );
-    if (receivers instanceof Response) return receivers;
-    const put = receiverIn(receivers, name);
-    if (put === undefined) return answerNoReceiver(c);
-    const view = toView(name, put, deps);
-    return isCreated ? { ...view, secret: secretOf({ client, name }, put, deps) } : view;
+    return keepReceiver(c, { client, name, body, action: "client_put_receiver" }, deps);
   },
 });
+
+/** A receiver to be put, and the action's name in the audit log. */
+interface PutReceiver {
+  client: string;
+  name: string;
+  body: z.output<typeof receiverBody>;
+  action: string;
+}
+
+/** Creates or replaces a client's receiver. Returns the answer, or the problem that refuses it. */
+export async function keepReceiver(
+  c: Context<ApiEnv>,
+  { client, name, body, action }: PutReceiver,
+  deps: RouteDeps,
+): Promise<z.output<typeof putReceiverAnswer> | Response> {
+  const { clock, hashKeys, plan, settings } = deps;
+  const problem = findUrlProblem(body.url, { loopback: settings.permitsLoopback === true });
+  if (problem !== undefined) return answerUnprocessable(c, [{ pointer: "/url", detail: problem }]);
+  if (name === client && Object.hasOwn(plan.events ?? {}, client)) {
+    const detail = "The dial plan has the receiver of this name, which stays: choose another one.";
+    return answerProblem(c, 409, { detail });
+  }
+  const url = new URL(body.url).href;
+  let isCreated = false;
+  const change = (current: OwnReceivers) => {
+    const former = receiverIn(current, name);
+    isCreated = former === undefined;
+    if (isCreated && Object.keys(current).length >= ownReceiversMax) {
+      const detail = `A client has at most ${ownReceiversMax} receivers: delete one first.`;
+      return answerProblem(c, 409, { detail });
+    }
+    const now = clock.now();
+    const fresh = {
+      secretGeneration: now,
+      secretKey: nameOfKey(hashKeys.current),
+      createdAt: now,
+    };
+    return { ...current, [name]: { ...(former ?? fresh), ...body, url } };
+  };
+  const receivers = await changeReceivers(c, { client, name, action, change }, deps);
+  if (receivers instanceof Response) return receivers;
+  const put = receiverIn(receivers, name);
+  if (put === undefined) return answerNoReceiver(c);
+  const view = toView(name, put, deps);
+  return isCreated ? { ...view, secret: secretOf({ client, name }, put, deps) } : view;
+}
 
 export const listReceivers = declareRoute({
   operationId: "listReceivers",

@@ -29,8 +29,8 @@ export async function enterDay(
   if (counted.isCounted) return true;
   if (counted.isFirst) {
     const until = new Date(nextDayAt(at)).toISOString();
-    const level = isTestClient(route.provider) ? "info" : "alarm";
-    log(level, "account.calls_per_day", { provider: route.provider, due_at: until });
+    const fields = { provider: route.provider, due_at: until };
+    log(isTestClient(route.provider) ? "info" : "alarm", "account.calls_per_day", fields);
   }
   return false;
 }

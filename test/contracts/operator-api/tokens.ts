@@ -134,6 +134,23 @@ export function itMakesTokens(api: OperatorApiBench): void {
       expect(JSON.stringify(body)).not.toContain(token);
     });
 
+    it("gives a client a receiver, which the client sees as its own", async () => {
+      const path = `/clients/${client}/receiver`;
+      const receiver = { url: "https://example.com/events", types: ["call.ended"] };
+      expect((await act("PUT", path, receiver)).status).toBe(404);
+      await put();
+      const made = await act<{ secret: string }>("PUT", path, receiver);
+      expect(made.body).toMatchObject({ ...receiver, name: "main" });
+      expect(made.body.secret).toMatch(/^whsec_/);
+      expect((await act("PUT", path, receiver)).text).not.toContain("whsec_");
+      const inside = { ...receiver, url: "https://169.254.169.254/" };
+      expect((await act("PUT", path, inside)).status).toBe(422);
+      const { token } = (await make({ rights: ["events"] })).body;
+      const headers = { authorization: `Bearer ${token}` };
+      const seen = await api.request("/v1/receivers", { headers });
+      expect(await seen.json()).toMatchObject({ receivers: [{ name: "main", ...receiver }] });
+    });
+
     it.each([
       ["no agents", { agents: [] }],
       ["an empty quota", { agents: ["*"], quota: {} }],

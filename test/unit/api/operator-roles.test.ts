@@ -28,6 +28,7 @@ const told: Record<string, Role> = {
   confirmRestore: "configure",
   listClients: "configure",
   putClient: "configure",
+  putClientReceiver: "configure",
   removeClient: "configure",
   listTokens: "configure",
   makeToken: "configure",
