@@ -1,5 +1,5 @@
 import type { CallEvent } from "../../../shared/calls/call-event.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
+import { realClientOf, toCallId } from "../../../shared/calls/ids.ts";
 import {
   ownReceiversOf,
   readOwnReceivers,
@@ -17,7 +17,7 @@ const type = "request.finished";
  * Writes `request.finished` for the client's own receivers into the row of the request's first call, where it is
  * delivered like the call's events. So a request that waits for such a receiver is not among those that sweeps track.
  *
- * @returns false if another write of the row came first: the next sweep finishes the request
+ * @returns false if another write of the row came first, or nobody can be told yet: the next sweep finishes the request
  */
 export async function finishForOwn(
   request: StoredDocument<"request">,
@@ -27,6 +27,9 @@ export async function finishForOwn(
   const { client, finishedAt } = request.value;
   const own = ownDepsOf(deps);
   await readOwnReceivers([client], own);
+  const known = own.ownReceivers.get(realClientOf(client));
+  // Without the request's document nobody would ever finish it for receivers that only a later version can read.
+  if (request.value.ownOnly === true && known?.isUnreadable === true) return false;
   const receivers = ownReceiversOf(client, own).filter(({ types }) => types.includes(type));
   if (receivers.length === 0 || finishedAt === null) return true;
   const id = toCallId(request.key, 0);

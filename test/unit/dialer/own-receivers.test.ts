@@ -59,6 +59,23 @@ describe("a client's own receivers", () => {
     expect(bench.posted).toHaveLength(2);
   });
 
+  it("get request.finished though this version could not read them for a while", async () => {
+    const bench = createOwnBench();
+    const main = { types: ["request.finished" as const] };
+    await setReceivers(bench, "crm", { main });
+    await placeFor(bench, "crm", 1);
+    bench.record = async () => completed;
+    await setReceivers(bench, "crm", { main: { ...main, requestsPerSecond: 5_000 } }); // more than is known
+    await deliverFor(bench, 10);
+    expect(bench.posted).toEqual([]);
+    const [unreadable] = await bench.documents.list("receivers", { limit: 1 });
+    const seen = unreadable?.version ?? "";
+    await bench.documents.remove([{ kind: "receivers", key: "crm", seen }]);
+    await setReceivers(bench, "crm", { main });
+    await deliverFor(bench, 2);
+    expect(bench.posted).toMatchObject([{ body: { type: "request.finished" } }]);
+  });
+
   it("get no event of another client, nor of a time before they were made", async () => {
     const bench = createOwnBench();
     await setReceivers(bench, "shop", { main: {} });
