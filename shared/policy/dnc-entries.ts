@@ -136,7 +136,9 @@ async function renewSome(numbers: readonly (readonly string[])[], deps: ListDeps
     const hasStood = (current?.value.at ?? 0) <= now - stoodMsMin;
     if (former === undefined || !hasStood) return [];
     const value = current?.value ?? { at: now };
-    const next = { ...doNotCallKeyOf(hash), version: random.version(), value, expiresAt: null };
+    // Opt-outs from test calls end.
+    const { expiresAt } = current ?? former;
+    const next = { ...doNotCallKeyOf(hash), version: random.version(), value, expiresAt };
     return [{ change: { next, seen: current?.version ?? null }, former }];
   });
   if (moves.length === 0) return;

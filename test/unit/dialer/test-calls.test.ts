@@ -23,6 +23,7 @@ import {
 import { callStates } from "../../../shared/calls/states.ts";
 import { applyClaim } from "../../../shared/calls/transitions.ts";
 import { accountOf, findRoute, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { putEntries, renewNumbers } from "../../../shared/policy/dnc-entries.ts";
 import {
   createRequestMessage,
   messageSchema,
@@ -253,6 +254,15 @@ describe("what test calls do", () => {
     expect(await dial(client)).toMatchObject({ state: "PLACED" });
     expect(bench.dialed.every(({ call }) => call.client === "acme")).toBe(true);
   });
+});
+
+it("an opt-out from test calls ends under a new HASH_KEY too", async () => {
+  const { deps, documents } = createDialerBench({});
+  await putEntries(["former"], { ...deps, lifeMs: 3_600_000 });
+  await renewNumbers([["current", "former"]], deps);
+  const key = { kind: "do-not-call", key: "current" } as const;
+  const renewed = (await documents.read([key])).get(key.kind, key.key);
+  expect(renewed?.expiresAt).toBe(deps.clock.now() + 3_600_000);
 });
 
 async function fetchNothing(): Promise<Response> {
