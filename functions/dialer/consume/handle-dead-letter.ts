@@ -1,5 +1,6 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { applyDecision } from "../../../shared/calls/transitions.ts";
+import { readOwnReceivers } from "../../../shared/events/outbox-ledger.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { rowStep } from "../../../shared/policy/usage.ts";
@@ -9,6 +10,7 @@ import { mayHaveBeenLost, readWithSuspension } from "../decide/decide-delivered.
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
+import { ownDepsOf } from "../events/own-receivers.ts";
 import { openMessage } from "./open-message.ts";
 import { settleOutcome } from "../record/settle.ts";
 import { countSteps, logEventOf, toNewCall } from "../record/write-decisions.ts";
@@ -56,6 +58,8 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
     log("alarm", "call.too_old", { request_id, count: calls.length - recent.length });
   }
   const controls = await readWithSuspension([], deps);
+  const clients = recent.map(({ client }) => client);
+  await readOwnReceivers(clients, ownDepsOf(deps)); // rows keep what these repeat of the context
   // A restore may have lost a call's row, and with it that the call was dialed or ended.
   const isLost = (call: Call) => controls.isSuspended || mayHaveBeenLost(call, undefined, controls);
   const reason = recent.some(isLost) ? "restored" : "dead_letter"; // they were accepted together

@@ -9,6 +9,7 @@ import { toCallId } from "../../../shared/calls/ids.ts";
 import { restoreKey } from "../../../shared/policy/controls.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
+import { setReceivers } from "../../support/own-receivers-bench.ts";
 import {
   aCallNow,
   type Bench,
@@ -55,6 +56,14 @@ describe("a dead letter", () => {
     expect(bench.eventsOf("call.needs_review")).toMatchObject([
       { level: "alarm", request_id: call.requestId, count: 1 },
     ]);
+  });
+
+  it("of a call keeps what its client's own receivers repeat of the context", async () => {
+    const bench = createDialerBench();
+    await setReceivers(bench, "crm", { main: { types: ["call.needs_review"], echo: ["lead"] } });
+    const call = aCallNow(bench, { context: { lead: "L", name: "Ada" } });
+    await settleDeadLetter(bench, [message(call)]);
+    expect((await rowOf(bench, call)).ownEcho).toEqual({ lead: "L" });
   });
 
   it("of a call whose time is over ends EXPIRED, with its payload", async () => {
