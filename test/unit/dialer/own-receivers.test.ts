@@ -61,17 +61,17 @@ describe("a client's own receivers", () => {
 
   it("get request.finished though this version could not read them for a while", async () => {
     const bench = createOwnBench();
-    const main = { types: ["request.finished" as const] };
-    await setReceivers(bench, "crm", { main });
+    const finished = { types: ["request.finished" as const] };
+    await setReceivers(bench, "crm", { main: finished });
     await placeFor(bench, "crm", 1);
     bench.record = async () => completed;
-    await setReceivers(bench, "crm", { main: { ...main, requestsPerSecond: 5_000 } }); // more than is known
+    await setReceivers(bench, "crm", { main: { ...finished, requestsPerSecond: 5_000 } }); // more than is known
     await deliverFor(bench, 10);
     expect(bench.posted).toEqual([]);
     const [unreadable] = await bench.documents.list("receivers", { limit: 1 });
     const seen = unreadable?.version ?? "";
     await bench.documents.remove([{ kind: "receivers", key: "crm", seen }]);
-    await setReceivers(bench, "crm", { main });
+    await setReceivers(bench, "crm", { main: finished });
     await deliverFor(bench, 2);
     expect(bench.posted).toMatchObject([{ body: { type: "request.finished" } }]);
   });
