@@ -12,3 +12,8 @@ it("the API's Worker takes one delivery of dead letters at a time, beside client
     { queue: "outbound-calls-events-dead", max_concurrency: 1 },
   ]);
 });
+
+it("the dialer's requests to clients' receivers pass no firewall by", () => {
+  const { rawConfig } = readRawConfig({ config: resolve(root, "functions/dialer/wrangler.toml") });
+  expect(rawConfig.compatibility_flags).toContain("global_fetch_strictly_public");
+});
