@@ -133,7 +133,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
               sha256: hash,
               rights: id === "own" ? ["call", "events"] : ["call", "cancel"],
             })),
-            { id: "own", sha256: own.sha256, rights: ["call", "events"] },
+            { id: "story", sha256: own.sha256, rights: ["call", "events"] },
           ]),
           EVENTS_CRM_SECRET: secret,
           WEBHOOK_SECRET: sharedSecret,
