@@ -1,5 +1,6 @@
-import type { Call, Route } from "../../shared/calls/call-request.ts";
+import { type Call, type Route, toSandboxRoute } from "../../shared/calls/call-request.ts";
 import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
+import { isTestClient } from "../../shared/calls/ids.ts";
 import type { CallState } from "../../shared/calls/states.ts";
 import {
   applyAction,
@@ -22,7 +23,7 @@ export function rowIn(
   {
     at = Date.now(),
     reason = "r",
-    route = webhook,
+    route = isTestClient(call.client) ? toSandboxRoute(call.client, webhook) : webhook,
     ...more
   }: { at?: number; reason?: string; dueAt?: number; route?: Route } = {},
 ): CallRow {
