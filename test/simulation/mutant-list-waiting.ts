@@ -127,8 +127,8 @@ export const waitingMutants: readonly Mutant[] = [
     ],
     [
       "what nobody has resolved is said before it is purged",
-      'if (states[state].purge === "alarm") {',
-      'if (states[state].purge === "alarm" && state !== "NEEDS_REVIEW") {',
+      'rows.filter(({ state }) => states[state].purge === "alarm");',
+      'rows.filter(({ state }) => states[state].purge === "alarm" && state !== "NEEDS_REVIEW");',
     ],
   ]),
   ...mutantsOf(

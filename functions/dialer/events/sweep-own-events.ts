@@ -29,16 +29,16 @@ const lookAgainMs = 5 * minuteMs;
 /**
  * Sends messages for due events of clients' own receivers: for each at most as many as it can take until the next sweep.
  *
- * @param after the client after which the last sweep stopped
+ * @param reached `ownEventsAfter`: the client after which the last sweep stopped
  * @returns the client after which the next sweep continues. Null: at the first one
  */
 export async function sweepOwnEvents(
-  after: string | null,
+  { ownEventsAfter = null }: { ownEventsAfter?: string | null | undefined },
   time: { isOver(): boolean },
   deps: DialerDeps,
 ): Promise<string | null> {
   if (deps.settings.plan.clientReceivers === false) return null;
-  let last = after;
+  let last = ownEventsAfter;
   for (let seen = 0; seen < clientsMax; seen += pageClients) {
     if (time.isOver()) return last;
     const query = { ...(last === null ? {} : { after: last }), limit: pageClients };

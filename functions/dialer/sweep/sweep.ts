@@ -94,8 +94,7 @@ async function runPhases(
   // Results and events of dialed calls. Events have reserved time, however long the phases above took.
   await run(() => sendPolls(deps), undefined);
   await run(() => sweepEvents(time.events, deps), undefined);
-  const ownAfter = last.ownEventsAfter ?? null;
-  const sweptTo = await run(() => sweepOwnEvents(ownAfter, time.events, deps), ownAfter);
+  const sweptTo = await run(() => sweepOwnEvents(last, time.events, deps), last.ownEventsAfter);
   const trackedTo = await run(() => trackRequests(requestsAfter, time.events, deps), requestsAfter);
   const known = await run(() => warnOrphaned(last, deps), {});
 

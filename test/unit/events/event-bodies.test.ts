@@ -4,9 +4,7 @@ import document from "../../../functions/api/generated/served/openapi.json" with
 import { finishedEventOf } from "../../../functions/dialer/events/request-finished.ts";
 import { type CallEventType, eventTypes } from "../../../shared/calls/call-event.ts";
 import { type CallResult, resultStatuses } from "../../../shared/calls/call-result.ts";
-import { toSandboxRoute } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
 import { callStates } from "../../../shared/calls/states.ts";
 import { eventBodySchemas } from "../../../shared/events/event-body.ts";
 import { bodyOf, withEvents } from "../../../shared/events/outbox-rows.ts";
@@ -61,8 +59,7 @@ type Story = typeof story extends fc.Arbitrary<infer One> ? One : never;
 function rowAfter({ at, state, client, act, results, optedOut, headers, ...more }: Story): CallRow {
   const { number, context } = more;
   const request = { phone_number: "+12025550123", agent_id: "agent_sales", context };
-  const along = isTestClient(client) ? { route: toSandboxRoute(client) } : {};
-  let row = rowIn(state, aCall({ client, request, ...headers }), { at, ...along });
+  let row = rowIn(state, aCall({ client, request, ...headers }), { at });
   if (number !== undefined) row.tries = { number, budget: 3, until: at + 1_000_000, dialedAt: [] };
   row = withEvents({ ...row, echo: echoOf(context, receiver) }, receiver);
   let now = at;
