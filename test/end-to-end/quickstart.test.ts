@@ -49,7 +49,7 @@ describe("the README's quickstart", () => {
   });
 
   it("does the same by the library, as do the programs of docs/client.md", async () => {
-    const [, token = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
+    const [, token = ""] = /^Test token: (oc_\w+),/m.exec(service.output()) ?? [];
     const url = `http://127.0.0.1:${service.port}`;
     const programs = [...(await programsIn("README.md")), ...(await programsIn("docs/client.md"))];
     const env = {
