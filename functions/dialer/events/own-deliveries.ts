@@ -40,7 +40,7 @@ export async function recordDeliveries(
       const kept = [...added.toReversed(), ...tries].filter(
         ({ at }) => at > now - deliveriesKeptMs,
       );
-      const value = { next: next + added.length, tries: kept.slice(0, deliveriesMax) };
+      const value = { ...current, next: next + added.length, tries: kept.slice(0, deliveriesMax) };
       return { value, expiresAt: now + deliveriesKeptMs };
     },
   };
