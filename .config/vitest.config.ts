@@ -43,7 +43,13 @@ export default defineConfig({
       },
       {
         root,
-        test: { name: "simulation", include: ["test/simulation/long/*.test.ts"] },
+        test: {
+          name: "simulation",
+          // Those of schedules take two minutes of a core: `npm run test:schedules` runs them.
+          include: [
+            `test/simulation/long/${process.env["SCHEDULES"] === "all" ? "*" : "!(schedules*)"}.test.ts`,
+          ],
+        },
       },
       {
         root,
