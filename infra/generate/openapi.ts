@@ -157,7 +157,7 @@ const plainAnswer = (description: string, text: string, more: Json = {}) => ({
 
 const healthOperation = {
   operationId: "showHealth",
-  summary: "Whether the API answers",
+  summary: "Tell whether the API answers",
   description: "Needs no token, and asks neither the queue nor the ledger.",
   security: [],
   responses: {
@@ -168,7 +168,7 @@ const healthOperation = {
 
 const readinessOperation = {
   operationId: "showReadiness",
-  summary: "Whether calls are being dialed",
+  summary: "Tell whether calls are being dialed",
   description:
     "Needs no token, and reads two documents of the ledger, once in five seconds. For an uptime monitor.",
   security: [],

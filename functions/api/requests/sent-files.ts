@@ -78,7 +78,7 @@ export type FoundFile = z.infer<typeof foundSchema>;
 /** Tells whether a file was sent before, within the time for which calls are kept. */
 export const findSentFile = declareRoute({
   operationId: "findSentFile",
-  summary: "Whether a file of leads was sent before, by a hash of its numbers",
+  summary: "Tell whether a file of leads was sent before, by a hash of its numbers",
   method: "post",
   path: "/sent-files/find",
   body: z.strictObject({ file }).check(z.meta({ examples: [{ file: fileExample }] })),

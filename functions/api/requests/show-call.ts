@@ -39,7 +39,7 @@ const shownCallSchema = z
 
 export const showCall = declareRoute({
   operationId: "showCall",
-  summary: "What became of one call",
+  summary: "Show what became of one call",
   method: "get",
   path: "/calls/:id",
   query: z.strictObject({}),

@@ -84,7 +84,7 @@ export const requestCursor = z.pipe(
 
 export const showRequest = declareRoute({
   operationId: "showRequest",
-  summary: "What became of a request's calls",
+  summary: "Show what became of a request's calls",
   method: "get",
   path: "/requests/:id",
   query: z.strictObject({

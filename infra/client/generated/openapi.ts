@@ -47,7 +47,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What became of a request's calls */
+        /** Show what became of a request's calls */
         get: operations["showRequest"];
         put?: never;
         post?: never;
@@ -98,7 +98,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What became of one call */
+        /** Show what became of one call */
         get: operations["showCall"];
         put?: never;
         post?: never;
@@ -171,7 +171,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Whether a file of leads was sent before, by a hash of its numbers */
+        /** Tell whether a file of leads was sent before, by a hash of its numbers */
         post: operations["findSentFile"];
         delete?: never;
         options?: never;
@@ -333,7 +333,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the API answers
+         * Tell whether the API answers
          * @description Needs no token, and asks neither the queue nor the ledger.
          */
         get: operations["showHealth"];
@@ -353,7 +353,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether calls are being dialed
+         * Tell whether calls are being dialed
          * @description Needs no token, and reads two documents of the ledger, once in five seconds. For an uptime monitor.
          */
         get: operations["showReadiness"];
