@@ -4,15 +4,15 @@
  * instead of `wrangler dev`, which reloads when a file changes and so empties the local queue
  * (docs/decisions/0001-local-run.md).
  */
-import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
+import { bundleWorkers, configPaths, type WorkerName } from "./bundles.ts";
 import { endChildrenWithProcess } from "./end-children.ts";
+import { applyMigrations } from "./migrations.ts";
 import { openPort } from "./open-port.ts";
 import { type ConsumerSettings, pumpWorker } from "./pump-worker.ts";
-import { fail, host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
+import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
 import { printHelp } from "../cli/help.ts";
 
 printHelp(`npm start
@@ -28,42 +28,11 @@ const consumersMax = 50;
 const eventsConsumersMax = 20;
 /** Interval at which a dispatcher is started; it ends at once if another one beats. On Cloudflare it is a minute. */
 const dispatchSeconds = 2;
-const configPaths = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
-type WorkerName = keyof typeof configPaths;
-
-/** Runs wrangler without prompts, an account or network access. */
-async function wrangler(...words: string[]): Promise<void> {
-  const child = spawn("wrangler", words, {
-    env: {
-      ...process.env,
-      CI: "1",
-      WRANGLER_SEND_METRICS: "false",
-      WRANGLER_HIDE_BANNER: "true",
-      CLOUDFLARE_CF_FETCH_ENABLED: "false",
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const code = await new Promise<number | null>((ended) => child.once("close", ended));
-  if (code !== 0) fail(`wrangler ${words.join(" ")} failed:\n${output}`);
-}
 
 const settings = await readLocalSettings({ port: 8787, stateDirectory: ".state" });
 const { port, stateDirectory, environment } = settings;
 
-async function bundle(name: WorkerName): Promise<string> {
-  const directory = join(stateDirectory, "build", name);
-  await wrangler("deploy", "--dry-run", "--config", configPaths[name], "--outdir", directory);
-  return readFile(join(directory, "cloudflare.js"), "utf8");
-}
-
-const [api, dialer] = await Promise.all([
-  bundle("api"),
-  bundle("dialer"),
-  wrangler("d1", "migrations", "apply", "LEDGER", "--local", "--persist-to", stateDirectory),
-]);
+const { api, dialer } = await bundleWorkers(join(stateDirectory, "build"));
 const callQueue = "outbound-calls";
 const eventsQueue = "outbound-calls-events";
 const optionsOf = (name: WorkerName) => workerOptionsOf(configPaths[name]).workerOptions;
@@ -126,8 +95,9 @@ stopAtSignal(async () => {
 });
 
 await miniflare.ready;
-// The first use of a Worker from here blocks this process until it answers. Requests meanwhile could fill the pipe of
-// workerd's output, which nobody reads then, and both would wait for each other for good.
+// The first use of a database or Worker from here blocks this process until it answers. Requests meanwhile could fill the
+// pipe of workerd's output, which nobody reads then, and both would wait for each other for good.
+await applyMigrations(await miniflare.getD1Database("LEDGER", "api"));
 const dialerWorker = await miniflare.getWorker("dialer");
 const tick = (cron: string) =>
   dialerWorker.scheduled({ cron }).catch((error: unknown) => {
