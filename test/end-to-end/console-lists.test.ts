@@ -67,6 +67,14 @@ describe("a list of the operator's page", () => {
       .evaluateAll((links) => links.map((link) => link.getAttribute("title") ?? ""));
   const shows = (count: number) =>
     expect.poll(() => found().count(), { timeout: 10_000 }).toBe(count);
+  /** Waits until a list that renews a page at each turn has so many. */
+  const showsInTurn = (count: number) =>
+    expect
+      .poll(() => page.clock.fastForward(refreshMs).then(() => found().count()), {
+        timeout: 20_000,
+        interval: 200,
+      })
+      .toBe(count);
   const setVisibility = (value: "visible" | "hidden") =>
     page.evaluate(
       `Object.defineProperty(document, "visibilityState", { value: "${value}", configurable: true });
@@ -96,11 +104,7 @@ describe("a list of the operator's page", () => {
     // The pages are read again in turn: a call that has left the list goes.
     const [gone] = rows.slice(90);
     await server.api.ledger.purge([gone?.id ?? ""]);
-    for (let turns = 0; turns < 4; turns++) {
-      await page.clock.fastForward(refreshMs);
-      await page.waitForTimeout(150);
-    }
-    await shows(129);
+    await showsInTurn(129);
     expect(await idsShown()).not.toContain(gone?.id);
   });
 
@@ -115,10 +119,7 @@ describe("a list of the operator's page", () => {
     await page.getByText("Newer ones came in.").waitFor();
     await shows(60);
     await server.api.ledger.purge([gone?.id ?? ""]);
-    await page.clock.fastForward(refreshMs);
-    await page.waitForTimeout(150);
-    await page.clock.fastForward(refreshMs);
-    await shows(59); // the shown ones are renewed all the same
+    await showsInTurn(59); // the shown ones are renewed all the same
     await page.getByRole("button", { name: "Show the newest" }).click();
     await shows(50);
   });
