@@ -67,10 +67,11 @@ export function daysOf(
   const today = Math.floor(now / dayMs) * dayMs;
   const end = to?.to ?? today + dayMs;
   const start = from?.from ?? end - daysDefault * dayMs;
-  if (start < end && end - start <= daysMax * dayMs) return { from: start, to: end };
+  const isRange = start >= 0 && start < end && end - start <= daysMax * dayMs;
+  if (isRange) return { from: start, to: end };
   return {
     pointer: "/from",
-    detail: `must not be after \`to\`, and at most ${daysMax - 1} days before`,
+    detail: `must not be after \`to\`, at most ${daysMax - 1} days before it, and not before 1970`,
   };
 }
 

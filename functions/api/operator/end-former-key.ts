@@ -2,6 +2,7 @@ import { doNotCallListKey, findCurrentSince } from "../../../shared/policy/contr
 import { allTokens, clientKeyOf, isTokenValid } from "../../../shared/policy/kept-tokens.ts";
 import { changeList } from "../../../shared/policy/dnc-entries.ts";
 import { formerSecretMs } from "../../../shared/dial-plan/own-receiver-secrets.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { capDaysMax } from "../../../shared/telephony/frequency-cap.ts";
 import { keyNameIn, nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
@@ -87,6 +88,13 @@ async function findEntry(keyName: string, { documents }: RouteDeps): Promise<str
   );
 }
 
+function laterReceivers(client: string): string {
+  return (
+    `The receivers of client ${client} were written by a later version of this service, so nobody can tell which key their ` +
+    "secrets need. Deploy that version first."
+  );
+}
+
 /**
  * Returns that clients' own receivers have secrets which were derived from a key, and the first of them; undefined if none
  * has. A secret signs for a day after its rotation.
@@ -98,7 +106,10 @@ async function findSecret(
   const names: string[] = [];
   for (let after: string | undefined; ;) {
     const page = await documents.list("receivers", { after, limit: clientsAtOnce });
-    for (const { key: client, value } of page) {
+    for (const document of page) {
+      const client = document.key;
+      if (!isReadable(document)) return laterReceivers(client);
+      const { value } = document;
       for (const [name, one] of Object.entries(value.receivers)) {
         const { secretKey, formerSecretKey, rotatedAt = 0 } = one;
         const isFormer = formerSecretKey === keyName && clock.now() < rotatedAt + formerSecretMs;
