@@ -1,3 +1,4 @@
+import { workUnderWay } from "./left-work.ts";
 import { createMemoryJournal } from "./memory-journal.ts";
 import type { DialerDeps, DialerSettings } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
@@ -212,7 +213,11 @@ export function createDialerBench(
   /** Runs work whose waits use this clock alone. */
   async function run<Result>(work: Promise<Result>): Promise<Result> {
     const state = { ended: false };
-    const end = () => (state.ended = true);
+    const end = () => {
+      state.ended = true;
+      workUnderWay.delete(end);
+    };
+    workUnderWay.add(end);
     work.then(end, end);
     while (!state.ended) {
       await idle();
