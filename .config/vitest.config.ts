@@ -111,6 +111,7 @@ export default defineConfig({
         test: {
           name,
           include,
+          isolate: false,
           setupFiles: ["test/support/short-connections.ts"],
           testTimeout: 300_000,
           hookTimeout: 120_000,

@@ -27,7 +27,7 @@ const outageSeconds = 30;
  * cores would measure the stand-ins of the stores.
  */
 function startAfter(secondsToWait: number, { script }: PlatformUnderTest): Promise<void> {
-  const turn = seconds(script === "start" ? secondsToWait : secondsToWait + 8);
+  const turn = seconds(script === "start" ? secondsToWait : secondsToWait + 6);
   return new Promise((next) => setTimeout(next, turn));
 }
 
@@ -119,7 +119,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
   describe.concurrent(`${platform.script} with trouble`, () => {
     afterAll(() => expect(sentTwice).toEqual([]));
 
-    it("dials 120 calls of one host in time, while another hangs on 2,000", async () => {
+    it("dials 80 calls of one host in time, while another hangs on 2,000", async () => {
       await startAfter(4, platform);
       const bench = await startBench(
         platform,
@@ -139,16 +139,17 @@ export function describeTrouble(platform: PlatformUnderTest): void {
       );
       await bench.post(callsTo("hangs", 2000));
       await until(() => bench.receivedBy("hangs").length > 0, seconds(30));
-      const postedAt = await bench.post(callsTo("works", 120));
-      await until(() => bench.receivedBy("works").length === 120, seconds(120)).catch(() => {});
+      const postedAt = await bench.post(callsTo("works", 80));
+      await until(() => bench.receivedBy("works").length === 80, seconds(120)).catch(() => {});
       const times = bench.receivedBy("works").map(({ at }) => at - postedAt);
       await bench.end();
-      expect(times).toHaveLength(120);
-      expect(Math.max(...times)).toBeLessThan(seconds(90));
+      expect(times).toHaveLength(80);
+      // At two a second 80 calls take 40 s.
+      expect(Math.max(...times)).toBeLessThan(seconds(65));
     }, 300_000);
 
     it("dials another client's calls on the same account, beside 200 that are answered 500", async () => {
-      await startAfter(46, platform);
+      await startAfter(32, platform);
       const bench = await startBench(
         platform,
         (url) => ({
@@ -178,7 +179,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
     }, 300_000);
 
     it("fills the five lines of a receiver that answers 429 while they are busy", async () => {
-      await startAfter(20, platform);
+      await startAfter(14, platform);
       let busy = 0;
       const taken = new Set<string>();
       const refusedOnes = new Set<Received>();
@@ -235,7 +236,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
     }, 500_000);
 
     it("dials one client's single call in time, beside another's 3,000 at five a second", async () => {
-      await startAfter(34, platform);
+      await startAfter(23, platform);
       const bench = await startBench(platform, (url) => ({
         agents: { "*": { provider: "webhook", url: `${url}/dial` } },
         providers: { webhook: { callsPerSecond: 5 } },
