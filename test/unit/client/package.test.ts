@@ -103,6 +103,15 @@ describe("the packed library", () => {
     expect(service.received[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f]{32}$/);
   });
 
+  it("is imported by Deno, with its types, and places a call", async () => {
+    const deno = join(root, "test/node_modules/.bin/deno");
+    const offline = { DENO_DIR: join(folder, "deno"), DENO_NO_UPDATE_CHECK: "1" };
+    const args = ["run", "--check", "--cached-only", "--allow-net=127.0.0.1", "program.ts"];
+    const { stdout } = await run(deno, args, { cwd: folder, env: { ...process.env, ...offline } });
+    expect(stdout).toBe("call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000\n");
+    expect(service.received.at(-1)?.headers["idempotency-key"]).toMatch(/^[0-9a-f]{32}$/);
+  });
+
   it("is bundled for Workers and browsers without any module of Node, in less than 40 kB", async () => {
     const { outputFiles } = await build({
       absWorkingDir: folder,
