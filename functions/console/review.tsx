@@ -128,18 +128,24 @@ function onKeyDown(
  */
 function useChosen(calls: readonly CallView[]) {
   const { undone } = usePending();
-  const [chosen, setChosen] = useState<{ id?: string | undefined; index: number }>({ index: 0 });
-  const found = calls.findIndex(({ id }) => id === chosen.id);
-  const index = found === -1 ? Math.min(chosen.index, calls.length - 1) : found;
+  const [, render] = useState({});
+  // Keys that come before the next rendering must see what the last one has chosen.
+  const chosen = useRef<{ id?: string | undefined; index: number }>({ index: 0 });
+  const choose = (id: string | undefined, index = chosen.current.index) => {
+    chosen.current = { id, index };
+    render({});
+  };
+  const found = calls.findIndex(({ id }) => id === chosen.current.id);
+  const index =
+    found === -1 ? Math.max(0, Math.min(chosen.current.index, calls.length - 1)) : found;
   const call = calls[index];
-  const id = call?.id;
-  useEffect(() => setChosen({ id, index }), [id, index]);
+  chosen.current = { id: call?.id, index };
   useEffect(() => {
-    if (undone !== undefined) setChosen((before) => ({ ...before, id: undone.id }));
+    if (undone !== undefined) choose(undone.id);
   }, [undone]);
   const step = (by: number) => {
-    const next = (index + by + calls.length) % calls.length;
-    setChosen({ id: calls[next]?.id, index: next });
+    const next = (chosen.current.index + by + calls.length) % calls.length;
+    choose(calls[next]?.id, next);
   };
   return { call, index, step };
 }

@@ -82,6 +82,28 @@ describe("an operator who reviews calls", () => {
     expect(await flawsOf(page)).toEqual([]);
   });
 
+  it("steps once for each press, however fast they come", async () => {
+    // Within one rendering, and then before the effects of the next one.
+    const pressAll = (keys: string) =>
+      page.evaluate(
+        `for (const key of ${JSON.stringify([...keys])})
+           document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));`,
+      );
+    await pressAll("nnn");
+    await shows(4, 7);
+    await page.evaluate(
+      `new Promise((done) => {
+         const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+         new MutationObserver((_, observer) => { observer.disconnect(); press("b"); done(); })
+           .observe(document.activeElement, { subtree: true, childList: true, characterData: true });
+         press("n");
+       })`,
+    );
+    await shows(4, 7);
+    await pressAll("bbbb");
+    await shows(7, 7);
+  });
+
   it("presses a button twice or holds Enter on it, and decides one call", async () => {
     await button("Mark as placed P").dblclick();
     await shows(1, 6);
