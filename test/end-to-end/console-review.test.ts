@@ -86,7 +86,7 @@ describe("an operator who reviews calls", () => {
     // Within one rendering, and then before the effects of the next one.
     const pressAll = (keys: string) =>
       page.evaluate(
-        `for (const key of ${JSON.stringify([...keys])})
+        `for (const key of ${JSON.stringify(keys.split(""))})
            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));`,
       );
     await pressAll("nnn");
