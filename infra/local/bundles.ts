@@ -18,6 +18,7 @@ const inputs = [
   "{package,package-lock,tsconfig}.json",
   "wrangler.toml",
 ];
+const made = ["functions/api/generated"];
 
 /**
  * Returns the bundles of both Workers, as `wrangler deploy` would upload them. Bundling takes seconds of two cores, so
@@ -26,7 +27,7 @@ const inputs = [
  * @param directory where wrangler writes them
  */
 export function bundleWorkers(directory: string): Promise<Record<WorkerName, string>> {
-  return keepWhileUnchanged({ root, inputs, kept }, async () => {
+  return keepWhileUnchanged({ root, inputs, made, kept }, async () => {
     const [api, dialer] = await Promise.all([
       bundle("api", directory),
       bundle("dialer", directory),

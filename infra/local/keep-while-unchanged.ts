@@ -6,6 +6,8 @@ interface Sources {
   root: string;
   /** Patterns of the files, below the root and outside of node_modules, that a result is made of. */
   inputs: readonly string[];
+  /** Patterns of those among them that are written as the result is made. */
+  made: readonly string[];
   /** The file that keeps the last result. */
   kept: string;
 }
@@ -18,20 +20,23 @@ export async function keepWhileUnchanged<Result>(
   sources: Sources,
   make: () => Promise<Result>,
 ): Promise<Result> {
-  const hash = await hashInputs(sources);
+  const hashAll = () => hashInputs({ ...sources, made: [] });
   const last: { hash: string; result: Result } | undefined = await readKept(sources.kept);
-  if (last?.hash === hash) return last.result;
+  if (last !== undefined && last.hash === (await hashAll())) return last.result;
+  const before = await hashInputs(sources);
   const result = await make();
   // Where a file was changed meanwhile, nobody knows of which of its states the result is.
-  if ((await hashInputs(sources)) === hash) {
-    await keep(sources.kept, { hash, result }).catch(() => undefined); // a folder without write access only costs time
+  if ((await hashInputs(sources)) === before) {
+    const next = { hash: await hashAll(), result };
+    await keep(sources.kept, next).catch(() => undefined); // a folder without write access only costs time
   }
   return result;
 }
 
-async function hashInputs({ root, inputs }: Sources): Promise<string> {
+/** Returns a hash of the inputs but those that are made. */
+async function hashInputs({ root, inputs, made }: Sources): Promise<string> {
   const paths: string[] = [];
-  const found = glob(inputs, { cwd: root, exclude: ["**/node_modules"] });
+  const found = glob(inputs, { cwd: root, exclude: ["**/node_modules", ...made] });
   for await (const path of found) paths.push(path);
   const files = paths.toSorted().map(async (path) => [path, await readFile(join(root, path))]);
   const hash = createHash("sha256");

@@ -1,2 +1,2 @@
-/** Ends work in simulated time that is under way. */
+/** Functions that each end work in simulated time that is under way. */
 export const workUnderWay = new Set<() => void>();

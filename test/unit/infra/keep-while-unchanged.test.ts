@@ -10,7 +10,12 @@ describe("a result that is kept while its files are unchanged", () => {
   const write = (name: string, text: string) => writeFile(join(root, name), text);
   const get = (meanwhile?: () => Promise<void>) =>
     keepWhileUnchanged(
-      { root, inputs: ["src/**/*.*", "*.toml"], kept: join(root, "kept/result.json") },
+      {
+        root,
+        inputs: ["src/**/*.*", "*.toml"],
+        made: ["src/made"],
+        kept: join(root, "kept/result.json"),
+      },
       async () => {
         await meanwhile?.();
         return { n: ++made };
@@ -48,6 +53,16 @@ describe("a result that is kept while its files are unchanged", () => {
     expect(await get(() => write("b.toml", "3"))).toEqual({ n: 1 });
     expect(await get()).toEqual({ n: 2 });
     await write("kept/result.json", '{"hash":');
+    expect(await get()).toEqual({ n: 3 });
+  });
+
+  it("is kept though making it wrote files, and made again where one of those has changed or gone", async () => {
+    await mkdir(join(root, "src/made"));
+    expect(await get(() => write("src/made/page.html", "1"))).toEqual({ n: 1 });
+    expect(await get()).toEqual({ n: 1 });
+    await write("src/made/page.html", "another");
+    expect(await get()).toEqual({ n: 2 });
+    await rm(join(root, "src/made"), { recursive: true });
     expect(await get()).toEqual({ n: 3 });
   });
 
