@@ -1,9 +1,9 @@
 /** Counts calls per person while the process that dials is repeatedly killed with SIGKILL. */
-import { createToken } from "../../shared/settings/tokens.ts";
+import { openService } from "../support/open-service.ts";
 import { aws } from "../support/platforms.ts";
 import { functionProcesses } from "../support/processes.ts";
-import { startReceiver } from "../support/receiver.ts";
-import { makeStateDirectory, startService, until } from "../support/service.ts";
+import { startSlowProvider } from "../support/receiver.ts";
+import { until } from "../support/service.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { type Side, startSide } from "./processes.ts";
 import type { Redis } from "./redis.ts";
@@ -48,17 +48,10 @@ function timesOf(received: readonly { id: string }[]): Map<string, number> {
   return times;
 }
 
-const startProvider = () =>
-  startReceiver((_request, response) => {
-    const body = JSON.stringify({ id: "stub" });
-    const head = { "content-type": "application/json" };
-    setTimeout(() => response.writeHead(200, head).end(body), answerMs);
-  });
-
 /** Measures a BullMQ worker that is restarted at once. */
 export async function killBullmq(redis: Redis): Promise<Fates> {
   const started = performance.now();
-  const provider = await startProvider();
+  const provider = await startSlowProvider(answerMs);
   const environment = {
     REDIS_PORT: String(redis.port),
     PROVIDER_URL: `${provider.url}/dial`,
@@ -110,32 +103,23 @@ export async function killBullmq(redis: Redis): Promise<Fates> {
 /** Measures the dialers of `npm run start:aws`, which are killed all at once and restarted by their runtime. */
 export async function killOurs(): Promise<Fates> {
   const started = performance.now();
-  const provider = await startProvider();
-  const directory = await makeStateDirectory();
-  const { token, sha256 } = createToken();
   /** Number of dialers that have deliveries of the call queue at once. */
   const consumers = 2;
-  const environment = {
-    API_TOKENS: JSON.stringify([{ id: "bench", sha256 }]),
-    VISIBILITY_SECONDS: String(visibilitySeconds),
-    DIAL_PLAN: JSON.stringify({
-      agents: { "*": { provider: "webhook", url: `${provider.url}/dial` } },
-      providers: { webhook: { timeoutSeconds: 2, concurrency: concurrency / consumers } },
-      callingHours: { default: "always" },
-      destinations: { allow: ["*"] },
-      reviewAfterSeconds: 5,
+  const { service, servers, post, end } = await openService(
+    aws,
+    async () => ({ provider: await startSlowProvider(answerMs) }),
+    ({ provider }) => ({
+      plan: {
+        agents: { "*": { provider: "webhook", url: `${provider.url}/dial` } },
+        providers: { webhook: { timeoutSeconds: 2, concurrency: concurrency / consumers } },
+        reviewAfterSeconds: 5,
+      },
+      environment: { VISIBILITY_SECONDS: String(visibilitySeconds) },
     }),
-  };
-  const service = await startService(aws, environment, directory.path);
-  const endNow = () => void service.end("SIGKILL");
-  process.once("exit", endNow);
+  );
+  const { provider } = servers;
   try {
-    const { status } = await fetch(`${service.address}/v1/calls/batch`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(Array.from({ length: people }, (_, n) => callRequest(n))),
-    });
-    if (status !== 201) throw new Error(`the batch was answered ${status}`);
+    await post(Array.from({ length: people }, (_, n) => callRequest(n)));
     const dialers = () => functionProcesses(service, "dialer").map(({ pid }) => pid);
     const processes = dialers().length;
     await killAgainAndAgain(provider.received, async () => {
@@ -164,9 +148,6 @@ export async function killOurs(): Promise<Fates> {
       seconds: (performance.now() - started) / 1000,
     };
   } finally {
-    process.off("exit", endNow);
-    await service.end("SIGKILL");
-    await provider.close();
-    await directory.remove();
+    await end("SIGKILL");
   }
 }

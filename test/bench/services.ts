@@ -2,16 +2,10 @@
  * Measures the whole service of each platform over its local engines: calls a second of a batch, and the time
  * from the acceptance of a lone call to the provider's receipt of its request.
  */
-import { createToken } from "../../shared/settings/tokens.ts";
+import { openService } from "../support/open-service.ts";
 import { aws, cloudflare } from "../support/platforms.ts";
-import { startReceiver } from "../support/receiver.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  type RunningService,
-  startService,
-  until,
-} from "../support/service.ts";
+import { startSlowProvider } from "../support/receiver.ts";
+import { type PlatformUnderTest, type RunningService, until } from "../support/service.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { processesOf } from "../support/processes.ts";
 import { cpuOfProcess, summary } from "./measure.ts";
@@ -42,40 +36,23 @@ async function cpuUsOf(service: RunningService): Promise<number> {
 }
 
 async function measure(platform: PlatformUnderTest): Promise<Measured> {
-  const provider = await startReceiver((_request, response) => {
-    const body = JSON.stringify({ id: "stub" });
-    const head = { "content-type": "application/json" };
-    setTimeout(() => response.writeHead(200, head).end(body), answerMs);
-  });
-  const directory = await makeStateDirectory();
-  const { token, sha256 } = createToken();
-  const environment = {
-    API_TOKENS: JSON.stringify([{ id: "bench", sha256 }]),
-    DIAL_PLAN: JSON.stringify({
-      agents: { "*": { provider: "webhook", url: `${provider.url}/dial` } },
-      providers: { webhook: { concurrency: 25 } },
-      callingHours: { default: "always" },
-      destinations: { allow: ["*"] },
+  const { service, servers, post, end } = await openService(
+    platform,
+    async () => ({ provider: await startSlowProvider(answerMs) }),
+    ({ provider }) => ({
+      plan: {
+        agents: { "*": { provider: "webhook", url: `${provider.url}/dial` } },
+        providers: { webhook: { concurrency: 25 } },
+      },
     }),
-  };
-  const service = await startService(platform, environment, directory.path);
-  const endNow = () => void service.end("SIGKILL");
-  process.once("exit", endNow);
+  );
+  const { provider } = servers;
   let accepted = 0;
-  const post = async (path: string, body: unknown) => {
-    const { status } = await fetch(`${service.address}${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (status !== 201) throw new Error(`${path} was answered ${status}`);
-  };
   /** Posts a batch. @returns seconds from the answer to the last request */
   const dialBatch = async (count: number): Promise<number> => {
     const from = accepted;
     accepted += count;
-    const calls = Array.from({ length: count }, (_, n) => callRequest(from + n));
-    await post("/v1/calls/batch", calls);
+    await post(Array.from({ length: count }, (_, n) => callRequest(from + n)));
     const startedAt = Date.now();
     await until(() => provider.received.length >= accepted, endMsMax, 5);
     return ((provider.received[accepted - 1]?.at ?? 0) - startedAt) / 1000;
@@ -90,7 +67,7 @@ async function measure(platform: PlatformUnderTest): Promise<Measured> {
     const loneMs: number[] = [];
     for (let n = 0; n < loneCalls; n++) {
       accepted += 1;
-      await post("/v1/calls", callRequest(accepted));
+      await post(callRequest(accepted));
       const answeredAt = Date.now();
       await until(() => provider.received.length >= accepted, endMsMax, 5);
       loneMs.push(Math.max(0, (provider.received[accepted - 1]?.at ?? 0) - answeredAt));
@@ -99,10 +76,7 @@ async function measure(platform: PlatformUnderTest): Promise<Measured> {
     if (twice !== 0) throw new Error(`${twice} calls were dialed twice`);
     return { name: platform.name, callsPerSecond, cpuUs, loneMs };
   } finally {
-    process.off("exit", endNow);
-    await service.end("SIGKILL");
-    await provider.close();
-    await directory.remove();
+    await end("SIGKILL");
   }
 }
 

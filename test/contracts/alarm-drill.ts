@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createToken } from "../../shared/settings/tokens.ts";
+import { postCalls, toEnvironment } from "../support/open-service.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   freePort,
@@ -21,7 +22,6 @@ import {
 } from "../support/webhook-callbacks.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const { token, sha256 } = createToken();
 const operator = createToken();
 const second = 1_000;
 
@@ -85,7 +85,6 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       ),
       ...(isForgotten ? {} : { events: { "*": { url: `${receiver.url}/events` } } }),
       callingHours: { default: "always", shut },
-      destinations: { allow: ["*"] },
       results: {},
     });
     const secrets = Object.fromEntries(
@@ -95,13 +94,11 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       const environment = {
         PORT: String(port),
         PUBLIC_URL: `http://127.0.0.1:${port}${platform.prefix}`,
-        API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
         OPERATOR_TOKENS: JSON.stringify([{ id: "ops", sha256: operator.sha256 }]),
         EVENTS_SECRET: sharedSecret,
-        DIAL_PLAN: JSON.stringify(plan),
         ...more,
       };
-      service = await startService(platform, environment, directory.path);
+      service = await startService(platform, toEnvironment({ plan, environment }), directory.path);
     }
     async function startAnew(...words: Parameters<typeof start>): Promise<void> {
       await service.end("SIGTERM");
@@ -136,13 +133,8 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
     }
 
     async function post(agent_id: string): Promise<string> {
-      const response = await fetch(`${service.address}/v1/calls`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify({ phone_number: "+13035550199", agent_id, timezone: "UTC" }),
-      });
-      expect(response.status).toBe(201);
-      return `call_${response.headers.get("x-request-id")}_00000`;
+      const call = { phone_number: "+13035550199", agent_id, timezone: "UTC" };
+      return `call_${await postCalls(service, call)}_00000`;
     }
     const rowOf = async (id: string) => (await platform.rows(service)).find((row) => row.id === id);
     const stateOf = async (id: string) => (await rowOf(id))?.state;

@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findSignatureProblem, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
-import { createToken } from "../../shared/settings/tokens.ts";
 import { startReceiver } from "../support/receiver.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  type RunningService,
-  startService,
-  until,
-} from "../support/service.ts";
+import { type PlatformUnderTest, until } from "../support/service.ts";
+import { useOpenService } from "../support/use-open-service.ts";
 
-const { token, sha256 } = createToken();
 const secret = `whsec_${Buffer.alloc(32, 4).toString("base64")}`;
 const count = 20;
 const isOf = (agent: string) => (one: { text: string }) => one.text.includes(`"${agent}"`);
@@ -18,54 +11,40 @@ const isOf = (agent: string) => (one: { text: string }) => one.text.includes(`"$
 /** Describes the whole service with a check that is down, beside another agent of the same account. */
 export function describeChecks(platform: PlatformUnderTest): void {
   describe(`${platform.script} with a check before the call`, () => {
-    type Server = Awaited<ReturnType<typeof startReceiver>>;
-    let check: Server;
-    let provider: Server;
-    let service: RunningService;
-    let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
     let isDown = true;
-    beforeAll(async () => {
-      directory = await makeStateDirectory();
-      check = await startReceiver((one, response) => {
-        if (isDown) response.writeHead(503).end();
-        else response.end(JSON.stringify({ decision: "call", evidence: `consent of ${one.id}` }));
-      });
-      provider = await startReceiver((one, response) =>
-        response.writeHead(201).end(JSON.stringify({ id: `placed ${one.id}` })),
-      );
-      const webhook = { provider: "webhook", url: `${provider.url}/dial` };
-      const environment = {
-        API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
-        CHECKS_CRM_SECRET: secret,
-        DIAL_PLAN: JSON.stringify({
-          agents: { checked: { ...webhook, checks: ["crm"] }, other: webhook },
-          callingHours: { default: "always" },
-          destinations: { allow: ["*"] },
-          checks: { crm: { url: `${check.url}/may-we-call` } },
+    const bench = useOpenService(
+      platform,
+      async () => ({
+        check: await startReceiver((one, response) => {
+          if (isDown) response.writeHead(503).end();
+          else response.end(JSON.stringify({ decision: "call", evidence: `consent of ${one.id}` }));
         }),
-      };
-      service = await startService(platform, environment, directory.path);
-    });
-    afterAll(async () => {
-      await service.end("SIGTERM");
-      await Promise.all([check.close(), provider.close()]);
-      await directory.remove();
-    });
+        provider: await startReceiver((one, response) =>
+          response.writeHead(201).end(JSON.stringify({ id: `placed ${one.id}` })),
+        ),
+      }),
+      ({ check, provider }) => {
+        const webhook = { provider: "webhook", url: `${provider.url}/dial` };
+        return {
+          plan: {
+            agents: { checked: { ...webhook, checks: ["crm"] }, other: webhook },
+            checks: { crm: { url: `${check.url}/may-we-call` } },
+          },
+          environment: { CHECKS_CRM_SECRET: secret },
+        };
+      },
+    );
 
-    const post = async (agent_id: string, first: number) => {
-      const calls = Array.from({ length: count }, (_, index) => ({
-        phone_number: `+13035550${100 + first + index}`,
-        agent_id,
-      }));
-      const response = await fetch(`${service.address}/v1/calls/batch`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify(calls),
-      });
-      expect(response.status).toBe(201);
-    };
+    const post = (agent_id: string, first: number) =>
+      bench.post(
+        Array.from({ length: count }, (_, index) => ({
+          phone_number: `+13035550${100 + first + index}`,
+          agent_id,
+        })),
+      );
 
     it("dials nobody while the check is down, loses nothing, and dials all after", async () => {
+      const { check, provider } = bench.servers;
       await post("checked", 0);
       await post("other", count);
       await until(() => provider.received.filter(isOf("other")).length === count, 20_000);
@@ -76,10 +55,10 @@ export function describeChecks(platform: PlatformUnderTest): void {
       expect(new Set(provider.received.map(({ id }) => id)).size).toBe(2 * count);
       expect(provider.received).toHaveLength(2 * count);
       await until(async () => {
-        const rows = await platform.rows(service);
+        const rows = await platform.rows(bench.service);
         return rows.length === 2 * count && rows.every(({ state }) => state === "PLACED");
       }, 10_000);
-      const rows = await platform.rows(service);
+      const rows = await platform.rows(bench.service);
       const proven = rows.filter(({ agentId }) => agentId === "checked");
       for (const { id, history } of proven) {
         const { checks } = history.findLast(({ state }) => state === "DIALING") ?? {};
@@ -88,7 +67,7 @@ export function describeChecks(platform: PlatformUnderTest): void {
     }, 120_000);
 
     it("signs its questions", () => {
-      const [asked] = check.received;
+      const [asked] = bench.servers.check.received;
       const headers = Object.fromEntries(
         Object.entries(asked?.headers ?? {}).map(([name, value]) => [name, String(value)]),
       );

@@ -4,19 +4,14 @@ import type { ServerResponse } from "node:http";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { toCallId } from "../../shared/calls/ids.ts";
 import { createToken } from "../../shared/settings/tokens.ts";
+import { jsonRequest } from "../support/json-request.ts";
 import { tellOwnReceiver } from "../support/own-receiver-story.ts";
 import { startReceiver } from "../support/receiver.ts";
-import {
-  freePort,
-  makeStateDirectory,
-  type PlatformUnderTest,
-  type RunningService,
-  startService,
-  until,
-} from "../support/service.ts";
+import { freePort, type PlatformUnderTest, until } from "../support/service.ts";
+import { useOpenService } from "../support/use-open-service.ts";
 import {
   callBack,
   forgeCallbacks,
@@ -26,7 +21,8 @@ import {
   verifiedCall,
 } from "../support/webhook-callbacks.ts";
 
-const { token, sha256 } = createToken();
+/** Token of the client whose receiver is killed. */
+const crm = createToken();
 /**
  * Clients whose receivers are well, hang, or are told of a big backlog, and one that makes receivers of its own, each
  * with its token.
@@ -59,14 +55,9 @@ interface Noted {
 /** Describes telling events, on the whole service, to a receiver that is killed while calls are placed. */
 export function describeEvents(platform: PlatformUnderTest): void {
   describe(`${platform.script} with a receiver of events`, () => {
-    let service: RunningService;
-    let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
-    let dialed: Awaited<ReturnType<typeof startReceiver>>;
     let receiver: ChildProcess | undefined;
     let port: number;
     let file: string;
-    /** Receivers of the other clients' events. */
-    const told: Partial<Record<Other, Awaited<ReturnType<typeof startReceiver>>>> = {};
     const startOne = async () => {
       receiver = spawn(process.execPath, [script, String(port), file, secret], {
         stdio: ["ignore", "pipe", "inherit"],
@@ -105,89 +96,80 @@ export function describeEvents(platform: PlatformUnderTest): void {
             .flatMap((line) => (line.endsWith("}") ? JSON.parse(line) : []))
         : [];
 
-    beforeAll(async () => {
-      directory = await makeStateDirectory();
-      port = await freePort();
-      file = join(directory.path, "events.jsonl");
-      await startOne();
-      // Each call is placed, and soon its provider tells that it was spoken.
-      dialed = await startReceiver((request, response) => {
-        const call = verifiedCall(request, response);
-        if (call === undefined) return;
-        void tellEnd(call, () => response.writeHead(200).end("{}"));
-      });
-      const taking = (_request: unknown, response: ServerResponse) =>
-        void response.writeHead(204).end();
-      told.small = await startReceiver(taking);
-      told.big = await startReceiver(taking);
-      told.ill = await startReceiver(() => undefined);
-      told.own = await startReceiver(taking);
-      const receiverOf = (client: Other) => ({ url: told[client]?.url });
-      service = await startService(
-        platform,
-        {
-          API_TOKENS: JSON.stringify([
-            { id: "crm", sha256 },
-            ...Object.entries(others).map(([id, { sha256: hash }]) => ({
-              id,
-              sha256: hash,
-              rights: id === "own" ? ["call", "events"] : ["call", "cancel"],
-            })),
-            { id: "story", sha256: own.sha256, rights: ["call", "events"] },
-          ]),
+    const bench = useOpenService(
+      platform,
+      async (stateDirectory) => {
+        port = await freePort();
+        file = join(stateDirectory, "events.jsonl");
+        await startOne();
+        const taking = (_request: unknown, response: ServerResponse) =>
+          void response.writeHead(204).end();
+        return {
+          killed: { close: endOne },
+          // Each call is placed, and soon its provider tells that it was spoken.
+          dialed: await startReceiver((request, response) => {
+            const call = verifiedCall(request, response);
+            if (call === undefined) return;
+            void tellEnd(call, () => response.writeHead(200).end("{}"));
+          }),
+          small: await startReceiver(taking),
+          big: await startReceiver(taking),
+          ill: await startReceiver(() => undefined),
+          own: await startReceiver(taking),
+        };
+      },
+      ({ dialed, small, big, ill }) => ({
+        plan: {
+          agents: {
+            "*": { provider: "webhook", url: `${dialed.url}/dial` },
+            later: { provider: "rare", url: `${dialed.url}/later` },
+          },
+          providers: {
+            webhook: { callsPerSecond: 4 },
+            rare: { type: "webhook", callsPerSecond: 0.02 },
+          },
+          destinations: { allow: ["US"] },
+          results: {},
+          events: {
+            crm: {
+              url: `http://127.0.0.1:${port}/events`,
+              types: ["call.placed", "call.ended", "request.finished"],
+              echo: ["lead_id"],
+              requestsPerSecond: 100,
+            },
+            small: { url: small.url },
+            big: { url: big.url },
+            ill: { url: ill.url },
+          },
+        },
+        tokens: [
+          { id: "crm", sha256: crm.sha256 },
+          ...Object.entries(others).map(([id, { sha256 }]) => ({
+            id,
+            sha256,
+            rights: id === "own" ? ["call", "events"] : ["call", "cancel"],
+          })),
+          { id: "story", sha256: own.sha256, rights: ["call", "events"] },
+        ],
+        environment: {
           EVENTS_CRM_SECRET: secret,
           WEBHOOK_SECRET: sharedSecret,
           SWEEP_SECONDS: "10",
-          DIAL_PLAN: JSON.stringify({
-            agents: {
-              "*": { provider: "webhook", url: `${dialed.url}/dial` },
-              later: { provider: "rare", url: `${dialed.url}/later` },
-            },
-            providers: {
-              webhook: { callsPerSecond: 4 },
-              rare: { type: "webhook", callsPerSecond: 0.02 },
-            },
-            callingHours: { default: "always" },
-            destinations: { allow: ["US"] },
-            results: {},
-            events: {
-              crm: {
-                url: `http://127.0.0.1:${port}/events`,
-                types: ["call.placed", "call.ended", "request.finished"],
-                echo: ["lead_id"],
-                requestsPerSecond: 100,
-              },
-              small: receiverOf("small"),
-              big: receiverOf("big"),
-              ill: receiverOf("ill"),
-            },
-          }),
         },
-        directory.path,
-      );
-    });
-    afterAll(async () => {
-      await endOne();
-      await service.end("SIGTERM");
-      await dialed.close();
-      await Promise.all(Object.values(told).map((one) => one.close()));
-      await directory.remove();
-    });
+      }),
+    );
 
     it(`loses no event though the receiver is killed ${kills.length} times, and tells each under one id`, async () => {
-      const response = await fetch(`${service.address}/v1/calls/batch`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify(
-          Array.from({ length: count }, (_, n) => ({
-            phone_number: `+1303555${String(n).padStart(4, "0")}`,
-            agent_id: "agent",
-            context: { lead_id: `lead-${n}`, name: "Confidential" },
-          })),
-        ),
-      });
-      expect(response.status).toBe(201);
-      const requestId = response.headers.get("x-request-id") ?? "";
+      const { service, servers } = bench;
+      const { dialed } = servers;
+      const requestId = await bench.post(
+        Array.from({ length: count }, (_, n) => ({
+          phone_number: `+1303555${String(n).padStart(4, "0")}`,
+          agent_id: "agent",
+          context: { lead_id: `lead-${n}`, name: "Confidential" },
+        })),
+        crm.token,
+      );
       for (const dialedBefore of kills) {
         await until(() => dialed.received.length >= dialedBefore, 60_000);
         await endOne();
@@ -229,8 +211,8 @@ export function describeEvents(platform: PlatformUnderTest): void {
 
     it("delivers to a receiver that a client makes, signed with its secret", async () => {
       const call = { phone_number: "+13035570001", agent_id: "agent" };
-      await tellOwnReceiver(service.address, own.token, call);
-      expect(service.output()).not.toContain("whsec_");
+      await tellOwnReceiver(bench.service.address, own.token, call);
+      expect(bench.service.output()).not.toContain("whsec_");
     }, 120_000);
 
     let tries = 0;
@@ -242,36 +224,29 @@ export function describeEvents(platform: PlatformUnderTest): void {
       async () => {
         const first = 1_000 * tries++;
         const startedAt = Date.now();
-        const post = (client: Other, path: string, body?: unknown) =>
-          fetch(service.address + path, {
-            method: "POST",
-            headers: {
-              authorization: `Bearer ${others[client].token}`,
-              "content-type": "application/json",
-            },
-            ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          });
+        const { service, servers } = bench;
         const aCall = (n: number, agent_id = "agent") => ({
           phone_number: `+1303556${String(n).padStart(4, "0")}`,
           agent_id,
         });
         const postedTo = (client: Other) =>
-          (told[client]?.received ?? []).filter(({ at }) => at >= startedAt);
-        for (let n = 0; n < 4; n++) await post("ill", "/v1/calls", aCall(first + 900 + n));
+          servers[client].received.filter(({ at }) => at >= startedAt);
+        for (let n = 0; n < 4; n++) await bench.post(aCall(first + 900 + n), others.ill.token);
         const calls = Array.from({ length: backlog }, (_, n) => aCall(first + n, "later"));
-        const accepted = await post("big", "/v1/calls/batch", calls);
-        const requestId = accepted.headers.get("x-request-id") ?? "";
-        await until(() => (told.ill?.received ?? []).length > 0, 30_000);
-        const cancelled = await post("big", `/v1/requests/${requestId}/cancel`);
+        const requestId = await bench.post(calls, others.big.token);
+        await until(() => servers.ill.received.length > 0, 30_000);
+        const cancelled = await fetch(
+          `${service.address}/v1/requests/${requestId}/cancel`,
+          jsonRequest(others.big.token, "POST"),
+        );
         expect(cancelled.status).toBe(200);
         await until(() => postedTo("big").length > 0, 30_000);
         const delays: number[] = [];
         const ids: string[] = [];
         for (let n = 0; n < 8; n++) {
-          const response = await post("small", "/v1/calls", aCall(first + 800 + n));
-          const id = toCallId(response.headers.get("x-request-id") ?? "", 0);
+          const id = toCallId(await bench.post(aCall(first + 800 + n), others.small.token), 0);
           ids.push(id);
-          const placed = () => dialed.received.find((one) => one.id === id);
+          const placed = () => servers.dialed.received.find((one) => one.id === id);
           const event = () =>
             postedTo("small").find(({ text }) => text.includes("call.placed") && text.includes(id));
           await until(() => event() !== undefined, 60_000, 20);
@@ -292,32 +267,29 @@ export function describeEvents(platform: PlatformUnderTest): void {
     );
 
     it("tells a client's own receivers, beside one of them that hangs", async () => {
+      const told = bench.servers.own;
       const askAs = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-        const response = await fetch(service.address + path, {
-          method,
-          headers: {
-            authorization: `Bearer ${others.own.token}`,
-            ...(body === undefined ? {} : { "content-type": "application/json" }),
-          },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        });
+        const response = await fetch(
+          bench.service.address + path,
+          jsonRequest(others.own.token, method, body),
+        );
         expect(response.ok, `${path}: ${response.status}`).toBe(true);
         const text = await response.text();
         return text === "" ? { id: response.headers.get("x-request-id") } : JSON.parse(text);
       };
       const entry = { types: ["call.placed", "call.ended"], echo: ["lead_id"] };
-      const made = await askAs("PUT", "/v1/receivers/main", { ...entry, url: told.own?.url });
-      await askAs("PUT", "/v1/receivers/ill", { ...entry, url: told.ill?.url });
+      const made = await askAs("PUT", "/v1/receivers/main", { ...entry, url: told.url });
+      await askAs("PUT", "/v1/receivers/ill", { ...entry, url: bench.servers.ill.url });
       await askAs("POST", "/v1/receivers/main/test");
       const context = { lead_id: "lead-own", name: "Confidential" };
       const call = { phone_number: "+13035558001", agent_id: "agent", context };
       const { id } = Object(await askAs("POST", "/v1/calls", call));
-      const got = () => (told.own?.received ?? []).map(({ text }) => Object(JSON.parse(text)));
+      const got = () => told.received.map(({ text }) => Object(JSON.parse(text)));
       const typesOf = () => new Set(got().map(({ type }) => String(type)));
       await until(() => typesOf().size === 3, 60_000, 50);
       expect([...typesOf()].toSorted()).toEqual(["call.ended", "call.placed", "receiver.test"]);
       const webhook = new Webhook(String(Object(made).secret));
-      for (const { text, headers } of told.own?.received ?? []) {
+      for (const { text, headers } of told.received) {
         webhook.verify(text, Object(headers));
         const { type, data } = Object(JSON.parse(text));
         if (type === "receiver.test") continue;
@@ -334,7 +306,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
         "call.placed 204",
         "receiver.test 204",
       ]);
-      expect(service.output()).not.toMatch(/3035558001|Confidential|lead-own/);
+      expect(bench.service.output()).not.toMatch(/3035558001|Confidential|lead-own/);
     }, 90_000);
   });
 }

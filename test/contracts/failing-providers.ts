@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { StandInRequest } from "../../infra/stand-ins/endpoint.ts";
 import type { Failure } from "../../infra/stand-ins/failures.ts";
 import { standInTypes } from "../../infra/stand-ins/index.ts";
 import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
-import { createToken } from "../../shared/settings/tokens.ts";
 import { environmentOf } from "../support/stand-ins.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  type RunningService,
-  startService,
-  until,
-} from "../support/service.ts";
+import { type PlatformUnderTest, until } from "../support/service.ts";
+import { useOpenService } from "../support/use-open-service.ts";
 
-const { token, sha256 } = createToken();
 const count = 24;
 /** Returns a number: indexes 0 to 23 belong to Vapi, 24 to 47 to Retell, and those from 48 on to Twilio. */
 const numberOf = (index: number) => `+13035550${String(100 + index)}`;
@@ -62,12 +55,9 @@ async function startTroubled(
 /** Describes the whole service with providers that fail, each in its own way. */
 export function describeFailingProviders(platform: PlatformUnderTest): void {
   describe(`${platform.script} with three providers that fail`, () => {
-    let providers: { vapi: StandIn; retell: StandIn; twilio: StandIn };
-    let service: RunningService;
-    let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
-    beforeAll(async () => {
-      directory = await makeStateDirectory();
-      providers = {
+    const bench = useOpenService(
+      platform,
+      async () => ({
         vapi: await startVapi(),
         retell: await startTroubled("retell", { how: "hang" }),
         twilio: await startTroubled("twilio", {
@@ -75,40 +65,34 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
           status: 500,
           body: { code: 20500, message: "Internal Server Error" },
         }),
-      };
-      const { vapi, retell, twilio } = providers;
-      const limits = { timeoutSeconds: 2, concurrency: 5, callsPerSecond: 10, burst: 5 };
-      const environment = {
-        API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
-        ...environmentOf("vapi", standInTypes.get("vapi")?.secrets ?? {}),
-        ...environmentOf("retell-us", standInTypes.get("retell")?.secrets ?? {}),
-        ...environmentOf("twilio", standInTypes.get("twilio")?.secrets ?? {}),
-        DIAL_PLAN: JSON.stringify({
-          agents: {
-            vapi: { provider: "vapi", agent: "asst_9", from: "phone_1" },
-            retell: { provider: "retell-us", from: "+12025550100" },
-            twilio: { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" },
+      }),
+      ({ vapi, retell, twilio }) => {
+        const limits = { timeoutSeconds: 2, concurrency: 5, callsPerSecond: 10, burst: 5 };
+        return {
+          plan: {
+            agents: {
+              vapi: { provider: "vapi", agent: "asst_9", from: "phone_1" },
+              retell: { provider: "retell-us", from: "+12025550100" },
+              twilio: { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" },
+            },
+            providers: {
+              vapi: { baseUrl: vapi.url, ...limits },
+              "retell-us": { type: "retell", baseUrl: retell.url, ...limits },
+              twilio: { baseUrl: twilio.url, ...limits },
+            },
+            reviewAfterSeconds: 30,
           },
-          providers: {
-            vapi: { baseUrl: vapi.url, ...limits },
-            "retell-us": { type: "retell", baseUrl: retell.url, ...limits },
-            twilio: { baseUrl: twilio.url, ...limits },
+          environment: {
+            ...environmentOf("vapi", standInTypes.get("vapi")?.secrets ?? {}),
+            ...environmentOf("retell-us", standInTypes.get("retell")?.secrets ?? {}),
+            ...environmentOf("twilio", standInTypes.get("twilio")?.secrets ?? {}),
           },
-          callingHours: { default: "always" },
-          destinations: { allow: ["*"] },
-          reviewAfterSeconds: 30,
-        }),
-      };
-      service = await startService(platform, environment, directory.path);
-    });
-    afterAll(async () => {
-      await service.end("SIGTERM");
-      for (const provider of Object.values(providers)) await provider.close();
-      await directory.remove();
-    });
+        };
+      },
+    );
 
     it("phones nobody twice, and hands to a person exactly those that could not be known", async () => {
-      const { vapi, retell, twilio } = providers;
+      const { vapi, retell, twilio } = bench.servers;
       const calls = ["vapi", "retell", "twilio"].flatMap((agent_id, provider) =>
         Array.from({ length: count }, (_, n) => ({
           phone_number: numberOf(provider * count + n),
@@ -118,22 +102,14 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
       );
       // Two simultaneous calls to one number: Twilio phones both, and its list cannot tell them apart.
       const twice = { phone_number: "+13035550190", agent_id: "twilio" };
-      const post = async (body: object[]) => {
-        const { status } = await fetch(`${service.address}/v1/calls/batch`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-          body: JSON.stringify(body),
-        });
-        expect(status).toBe(201);
-      };
       // These calls go first and alone, so that both are under way at the same time whatever happens to the
       // others.
-      await post([twice, twice]);
+      await bench.post([twice, twice]);
       await until(() => twilio.requests.length === 2, 10_000);
-      await post(calls);
+      await bench.post(calls);
       const ended = new Set<string>(["PLACED", "REJECTED", "NEEDS_REVIEW"]);
       const open = async () => {
-        const rows = await platform.rows(service);
+        const rows = await platform.rows(bench.service);
         const left = rows.filter(({ state }) => !ended.has(state));
         const told = left.map(({ agentId, state, reason, dueAt, attempt }) =>
           [agentId, state, reason, attempt, new Date(dueAt ?? 0).toISOString()].join(" "),
@@ -157,7 +133,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
         expect(`${path}?${query.toString()}`).not.toMatch(/3035550/);
       }
 
-      const rows = await platform.rows(service);
+      const rows = await platform.rows(bench.service);
       const stateOf = (number: string, { agent_id }: { agent_id: string }) => {
         if (agent_id === "vapi") return number.endsWith("7") ? "REJECTED" : "PLACED";
         return isTroubled(number) && !isEven(number) ? "NEEDS_REVIEW" : "PLACED";
@@ -180,7 +156,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
         expect(ids.includes(row.id)).toBe(isOfTwo);
       }
       for (const { id, state } of rows) if (state === "PLACED") expect(ids).toContain(id);
-      expect(service.output().match(/303555|context \d/)?.[0]).toBeUndefined();
+      expect(bench.service.output().match(/303555|context \d/)?.[0]).toBeUndefined();
     });
   });
 }

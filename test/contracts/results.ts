@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
+import { describe, expect, it } from "vitest";
+import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
 import { twilio } from "../../infra/stand-ins/twilio.ts";
 import { ultravox } from "../../infra/stand-ins/ultravox.ts";
 import type { ResultStatus } from "../../shared/calls/call-result.ts";
 import { toCallId } from "../../shared/calls/ids.ts";
-import { createToken } from "../../shared/settings/tokens.ts";
 import { startLines } from "./live-calls.ts";
+import { jsonRequest } from "../support/json-request.ts";
+import { token } from "../support/open-service.ts";
 import { startReceiver } from "../support/receiver.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  type RunningService,
-  startService,
-  until,
-} from "../support/service.ts";
+import { type PlatformUnderTest, until } from "../support/service.ts";
+import { useOpenService } from "../support/use-open-service.ts";
 import { environmentOf, routeFields } from "../support/stand-ins.ts";
 import {
   callBack,
@@ -24,7 +20,6 @@ import {
   verifiedCall,
 } from "../support/webhook-callbacks.ts";
 
-const { token, sha256 } = createToken();
 /** The ends of calls to numbers with these last digits, as the stand-ins have them. */
 const ends: Record<string, ResultStatus> = {
   0: "completed",
@@ -47,69 +42,59 @@ function toldOf(call: (typeof calls)[number]): ResultStatus | undefined {
 /** Describes results told by callbacks, on the whole service with three types of provider. */
 export function describeResults(platform: PlatformUnderTest): void {
   describe(`${platform.script} with results`, () => {
-    let standIns: StandIn[];
-    let receiver: Awaited<ReturnType<typeof startReceiver>>;
-    let tenLines: Awaited<ReturnType<typeof startLines>>;
-    let service: RunningService;
-    let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
     /** Calls whose signature the webhook has verified. */
     const taken: ReceivedCall[] = [];
     /** Statuses of callbacks that came before the webhook's own answer. */
     const early: number[] = [];
-    beforeAll(async () => {
-      directory = await makeStateDirectory();
-      standIns = await Promise.all([startStandIn(twilio), startStandIn(ultravox)]);
-      for (const { settings } of standIns)
-        Object.assign(settings, { ringSeconds: 0, talkSeconds: 1 });
-      receiver = await startReceiver((request, response) => {
-        const call = verifiedCall(request, response);
-        if (call === undefined) return;
-        taken.push(call);
-        const answer = () => setTimeout(() => response.writeHead(200).end("{}"), 300);
-        void callBack(call, { status: endOf(call), human: null })
-          .then((status) => early.push(status))
-          .finally(answer);
-      });
-      tenLines = await startLines();
-      const [ofTwilio, ofUltravox] = standIns;
-      const pace = { callsPerSecond: 20 };
-      service = await startService(
-        platform,
-        {
-          API_TOKENS: JSON.stringify([{ id: "test", sha256, rights: ["call", "read"] }]),
-          ...environmentOf("twilio", twilio.secrets),
-          ...environmentOf("ultravox", ultravox.secrets),
-          WEBHOOK_SECRET: sharedSecret,
-          LINES_SECRET: sharedSecret,
-          DIAL_PLAN: JSON.stringify({
+    const bench = useOpenService(
+      platform,
+      async () => {
+        const standIns = {
+          ofTwilio: await startStandIn(twilio),
+          ofUltravox: await startStandIn(ultravox),
+        };
+        for (const { settings } of Object.values(standIns))
+          Object.assign(settings, { ringSeconds: 0, talkSeconds: 1 });
+        const receiver = await startReceiver((request, response) => {
+          const call = verifiedCall(request, response);
+          if (call === undefined) return;
+          taken.push(call);
+          const answer = () => setTimeout(() => response.writeHead(200).end("{}"), 300);
+          void callBack(call, { status: endOf(call), human: null })
+            .then((status) => early.push(status))
+            .finally(answer);
+        });
+        return { ...standIns, receiver, tenLines: await startLines() };
+      },
+      ({ ofTwilio, ofUltravox, receiver, tenLines }) => {
+        const pace = { callsPerSecond: 20 };
+        const route = { provider: "twilio", machineDetection: "Enable" };
+        return {
+          plan: {
             agents: {
-              of_twilio: {
-                provider: "twilio",
-                machineDetection: "Enable",
-                ...routeFields["twilio"],
-              },
+              of_twilio: { ...route, ...routeFields["twilio"] },
               of_ultravox: { provider: "ultravox", ...routeFields["ultravox"] },
               of_webhook: { provider: "webhook", url: `${receiver.url}/dial` },
               of_lines: tenLines.agent,
             },
             providers: {
-              twilio: { baseUrl: ofTwilio?.url, ...pace },
-              ultravox: { baseUrl: ofUltravox?.url, ...pace },
+              twilio: { baseUrl: ofTwilio.url, ...pace },
+              ultravox: { baseUrl: ofUltravox.url, ...pace },
               lines: tenLines.account,
             },
-            callingHours: { default: "always" },
             destinations: { allow: ["US"] },
             results: {},
-          }),
-        },
-        directory.path,
-      );
-    });
-    afterAll(async () => {
-      await service.end("SIGTERM");
-      await Promise.all([...standIns, receiver, tenLines].map((one) => one.close()));
-      await directory.remove();
-    });
+          },
+          rights: ["call", "read"],
+          environment: {
+            ...environmentOf("twilio", twilio.secrets),
+            ...environmentOf("ultravox", ultravox.secrets),
+            WEBHOOK_SECRET: sharedSecret,
+            LINES_SECRET: sharedSecret,
+          },
+        };
+      },
+    );
 
     /** Callback addresses that a provider was given, by the number of the call. */
     const addressesIn = (requests: readonly { text: string }[]) =>
@@ -123,13 +108,10 @@ export function describeResults(platform: PlatformUnderTest): void {
       (await fetch(url, { method: "POST", body })).status;
 
     it("tells the right end of every call, though callbacks are doubled, mixed up and forged", async () => {
-      const response = await fetch(`${service.address}/v1/calls/batch`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify(calls),
-      });
-      expect(response.status).toBe(201);
-      const id = response.headers.get("x-request-id") ?? "";
+      const { service, servers } = bench;
+      const { receiver } = servers;
+      const standIns = [servers.ofTwilio, servers.ofUltravox];
+      const id = await bench.post(calls);
       const hints = () => standIns.flatMap(({ requests }) => addressesIn(requests));
       await until(() => hints().length === 8 && receiver.received.length === 4, 60_000);
       await new Promise((next) => setTimeout(next, 1500)); // the stand-ins' calls end
@@ -154,8 +136,8 @@ export function describeResults(platform: PlatformUnderTest): void {
         }
       };
       const read = async () => {
-        const asked = { headers: { authorization: `Bearer ${token}` } };
-        return Object(await (await fetch(`${service.address}/v1/requests/${id}`, asked)).json());
+        const url = `${service.address}/v1/requests/${id}`;
+        return Object(await (await fetch(url, jsonRequest(token, "GET"))).json());
       };
       const told = async () =>
         (await read()).calls.flatMap((one: { id: string; result: unknown }) =>
@@ -199,7 +181,7 @@ export function describeResults(platform: PlatformUnderTest): void {
     });
 
     it("never has more live calls than the plan allows, and all are placed", async () => {
-      await tenLines.check({ address: service.address, token });
+      await bench.servers.tenLines.check(bench.post);
     });
   });
 }

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToken } from "../../shared/settings/tokens.ts";
+import { describe, expect, it } from "vitest";
+import { jsonRequest } from "../support/json-request.ts";
+import { token } from "../support/open-service.ts";
 import { startReceiver } from "../support/receiver.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  type RunningService,
-  startService,
-  until,
-} from "../support/service.ts";
+import { type PlatformUnderTest, until } from "../support/service.ts";
+import { useOpenService } from "../support/use-open-service.ts";
 import { callBack, sharedSecret, verifiedCall } from "../support/webhook-callbacks.ts";
 
-const { token, sha256 } = createToken();
 /** Retries come so many times sooner than the plan says. */
 const speed = 300;
 const delaysMs = [300_000 / speed, 600_000 / speed];
@@ -29,59 +24,43 @@ interface Told {
 /** Describes calls that are tried again, on the whole service with a webhook that calls back. */
 export function describeRetriedService(platform: PlatformUnderTest): void {
   describe(`${platform.script} with retries`, { timeout: 60_000 }, () => {
-    let service: RunningService;
-    let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
-    let provider: Awaited<ReturnType<typeof startReceiver>>;
-    let receiver: Awaited<ReturnType<typeof startReceiver>>;
     const dialed: { phone_number: string; at: number }[] = [];
     const told: Told[] = [];
-    beforeAll(async () => {
-      directory = await makeStateDirectory();
-      provider = await startReceiver((request, response) => {
-        const call = verifiedCall(request, response);
-        if (call === undefined) return;
-        const { phone_number } = call;
-        const before = dialed.filter((one) => one.phone_number === phone_number).length;
-        dialed.push({ phone_number, at: Date.now() });
-        response.writeHead(200).end("{}");
-        const status = ends[phone_number]?.[before] ?? "completed";
-        setTimeout(() => void callBack(call, { status }), 300);
-      });
-      receiver = await startReceiver(({ text }, response) => {
-        told.push(JSON.parse(text));
-        response.writeHead(204).end();
-      });
-      const retry = { attempts: 3, within: "24h", after: { busy: "5m", no_answer: "10m" } };
-      const plan = {
-        agents: { of_webhook: { provider: "webhook", url: `${provider.url}/dial`, retry } },
-        callingHours: { default: "always" },
-        destinations: { allow: ["US"] },
-        results: {},
-        events: { "*": { url: receiver.url, types: ["call.ended", "request.finished"] } },
-      };
-      const environment = {
-        API_TOKENS: JSON.stringify([{ id: "test", sha256, rights: ["call", "read"] }]),
-        WEBHOOK_SECRET: sharedSecret,
-        RETRY_SPEED: String(speed),
-        DIAL_PLAN: JSON.stringify(plan),
-      };
-      service = await startService(platform, environment, directory.path);
-    });
-    afterAll(async () => {
-      await service.end("SIGTERM");
-      await Promise.all([provider, receiver].map((one) => one.close()));
-      await directory.remove();
-    });
+    const bench = useOpenService(
+      platform,
+      async () => ({
+        provider: await startReceiver((request, response) => {
+          const call = verifiedCall(request, response);
+          if (call === undefined) return;
+          const { phone_number } = call;
+          const before = dialed.filter((one) => one.phone_number === phone_number).length;
+          dialed.push({ phone_number, at: Date.now() });
+          response.writeHead(200).end("{}");
+          const status = ends[phone_number]?.[before] ?? "completed";
+          setTimeout(() => void callBack(call, { status }), 300);
+        }),
+        receiver: await startReceiver(({ text }, response) => {
+          told.push(JSON.parse(text));
+          response.writeHead(204).end();
+        }),
+      }),
+      ({ provider, receiver }) => {
+        const retry = { attempts: 3, within: "24h", after: { busy: "5m", no_answer: "10m" } };
+        return {
+          plan: {
+            agents: { of_webhook: { provider: "webhook", url: `${provider.url}/dial`, retry } },
+            destinations: { allow: ["US"] },
+            results: {},
+            events: { "*": { url: receiver.url, types: ["call.ended", "request.finished"] } },
+          },
+          rights: ["call", "read"],
+          environment: { WEBHOOK_SECRET: sharedSecret, RETRY_SPEED: String(speed) },
+        };
+      },
+    );
 
     it("tries busy and unanswered calls again at the planned times, and nobody who declined", async () => {
-      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-      const post = async (phone_number: string) => {
-        const body = JSON.stringify({ phone_number, agent_id: "of_webhook" });
-        const init = { method: "POST", headers, body };
-        const response = await fetch(`${service.address}/v1/calls`, init);
-        expect(response.status).toBe(201);
-        return response.headers.get("x-request-id") ?? "";
-      };
+      const post = (phone_number: string) => bench.post({ phone_number, agent_id: "of_webhook" });
       const [first, second] = [await post(retried), await post(declined)];
       const finished = () => told.filter(({ type }) => type === "request.finished");
       await until(() => finished().length === 2, 40_000, 250);
@@ -105,13 +84,16 @@ export function describeRetriedService(platform: PlatformUnderTest): void {
         [3, 0, "completed"],
       ]);
       expect(endsOf(second)).toEqual([[1, 0, "declined"]]);
-      const response = await fetch(`${service.address}/v1/requests/${first}`, { headers });
+      const response = await fetch(
+        `${bench.service.address}/v1/requests/${first}`,
+        jsonRequest(token, "GET"),
+      );
       expect(await response.json()).toMatchObject({
         finished: true,
         counts: { by_state: { PLACED: 1 }, by_result: { completed: 1 } },
         calls: [{ tries: [{}, {}, { result: { status: "completed" } }] }],
       });
-      for (const row of await platform.rows(service)) expect(row.request).toBeNull();
+      for (const row of await platform.rows(bench.service)) expect(row.request).toBeNull();
     });
   });
 }

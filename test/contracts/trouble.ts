@@ -1,23 +1,12 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { createToken } from "../../shared/settings/tokens.ts";
-import { type Received, startReceiver } from "../support/receiver.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  startService,
-  until,
-} from "../support/service.ts";
+import type { Received, startReceiver } from "../support/receiver.ts";
+import { callsTo, startReceiverBench } from "../support/schedule-bench.ts";
+import { type PlatformUnderTest, until } from "../support/service.ts";
 
 const tokens = { big: createToken(), small: createToken() };
 type Client = keyof typeof tokens;
-type Answer = (
-  request: Received,
-  response: Parameters<Parameters<typeof startReceiver>[0]>[1],
-) => void;
 
-const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
-const callsTo = (agent_id: string, count: number) =>
-  Array.from({ length: count }, (_, index) => ({ phone_number: numberOf(index), agent_id }));
 const seconds = (count: number) => count * 1000;
 /** Duration of the outage. The simulation has one of 90 s, and of up to 5,000 calls. */
 const outageSeconds = 30;
@@ -47,48 +36,25 @@ function noteSentTwice(received: readonly Received[], refused: ReadonlySet<Recei
 async function startBench(
   platform: PlatformUnderTest,
   planOf: (url: string) => object,
-  answer: Answer = (_request, response) => response.writeHead(200).end("{}"),
-  more: Record<string, string> = {},
+  answer?: Parameters<typeof startReceiver>[0],
+  environment: Record<string, string> = {},
 ) {
-  const receiver = await startReceiver(answer);
-  const directory = await makeStateDirectory();
   const entries = Object.entries(tokens).map(([id, { sha256 }]) => ({ id, sha256 }));
-  const service = await startService(
+  const bench = await startReceiverBench(
     platform,
-    {
-      ...more,
-      API_TOKENS: JSON.stringify(entries),
-      DIAL_PLAN: JSON.stringify({
-        callingHours: { default: "always" },
-        destinations: { allow: ["*"] },
-        ...planOf(receiver.url),
-      }),
-    },
-    directory.path,
+    (url) => ({ plan: planOf(url), tokens: entries, environment }),
+    answer,
   );
   return {
-    service,
-    received: receiver.received,
-    receivedBy: (agent: string) =>
-      receiver.received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`)),
+    ...bench,
     async post(calls: object[], client: Client = "big") {
-      const response = await fetch(`${service.address}/v1/calls/batch`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${tokens[client].token}`,
-          "content-type": "application/json",
-        },
-        body: JSON.stringify(calls),
-      });
-      expect(response.status).toBe(201);
+      await bench.post(calls, tokens[client].token);
       return Date.now();
     },
     /** Ends the service. `refused`: requests that surely rang nobody. */
     async end(refused: ReadonlySet<Received> = new Set()) {
-      noteSentTwice(receiver.received, refused);
-      await service.end("SIGTERM");
-      await receiver.close();
-      await directory.remove();
+      noteSentTwice(bench.received, refused);
+      await bench.end();
     },
   };
 }

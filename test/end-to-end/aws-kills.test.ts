@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createToken } from "../../shared/settings/tokens.ts";
+import { postCalls, toEnvironment } from "../support/open-service.ts";
 import { aws } from "../support/platforms.ts";
 import { functionProcesses } from "../support/processes.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -21,32 +21,23 @@ describe("kill -9", () => {
       setTimeout(() => response.writeHead(200).end(), 40);
     });
     const directory = await makeStateDirectory();
-    const { token, sha256 } = createToken();
-    const environment = {
-      API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
-      VISIBILITY_SECONDS: "5",
-      DIAL_PLAN: JSON.stringify({
+    const environment = toEnvironment({
+      plan: {
         agents: { "*": { provider: "webhook", url: `${receiver.url}/dial` } },
         providers: { webhook: { timeoutSeconds: 2, concurrency: 5 } },
-        callingHours: { default: "always" },
-        destinations: { allow: ["*"] },
         reviewAfterSeconds: 5,
-      }),
-    };
+      },
+      environment: { VISIBILITY_SECONDS: "5" },
+    });
     const count = 1000;
-    const body = JSON.stringify(
+    const first = await startService(aws, environment, directory.path);
+    await postCalls(
+      first,
       Array.from({ length: count }, (_, n) => ({
         phone_number: `+1303555${String(n).padStart(4, "0")}`,
         agent_id: "agent",
       })),
     );
-    const first = await startService(aws, environment, directory.path);
-    const { status } = await fetch(`${first.address}/v1/calls/batch`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body,
-    });
-    expect(status).toBe(201);
     for (let kill = 1; kill <= 3; kill++) {
       await until(() => receiver.received.length >= kill * 100, 60_000);
       const names = kill === 2 ? (["dialer", "dispatcher"] as const) : (["dialer"] as const);

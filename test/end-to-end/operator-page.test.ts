@@ -5,45 +5,35 @@ import { startBrowser } from "../support/browser.ts";
 import { flawsOf } from "../support/axe.ts";
 import { cloudflare } from "../support/platforms.ts";
 import { openLocalD1 } from "../support/local-d1.ts";
+import { token } from "../support/open-service.ts";
 import { startReceiver } from "../support/receiver.ts";
-import {
-  makeStateDirectory,
-  type RunningService,
-  startService,
-  until,
-} from "../support/service.ts";
+import { until } from "../support/service.ts";
+import { useOpenService } from "../support/use-open-service.ts";
 import { awkward, requestIds, seeds } from "./operator-page-seeds.ts";
 
-const { token, sha256 } = createToken();
 const operator = createToken();
 describe("the operator's page", () => {
-  let service: RunningService;
   let browser: Browser | undefined;
   let page: Page;
-  let receiver: Awaited<ReturnType<typeof startReceiver>>;
-  let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
   /** Complaints of the browser, and the hosts it contacted. */
   const complaints: string[] = [];
   const asked = new Set<string>();
 
-  beforeAll(async () => {
-    receiver = await startReceiver((_request, response) => response.end('{"id":"CA1"}'));
-    directory = await makeStateDirectory();
-    service = await startService(
-      cloudflare,
-      {
-        API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
-        OPERATOR_TOKENS: JSON.stringify([{ id: "ops", sha256: operator.sha256 }]),
-        DIAL_PLAN: JSON.stringify({
-          agents: { "*": { provider: "webhook", url: `${receiver.url}/dial` } },
-          callingHours: { default: "always" },
-          destinations: { allow: ["*"] },
-          reviewAfterSeconds: 86_400,
-        }),
+  const bench = useOpenService(
+    cloudflare,
+    async () => ({
+      receiver: await startReceiver((_request, response) => response.end('{"id":"CA1"}')),
+    }),
+    ({ receiver }) => ({
+      plan: {
+        agents: { "*": { provider: "webhook", url: `${receiver.url}/dial` } },
+        reviewAfterSeconds: 86_400,
       },
-      directory.path,
-    );
-    using database = await openLocalD1(directory.path);
+      environment: { OPERATOR_TOKENS: JSON.stringify([{ id: "ops", sha256: operator.sha256 }]) },
+    }),
+  );
+  beforeAll(async () => {
+    using database = await openLocalD1(bench.service.stateDirectory);
     database.exec(seeds());
     browser = await startBrowser();
     const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
@@ -54,20 +44,17 @@ describe("the operator's page", () => {
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("request", (request) => asked.add(new URL(request.url()).origin));
-    await page.goto(`${service.address}/operator`);
+    await page.goto(`${bench.service.address}/operator`);
   });
   afterAll(async () => {
     await browser?.close();
-    await service.end("SIGTERM");
-    await receiver.close();
-    await directory.remove();
   });
 
   const said = () => page.getByRole("status").textContent();
   const hasSaid = (words: RegExp) => until(async () => words.test((await said()) ?? ""), 15_000);
   const button = (name: string | RegExp) => page.getByRole("button", { name });
   /** Opens a view, or a list of calls by its filter. */
-  const open = (address: string) => page.goto(`${service.address}/operator#/${address}`);
+  const open = (address: string) => page.goto(`${bench.service.address}/operator#/${address}`);
   const found = () => page.getByRole("region", { name: "Calls found" });
   const rows = (count: number) =>
     until(async () => (await found().getByRole("row").count()) === count + 1, 20_000);
@@ -124,8 +111,8 @@ describe("the operator's page", () => {
     await page.getByRole("button", { name: "Call again", exact: true }).click();
     await button("Send now").click();
     await hasSaid(/^The call is made again as call_/);
-    await until(() => receiver.received.length === 1, 15_000);
-    expect(JSON.parse(receiver.received[0]?.text ?? "")).toMatchObject({
+    await until(() => bench.servers.receiver.received.length === 1, 15_000);
+    expect(JSON.parse(bench.servers.receiver.received[0]?.text ?? "")).toMatchObject({
       phone_number: "+13035550300",
       context: { name: awkward },
     });
@@ -135,7 +122,7 @@ describe("the operator's page", () => {
     await call.getByRole("button", { name: "Send the new call again" }).click();
     await page.waitForTimeout(4000);
     expect(await said()).toBe(made);
-    expect(receiver.received).toHaveLength(1);
+    expect(bench.servers.receiver.received).toHaveLength(1);
     await call.getByRole("link", { name: "Close" }).click();
   });
 
@@ -149,7 +136,7 @@ describe("the operator's page", () => {
     await button("Cancel these calls").click();
     await hasSaid(new RegExp(`^30 waiting calls of request ${request} cancelled`));
     await page.getByText("There is no such call.").waitFor();
-    expect(receiver.received).toHaveLength(1);
+    expect(bench.servers.receiver.received).toHaveLength(1);
   });
 
   it("pauses an account, so that its calls wait, and resumes it", async () => {
@@ -158,11 +145,7 @@ describe("the operator's page", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Pause account webhook" }).click();
     await hasSaid(/^Paused: account webhook/);
-    await fetch(`${service.address}/v1/calls`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ phone_number: "+13035550999", agent_id: "agent_9" }),
-    });
+    await bench.post({ phone_number: "+13035550999", agent_id: "agent_9" });
     // The view reads anew by itself while it is open.
     const held = page.getByRole("region", { name: "Backlogs" }).getByRole("row", {
       name: /^agent_9 test webhook:\S+ 1 .* account paused/,
@@ -177,7 +160,7 @@ describe("the operator's page", () => {
     await open("accounts");
     await button("Resume account webhook").first().click();
     await hasSaid(/^Resumed/);
-    await until(() => receiver.received.length === 2, 30_000);
+    await until(() => bench.servers.receiver.received.length === 2, 30_000);
   });
 
   it("shows what opened a circuit breaker, and closes it", async () => {
@@ -219,7 +202,7 @@ describe("the operator's page", () => {
 
   it("has logged no error, and contacted no other host", async () => {
     expect(complaints).toEqual([]);
-    expect([...asked].filter((origin) => origin !== "null")).toEqual([service.root]);
+    expect([...asked].filter((origin) => origin !== "null")).toEqual([bench.service.root]);
     await button("Sign out").click();
     await page.reload();
     await page.getByLabel("Operator's token").waitFor();

@@ -10,13 +10,10 @@ import { createToken } from "../../shared/settings/tokens.ts";
 import { toCallId } from "../../shared/calls/ids.ts";
 import { table } from "../bench/report.ts";
 import { aws, cloudflare } from "../support/platforms.ts";
+import { jsonRequest } from "../support/json-request.ts";
+import { openService } from "../support/open-service.ts";
 import { startReceiver } from "../support/receiver.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  startService,
-  until,
-} from "../support/service.ts";
+import { type PlatformUnderTest, until } from "../support/service.ts";
 
 /** Maximum p95 with polling, as a multiple of that without; differences of a few milliseconds are noise. */
 const ratioMax = 1.25;
@@ -74,39 +71,30 @@ function percentile(sorted: readonly number[], share: number): number {
 
 async function measure(platform: PlatformUnderTest): Promise<boolean> {
   const receivedAt = new Map<string, number>();
-  const provider = await startReceiver(({ id, at }, response) => {
-    receivedAt.set(id, at);
-    response.writeHead(200, { "content-type": "application/json" }).end('{"id":"stub"}');
-  });
-  const directory = await makeStateDirectory();
   const tokens = Array.from({ length: clients + 1 }, () => createToken());
   const rights = ["call", "read"];
-  const environment = {
-    API_TOKENS: JSON.stringify(
-      tokens.map(({ sha256 }, n) => ({ id: `client-${n}`, sha256, rights })),
-    ),
-    CLIENT_RIGHTS: "read",
-    DIAL_PLAN: JSON.stringify({
-      agents: { "*": { provider: "webhook", url: `${provider.url}/dial` } },
-      providers: { webhook: { concurrency: 25 } },
-      callingHours: { default: "always" },
-      destinations: { allow: ["*"] },
+  const bench = await openService(
+    platform,
+    async () => ({
+      provider: await startReceiver(({ id, at }, response) => {
+        receivedAt.set(id, at);
+        response.writeHead(200, { "content-type": "application/json" }).end('{"id":"stub"}');
+      }),
     }),
-  };
-  const service = await startService(platform, environment, directory.path);
-  const endNow = () => void service.end("SIGKILL");
-  process.once("exit", endNow);
+    ({ provider }) => ({
+      plan: {
+        agents: { "*": { provider: "webhook", url: `${provider.url}/dial` } },
+        providers: { webhook: { concurrency: 25 } },
+      },
+      tokens: tokens.map(({ sha256 }, n) => ({ id: `client-${n}`, sha256, rights })),
+      environment: { CLIENT_RIGHTS: "read" },
+    }),
+  );
   let posted = 0;
   /** Posts a call. @returns its request's id */
   async function post(token: string): Promise<string> {
     const phone_number = `+1303555${String(1000 + (posted++ % 9000)).padStart(4, "0")}`;
-    const response = await fetch(`${service.address}/v1/calls`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ phone_number, agent_id: "sales" }),
-    });
-    if (response.status !== 201) throw new Error(`a call was answered ${response.status}`);
-    return response.headers.get("x-request-id") ?? "";
+    return bench.post({ phone_number, agent_id: "sales" }, token);
   }
   /** Dials lone calls. @returns milliseconds from each answer to its request */
   async function dialAll(token: string): Promise<number[]> {
@@ -126,9 +114,8 @@ async function measure(platform: PlatformUnderTest): Promise<boolean> {
     const paths = pathsOf(poller);
     for (let turn = n; !signal.aborted; turn++) {
       const startedAt = Date.now();
-      const response = await fetch(`${service.address}${paths[turn % paths.length]}`, {
-        headers: { authorization: `Bearer ${poller.token}` },
-      });
+      const url = `${bench.service.address}${paths[turn % paths.length]}`;
+      const response = await fetch(url, jsonRequest(poller.token, "GET"));
       await response.text();
       answers.count += 1;
       answers.ms += Date.now() - startedAt;
@@ -193,10 +180,7 @@ async function measure(platform: PlatformUnderTest): Promise<boolean> {
     const slower = (beside?.p95 ?? NaN) - (without?.p95 ?? NaN);
     return (ratio <= ratioMax || slower <= noiseMs) && answers.failed === 0;
   } finally {
-    process.off("exit", endNow);
-    await service.end("SIGINT");
-    await provider.close();
-    await directory.remove();
+    await bench.end("SIGINT");
   }
 }
 

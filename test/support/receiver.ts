@@ -41,6 +41,14 @@ export async function startReceiver(
   };
 }
 
+/** Starts a webhook that takes each call, after `answerMs` milliseconds. */
+export const startSlowProvider = (answerMs: number) =>
+  startReceiver((_request, response) => {
+    const body = JSON.stringify({ id: "stub" });
+    const head = { "content-type": "application/json" };
+    setTimeout(() => response.writeHead(200, head).end(body), answerMs);
+  });
+
 function idIn(text: string): string {
   try {
     const body: { id?: unknown } = JSON.parse(text);

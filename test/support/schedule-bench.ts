@@ -1,52 +1,37 @@
-import { expect } from "vitest";
-import { createToken } from "../../shared/settings/tokens.ts";
+import { openService, type ServiceSettings } from "./open-service.ts";
 import { startReceiver } from "./receiver.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  type RunningService,
-  startService,
-} from "./service.ts";
+import type { PlatformUnderTest } from "./service.ts";
 
-const { token, sha256 } = createToken();
 const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
 
-/** Starts a separate service with a receiver, under a plan. */
-export async function startBench(platform: PlatformUnderTest, planOf: (route: object) => object) {
-  const receiver = await startReceiver((_request, response) => response.writeHead(200).end("{}"));
-  const directory = await makeStateDirectory();
-  const service: RunningService = await startService(
+/** Starts a separate service with a receiver, which takes each call unless another answer is given. */
+export async function startReceiverBench(
+  platform: PlatformUnderTest,
+  settingsOf: (url: string) => ServiceSettings,
+  answer: Parameters<typeof startReceiver>[0] = (_request, response) =>
+    response.writeHead(200).end("{}"),
+) {
+  const { service, servers, post, end } = await openService(
     platform,
-    {
-      API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
-      DIAL_PLAN: JSON.stringify({
-        callingHours: { default: "always" },
-        destinations: { allow: ["*"] },
-        ...planOf({ provider: "webhook", url: `${receiver.url}/dial` }),
-      }),
-    },
-    directory.path,
+    async () => ({ receiver: await startReceiver(answer) }),
+    ({ receiver }) => settingsOf(receiver.url),
   );
+  const { received } = servers.receiver;
   return {
     service,
-    received: receiver.received,
+    received,
     receivedBy: (agent: string) =>
-      receiver.received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`)),
-    async post(calls: object[]) {
-      const { status } = await fetch(`${service.address}/v1/calls/batch`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify(calls),
-      });
-      expect(status).toBe(201);
-    },
-    async end() {
-      await service.end("SIGTERM");
-      await receiver.close();
-      await directory.remove();
-    },
+      received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`)),
+    post,
+    end,
   };
 }
+
+/** Starts a separate service with a receiver, under a plan. */
+export const startBench = (platform: PlatformUnderTest, planOf: (route: object) => object) =>
+  startReceiverBench(platform, (url) => ({
+    plan: planOf({ provider: "webhook", url: `${url}/dial` }),
+  }));
 export type Bench = Awaited<ReturnType<typeof startBench>>;
 
 /** Returns calls to different numbers. */

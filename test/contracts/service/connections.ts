@@ -2,7 +2,8 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { until } from "../../support/service.ts";
-import { callsTo, post, type ServiceBench, token } from "./setup.ts";
+import { token } from "../../support/open-service.ts";
+import { callsTo, post, type ServiceBench } from "./setup.ts";
 
 /** The contract over real connections, and requests that no client library would send. */
 export function itKeepsTheContract(bench: ServiceBench): void {

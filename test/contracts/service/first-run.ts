@@ -10,7 +10,8 @@ import {
 } from "../../support/service.ts";
 import { run } from "../../../infra/cli/calls.ts";
 import { makeLeadFile } from "../../support/lead-file.ts";
-import { callsTo, operator, post, type ServiceBench, token, useService } from "./setup.ts";
+import { token } from "../../support/open-service.ts";
+import { callsTo, operator, post, type ServiceBench, useService } from "./setup.ts";
 
 /** Rows of the list of leads; `npm run test:leads` sends 10,000. */
 const leads = Number(process.env["LEADS"] ?? 300);

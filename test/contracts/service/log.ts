@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { operator, type ServiceBench, token } from "./setup.ts";
+import { token } from "../../support/open-service.ts";
+import { operator, type ServiceBench } from "./setup.ts";
 
 /** Describes the permitted contents of the log that all previous tests have written. */
 export function itLogsNothingPersonal(bench: ServiceBench): void {

@@ -7,7 +7,8 @@ import {
   startService,
   until,
 } from "../../support/service.ts";
-import { answer, callsTo, environmentFor, post, refusedFirst } from "./setup.ts";
+import { toEnvironment } from "../../support/open-service.ts";
+import { answer, callsTo, settingsFor, post, refusedFirst } from "./setup.ts";
 
 /** Returns a plan, as DIAL_PLAN has it, with receivers of events. */
 const planToldTo = (events: object) =>
@@ -54,7 +55,7 @@ export function describeProcesses(platform: PlatformUnderTest): void {
       const receiver = await startReceiver(answer);
       const directory = await makeStateDirectory();
       const PORT = String(await freePort());
-      const environment = { ...environmentFor(receiver), PORT };
+      const environment = { ...toEnvironment(settingsFor(receiver)), PORT };
       const starting = startService(platform, environment, directory.path);
       const early = { address: `http://127.0.0.1:${PORT}${platform.prefix}` };
       const posted = await untilAnswered(() => post(early, "/v1/calls/batch", callsTo("a", 500)));
@@ -143,7 +144,7 @@ export function describeProcesses(platform: PlatformUnderTest): void {
     it("dials what waited, once, after all of it was killed", async () => {
       const receiver = await startReceiver(answer);
       const directory = await makeStateDirectory();
-      const environment = environmentFor(receiver);
+      const environment = toEnvironment(settingsFor(receiver));
       const first = await startService(platform, environment, directory.path);
       await post(first, "/v1/calls/batch", callsTo("waits", 30));
       await until(() => receiver.to("/waits").length > 0, 20_000);

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll } from "vitest";
 import { run } from "../../../infra/cli/calls.ts";
 import { createToken } from "../../../shared/settings/tokens.ts";
+import { jsonRequest } from "../../support/json-request.ts";
+import { type ServiceSettings, token } from "../../support/open-service.ts";
 import { type Received, startReceiver } from "../../support/receiver.ts";
-import {
-  makeStateDirectory,
-  type PlatformUnderTest,
-  type RunningService,
-  startService,
-} from "../../support/service.ts";
+import type { PlatformUnderTest, RunningService } from "../../support/service.ts";
+import { useOpenService } from "../../support/use-open-service.ts";
 
-const made = createToken();
-export const { token } = made;
-const { sha256 } = made;
 /** A token of the same client, with the rights to follow and cancel its requests. */
 export const reader = createToken();
 export const operator = createToken();
@@ -78,13 +72,13 @@ export function answer(
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-export const environmentFor = ({ url }: Receiver) => ({
-  API_TOKENS: JSON.stringify([
-    { id: "test", sha256 },
+/** Returns the settings of a service whose agents are the paths of `answer`. */
+export const settingsFor = ({ url }: Receiver): ServiceSettings => ({
+  tokens: [
     { id: "reader", client: "test", sha256: reader.sha256, rights: ["call", "read", "cancel"] },
-  ]),
-  OPERATOR_TOKENS: JSON.stringify([{ id: "ops", sha256: operator.sha256 }]),
-  DIAL_PLAN: JSON.stringify({
+  ],
+  environment: { OPERATOR_TOKENS: JSON.stringify([{ id: "ops", sha256: operator.sha256 }]) },
+  plan: {
     agents: {
       ...Object.fromEntries(
         ["fails", "resets", "busy", "waits", "unavailable", "refuses", "redirects"].map((name) => [
@@ -103,10 +97,8 @@ export const environmentFor = ({ url }: Receiver) => ({
       hanging: { type: "webhook", timeoutSeconds: 2 },
       paced: { type: "webhook", timeoutSeconds: 20, callsPerSecond: 1 },
     },
-    callingHours: { default: "always" },
-    destinations: { allow: ["*"] },
     reviewAfterSeconds,
-  }),
+  },
 });
 
 export const post = (
@@ -114,16 +106,7 @@ export const post = (
   path: string,
   body: unknown,
   headers: Record<string, string> = {},
-) =>
-  fetch(service.address + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      ...headers,
-    },
-    body: typeof body === "string" ? body : JSON.stringify(body),
-  });
+) => fetch(service.address + path, jsonRequest(token, "POST", body, headers));
 
 /** A service of the tests of one `describe`, and the receiver that it dials. */
 export interface ServiceBench {
@@ -134,30 +117,18 @@ export interface ServiceBench {
 
 /** Starts a service before the tests of a `describe`, and ends it after them. */
 export function useService(platform: PlatformUnderTest): ServiceBench {
-  const bench: Partial<ServiceBench> = {};
-  let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
-  beforeAll(async () => {
-    directory = await makeStateDirectory();
-    bench.receiver = await startReceiver(answer);
-    const environment = environmentFor(bench.receiver);
-    bench.service = await startService(platform, environment, directory.path);
-  });
-  afterAll(async () => {
-    await bench.service?.end("SIGTERM");
-    await bench.receiver?.close();
-    await directory.remove();
-  });
-  const started = <Part>(part: Part | undefined): Part => {
-    if (part === undefined) throw new Error("the service has not started");
-    return part;
-  };
+  const bench = useOpenService(
+    platform,
+    async () => ({ receiver: await startReceiver(answer) }),
+    ({ receiver }) => settingsFor(receiver),
+  );
   return {
     platform,
     get service() {
-      return started(bench.service);
+      return bench.service;
     },
     get receiver() {
-      return started(bench.receiver);
+      return bench.servers.receiver;
     },
   };
 }
