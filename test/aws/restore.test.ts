@@ -1,33 +1,23 @@
 import { createS3Journal } from "../../shared/aws/s3-journal.ts";
 import { describeJournal } from "../contracts/journal.ts";
 import { PutItemCommand, ScanCommand, DeleteItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll } from "vitest";
-import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
-import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createS3EpochStore } from "../../shared/aws/s3-epoch-store.ts";
-import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
 import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";
+import { createDynamoStores, useAwsEngines } from "./use-engines.ts";
 
-let engines: AwsEngines;
+const engines = useAwsEngines();
 let tables = 0;
-beforeAll(async () => {
-  engines = await startAwsEngines();
-});
-afterAll(() => engines.stop());
 
 describeRestore("DynamoDB", async (now) => {
-  const { dynamo, s3 } = engines;
+  const { dynamo, s3, createBucket } = engines();
   const TableName = `restored-${++tables}`;
   const bucket = TableName;
-  await engines.createTable(TableName);
-  await engines.createBucket(bucket);
+  await createBucket(bucket);
   const scan = async () => (await dynamo.send(new ScanCommand({ TableName }))).Items ?? [];
   return {
-    ledger: createDynamoLedger(dynamo, TableName, { retentionMs: 60 * 86_400_000 }),
-    documents: createDynamoDocuments(dynamo, TableName, { now, freshVersion: randomVersion }),
+    ...(await createDynamoStores(engines(), TableName, now)),
     epochStore: createS3EpochStore(async () => s3, bucket),
     journal: createS3Journal(async () => s3, bucket),
     async copy() {
@@ -50,12 +40,12 @@ describeRestore("DynamoDB", async (now) => {
 
 describeEpochStore("S3", async () => {
   const bucket = `epochs-${++tables}`;
-  await engines.createBucket(bucket);
-  return createS3EpochStore(async () => engines.s3, bucket);
+  await engines().createBucket(bucket);
+  return createS3EpochStore(async () => engines().s3, bucket);
 });
 
 describeJournal("S3", async () => {
   const bucket = `journals-${++tables}`;
-  await engines.createBucket(bucket);
-  return createS3Journal(async () => engines.s3, bucket);
+  await engines().createBucket(bucket);
+  return createS3Journal(async () => engines().s3, bucket);
 });

@@ -1,4 +1,5 @@
 import { createMemoryJournal } from "../support/memory-journal.ts";
+import { settingsUnder } from "../support/dialer-parts.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,7 +30,6 @@ import {
   messageCallsMax,
 } from "../../shared/ports/call-messages.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import { type Answers, createAnswerTimes } from "./answers.ts";
@@ -188,9 +188,7 @@ export function createService(
       keep: () => Promise.reject(new Error("a message was given up")),
     },
     settings: {
-      plan,
-      schedule: createSchedule(plan, log),
-      hashKeys: { current: apiEnvironment.HASH_KEY },
+      ...settingsUnder(plan, log),
       providerOf: () => ({ dial: () => provider.dial() }),
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
       ...connected,

@@ -1,12 +1,10 @@
 import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
 import { describeJournal } from "../contracts/journal.ts";
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { epochPrefix } from "../../shared/policy/controls.ts";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
 import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";
+import { createD1Stores, emptyD1 } from "./d1-stores.ts";
 import { testEnv } from "./env.ts";
 
 const { LEDGER, ENVELOPES } = testEnv;
@@ -16,21 +14,15 @@ const tables = {
   documents: ["kind", "key", "version", "expires_at", "value"],
 };
 
-async function empty(): Promise<void> {
-  for (const table of Object.keys(tables)) await LEDGER.prepare(`DELETE FROM ${table}`).run();
-}
-
 async function emptyEpochs(): Promise<void> {
   const { objects } = await ENVELOPES.list({ prefix: epochPrefix });
   for (const { key } of objects) await ENVELOPES.delete(key);
 }
 
 describeRestore("D1", async (now) => {
-  await empty();
   await emptyEpochs();
   return {
-    ledger: createD1Ledger(LEDGER),
-    documents: createD1Documents(LEDGER, { now, freshVersion: randomVersion }),
+    ...(await createD1Stores(now)),
     epochStore: createR2EpochStore(ENVELOPES),
     journal: createR2Journal(ENVELOPES),
     async copy() {
@@ -44,7 +36,7 @@ describeRestore("D1", async (now) => {
         }),
       );
       return async () => {
-        await empty();
+        await emptyD1();
         const statements = copies.flat();
         if (statements.length > 0) await LEDGER.batch(statements);
       };

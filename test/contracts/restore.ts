@@ -1,30 +1,25 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
-import { slowMs } from "../../functions/dialer/runtime/time-limits.ts";
 import type { MadeTokenAnswer } from "../../functions/api/operator/tokens.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";
 import { findAgentRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
 import type { EpochStore } from "../../shared/policy/controls.ts";
 import type { Journal } from "../../shared/ports/journal.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import type { SoughtCall } from "../../shared/providers/provider.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { aCall } from "../support/calls.ts";
-import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
+import { dialerParts, jumpingSleep, settingsUnder, type Stores } from "../support/dialer-parts.ts";
+import { jsonRequest } from "../support/json-request.ts";
 import { createTestApi } from "../support/api.ts";
 import { testPlan, tokens } from "../support/environment.ts";
 import { message } from "../support/dialer-calls.ts";
 
 /** A ledger that can be copied and put back, and the store of its epoch beside it. */
-export interface RestorableLedger {
-  ledger: CallLedger;
-  documents: Documents;
+export interface RestorableLedger extends Stores {
   epochStore: EpochStore;
   journal: Journal;
   /** Copies everything in the ledger. Resolves to a function that puts the copy back in its stead. */
@@ -337,17 +332,14 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     {},
   );
   const deps: DialerDeps = {
-    queue: { send: async () => undefined, sendMany: async (all) => all.length },
-    eventsQueue: { send: async () => undefined, sendMany: async (all) => all.length },
+    ...dialerParts(),
+    log,
     ledger,
     documents,
     epochStore,
-    deadLetters: createMemoryDeadLetters(),
     journal,
     settings: {
-      plan,
-      schedule: createSchedule(plan, log),
-      hashKeys: { current: "5f".repeat(32) },
+      ...settingsUnder(plan, log),
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
       providerOf: ({ type }) => ({
         async dial({ call }) {
@@ -367,22 +359,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
           : {}),
       }),
     },
-    clock: {
-      now: () => now,
-      // A request that is under way for two seconds is watched meanwhile; here each is answered at once.
-      sleep(ms) {
-        if (ms === slowMs) return new Promise(() => undefined);
-        if (ms > 0) now += ms;
-        return Promise.resolve();
-      },
-    },
-    random: { version: randomVersion, fraction: () => 0.5 },
-    concurrency: 5,
-    consumers: 10,
-    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
-    sweepSeconds: 60,
-    log,
-    memory: createDialerMemory(),
+    clock: { now: () => now, sleep: jumpingSleep((ms) => (now += ms)) },
   };
   const createApi = () =>
     createTestApi({ ledger, documents, journal, epochStore, now: () => now }).app;
@@ -424,46 +401,25 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     },
     /** Asks the API, as an operator unless it is another token. */
     async ask(path: string, body: object, token = tokens.operator) {
-      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-      const init = { method: "POST", headers, body: JSON.stringify(body) };
-      const answer = await app.request(path, init);
+      const answer = await app.request(path, jsonRequest(token, "POST", body));
       expect([path, answer.ok]).toEqual([path, true]);
       return answer;
     },
     /** Makes a client, or removes one, as an operator. */
     async client(method: "PUT" | "DELETE", name: string) {
-      const headers = {
-        authorization: `Bearer ${tokens.operator}`,
-        "content-type": "application/json",
-      };
-      const body = method === "PUT" ? { body: JSON.stringify({ agents: ["*"] }) } : {};
-      const answer = await app.request(`/operator/clients/${name}`, { method, headers, ...body });
-      expect(answer.status).toBe(200);
+      const body = method === "PUT" ? { agents: ["*"] } : undefined;
+      expect(await bench.statusOf(method, `/operator/clients/${name}`, body)).toBe(200);
     },
     /** Asks for receivers as their client. */
     async receiver(method: string, path: string, body?: object): Promise<{ receivers: object[] }> {
-      const headers = {
-        authorization: `Bearer ${tokens.crmEvents}`,
-        "content-type": "application/json",
-      };
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-      const answer = await app.request(`/v1/receivers${path}`, { method, headers, ...sent });
+      const request = jsonRequest(tokens.crmEvents, method, body);
+      const answer = await app.request(`/v1/receivers${path}`, request);
       expect([method, path, answer.status]).toEqual([method, path, 200]);
       return JSON.parse(await answer.text());
     },
     /** Asks the operator's API, and resolves to the status of its answer. */
-    async statusOf(
-      method: "POST" | "PUT" | "DELETE",
-      path: string,
-      body?: object,
-    ): Promise<number> {
-      const headers = {
-        authorization: `Bearer ${tokens.operator}`,
-        "content-type": "application/json",
-      };
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-      return (await app.request(path, { method, headers, ...sent })).status;
-    },
+    statusOf: async (method: "POST" | "PUT" | "DELETE", path: string, body?: object) =>
+      (await app.request(path, jsonRequest(tokens.operator, method, body))).status,
     async makeToken(client: string): Promise<MadeTokenAnswer> {
       const answer = await bench.ask(`/operator/clients/${client}/tokens`, {});
       return JSON.parse(await answer.text());
@@ -472,9 +428,9 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     async statusesOf(made: readonly MadeTokenAnswer[]) {
       const statuses: number[] = [];
       for (const { token } of made) {
-        const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-        const body = JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" });
-        statuses.push((await app.request("/v1/calls", { method: "POST", headers, body })).status);
+        const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
+        const request = jsonRequest(token, "POST", call);
+        statuses.push((await app.request("/v1/calls", request)).status);
       }
       return statuses;
     },

@@ -4,28 +4,16 @@ import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts"
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { testClientOf, toCallId, withCalls } from "../../shared/calls/ids.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import type { EventBody } from "../../shared/events/outbox-rows.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
 import { createRequestMessage, toJson } from "../../shared/ports/call-messages.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { createProviders } from "../../shared/providers/providers.ts";
 import { aCall } from "../support/calls.ts";
+import { dialerParts, settingsUnder, type Stores } from "../support/dialer-parts.ts";
 import { testPlan } from "../support/environment.ts";
-import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
-import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
-import { createMemoryJournal } from "../support/memory-journal.ts";
 import { type SandboxRow, sandboxTable } from "../support/sandbox-table.ts";
-
-interface Stores {
-  ledger: CallLedger;
-  documents: Documents;
-}
 
 const startAt = Date.parse("2026-11-18T12:00:00Z");
 const minute = 60_000;
@@ -97,17 +85,16 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
     },
     {},
   );
+  const parts = dialerParts();
   const deps: DialerDeps = {
+    ...parts,
+    dispatcher: { ...parts.dispatcher, endsIdle: true },
+    log,
     queue: put(calls),
     eventsQueue: put(events),
     ...stores,
-    epochStore: createMemoryEpochStore(),
-    deadLetters: createMemoryDeadLetters(),
-    journal: createMemoryJournal(),
     settings: {
-      plan,
-      schedule: createSchedule(plan, log),
-      hashKeys: { current: "5f".repeat(32) },
+      ...settingsUnder(plan, log),
       async postEvent(_receiver, { body }) {
         posted.push(JSON.parse(body));
         return { status: 204, text: "" };
@@ -132,13 +119,6 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
         return new Promise((wake) => timers.push({ at: now + ms, wake }));
       },
     },
-    random: { version: randomVersion, fraction: () => 0.5 },
-    concurrency: 5,
-    consumers: 10,
-    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: true },
-    sweepSeconds: 60,
-    log,
-    memory: createDialerMemory(),
   };
   const ids = new Map<string, string>();
   const open = (text: string) => ({ attempt: 1, id: "message", open: async () => text });

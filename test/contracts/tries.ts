@@ -2,30 +2,17 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { slowMs } from "../../functions/dialer/runtime/time-limits.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";
 import type { CallResult, ResultStatus } from "../../shared/calls/call-result.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { toTryId } from "../../shared/calls/tries.ts";
 import { findAgentRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import type { EventBody } from "../../shared/events/outbox-rows.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { aCall } from "../support/calls.ts";
 import { message } from "../support/dialer-calls.ts";
+import { dialerParts, jumpingSleep, settingsUnder, type Stores } from "../support/dialer-parts.ts";
 import { testPlan } from "../support/environment.ts";
-import { createMemoryJournal } from "../support/memory-journal.ts";
-import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
-import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
-
-interface Stores {
-  ledger: CallLedger;
-  documents: Documents;
-}
 
 const startAt = Date.parse("2026-11-18T12:00:00Z");
 const minute = 60_000;
@@ -102,20 +89,16 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
     {},
   );
   const deps: DialerDeps = {
-    queue: { send: async () => undefined, sendMany: async (all) => all.length },
+    ...dialerParts(),
+    log,
     eventsQueue: {
       send: async (one) => void queued.push(one),
       sendMany: async (all) => queued.push(...all.map((one) => one.message)),
     },
     ledger,
     documents,
-    epochStore: createMemoryEpochStore(),
-    deadLetters: createMemoryDeadLetters(),
-    journal: createMemoryJournal(),
     settings: {
-      plan,
-      schedule: createSchedule(plan, log),
-      hashKeys: { current: "5f".repeat(32) },
+      ...settingsUnder(plan, log),
       async postEvent(_receiver, { body }) {
         posted.push(JSON.parse(body));
         return { status: 204, text: "" };
@@ -131,21 +114,7 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
         },
       }),
     },
-    clock: {
-      now: () => now,
-      sleep(ms) {
-        if (ms === slowMs) return new Promise(() => undefined);
-        if (ms > 0) now += ms;
-        return Promise.resolve();
-      },
-    },
-    random: { version: randomVersion, fraction: () => 0.5 },
-    concurrency: 5,
-    consumers: 10,
-    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
-    sweepSeconds: 60,
-    log,
-    memory: createDialerMemory(),
+    clock: { now: () => now, sleep: jumpingSleep((ms) => (now += ms)) },
   };
   const ids: string[] = [];
   const open = (text: unknown) => ({

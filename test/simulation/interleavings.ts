@@ -1,11 +1,8 @@
-import { createMemoryJournal } from "../support/memory-journal.ts";
-import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
-import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
+import { dialerParts } from "../support/dialer-parts.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
@@ -261,6 +258,7 @@ async function play(
     if ("kind" in message && message.kind === "outcome") outcomes.push(message);
   };
   const depsOf = (): DialerDeps => ({
+    ...dialerParts(),
     queue: {
       send: async (message) => sent(message),
       sendMany: async (all) => {
@@ -268,12 +266,8 @@ async function play(
         return all.length;
       },
     },
-    eventsQueue: { send: async () => undefined, sendMany: async (all) => all.length },
     ledger,
     documents,
-    epochStore: createMemoryEpochStore(),
-    deadLetters: createMemoryDeadLetters(),
-    journal: createMemoryJournal(),
     settings: { ...settings, providerOf },
     clock: {
       now: world.now,
@@ -281,11 +275,7 @@ async function play(
     },
     random: { version, fraction: () => 0 },
     concurrency: 2,
-    consumers: 10,
-    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
-    sweepSeconds: 60,
     log,
-    memory: createDialerMemory(),
   });
   const deliver = async (message: Message, acknowledged: () => void = () => undefined) => {
     const open = async () => JSON.stringify(message);

@@ -25,6 +25,19 @@ import { apiEnvironment } from "./environment.ts";
 export const readServed: UncheckedApiDeps["readServed"] = (name) =>
   readFile(join(import.meta.dirname, "../../functions/api/generated/served", name), "utf8");
 
+/** Returns what the API has from its environment and from the build. */
+export const apiParts = (
+  environment: Record<string, string | undefined>,
+  log: UncheckedApiDeps["log"],
+) => ({
+  settings: readApiSettings(environment, {}, log),
+  ...readTokens(environment, log),
+  clientRights: readClientRights(environment),
+  operatorOf: readOperators(environment, log),
+  readServed,
+  parts: bundledParts,
+});
+
 /** Creates the API over a queue, a ledger and documents in memory, unless others are given. */
 export function createTestApi(
   more: {
@@ -52,12 +65,7 @@ export function createTestApi(
     deadLetters: createMemoryDeadLetters(more.letters, now),
     journal: more.journal ?? createMemoryJournal(),
     epochStore: more.epochStore ?? createMemoryEpochStore(),
-    settings: readApiSettings(environment, {}, log),
-    ...readTokens(environment, log),
-    clientRights: readClientRights(environment),
-    operatorOf: readOperators(environment, log),
-    readServed,
-    parts: bundledParts,
+    ...apiParts(environment, log),
     clock: { now },
     randomId,
     log,

@@ -12,6 +12,7 @@ import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
+import { settingsUnder } from "./dialer-parts.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import { createMemoryEpochStore } from "./memory-epoch-store.ts";
 import { createMemoryDeadLetters } from "./memory-dead-letters.ts";
@@ -34,7 +35,6 @@ import type { EventBody } from "../../shared/events/outbox-rows.ts";
 import type { CheckAnswer } from "../../shared/policy/check-answers.ts";
 import type { Question } from "../../functions/dialer/runtime/ask-check.ts";
 import type { EventAnswer } from "../../functions/dialer/runtime/post-event.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
 import { testPlan } from "./environment.ts";
 
@@ -117,9 +117,7 @@ export function createDialerBench(
     const plan: DialPlan = parseDialPlan({ ...testPlan, ...planChanges }, {});
     if (more.isNew !== true) knowAccounts(plan);
     return {
-      plan,
-      schedule: createSchedule(plan, log),
-      hashKeys: { current: "5f".repeat(32) },
+      ...settingsUnder(plan, log),
       async postEvent(receiver, { id, body }) {
         posted.push({ receiver: receiver.name, id, body: JSON.parse(body), at: now });
         return bench.receive(receiver.name, id);

@@ -1,24 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
-import { bundledParts } from "../../functions/api/parts.ts";
 import { createHandlers, type QueueHandler } from "../../functions/dialer/handlers.ts";
-import { slowMs } from "../../functions/dialer/runtime/time-limits.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import type { Log } from "../../shared/lib/log.ts";
 import { minuteMs } from "../../shared/lib/units.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { parseHashKeys } from "../../shared/telephony/phone-number.ts";
 import type { DialingProvider } from "../../shared/providers/provider.ts";
 import type { Route } from "../../shared/calls/call-request.ts";
-import {
-  readApiSettings,
-  readClientRights,
-  readOperators,
-  readTokens,
-} from "../../shared/settings/settings.ts";
-import { readServed } from "../support/api.ts";
+import { apiParts } from "../support/api.ts";
+import { dialerParts, jumpingSleep, settingsUnder } from "../support/dialer-parts.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import type { UpgradePlatform } from "./platforms.ts";
 
@@ -69,15 +59,7 @@ export function createService(
   { startAt, known, random }: World & { startAt: number; random: { id(): string } },
 ) {
   let now = startAt;
-  const clock = {
-    now: () => now,
-    // A request that is under way for two seconds is watched meanwhile; here each is answered at once.
-    sleep(ms: number) {
-      if (ms === slowMs) return new Promise<void>(() => undefined);
-      now += Math.max(0, ms);
-      return Promise.resolve();
-    },
-  };
+  const clock = { now: () => now, sleep: jumpingSleep((ms) => (now += ms)) };
   const events: { level: string; event: string; fields: object }[] = [];
   const log: Log = (level, event, fields) => events.push({ level, event, fields });
   const rung: { id: string; number: string }[] = [];
@@ -124,12 +106,11 @@ export function createService(
 
   const parsed = parseDialPlan(plan, {});
   const handlers = createHandlers({
+    ...dialerParts(),
     ...ports,
     settings: {
       value: {
-        plan: parsed,
-        schedule: createSchedule(parsed, log),
-        hashKeys: parseHashKeys(hashKey),
+        ...settingsUnder(parsed, log),
         providerOf,
         async postEvent(_, { id }) {
           told.push(id);
@@ -139,21 +120,11 @@ export function createService(
     },
     clock,
     random: { version, fraction: () => 0 },
-    concurrency: 5,
-    consumers: 10,
-    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
-    sweepSeconds: 60,
     log,
-    memory: createDialerMemory(),
   });
   const app = createApp({
     ...ports,
-    settings: readApiSettings(environment, {}, log),
-    ...readTokens(environment, log),
-    clientRights: readClientRights(environment),
-    operatorOf: readOperators(environment, log),
-    readServed,
-    parts: bundledParts,
+    ...apiParts(environment, log),
     clock,
     randomId: random.id,
     log,
