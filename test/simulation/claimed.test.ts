@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { randomId } from "../../shared/lib/random.ts";
+import { outcomeOf } from "../support/claims.ts";
 import { aRowIn, changed } from "../support/call-rows.ts";
 import { agents, benchOf, hostAccount, placed, post, waitingRows } from "./rules-bench.ts";
 
@@ -140,14 +141,7 @@ describe("a settlement", () => {
     const row = aRowIn("DIALING", { claims: ["mine"] });
     const json = JSON.stringify({ ...row, state: "RINGING" });
     bench.stored.set(row.id, { id: row.id, version: row.version, json });
-    const settlement = {
-      id: row.id,
-      claim: "mine",
-      state: "PLACED",
-      reason: "placed",
-      at: 0,
-    } as const;
-    await bench.send({ kind: "outcome", settlement });
+    await bench.send(outcomeOf(row, "mine"));
     const [answer] = await bench.deliver();
     expect(answer).not.toBe("ack");
   });

@@ -2,6 +2,7 @@ import { sweepKey } from "../../shared/policy/controls.ts";
 import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
 import type { DocumentChange, Documents } from "../../shared/ports/documents.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
+import { sweptAt } from "./document-values.ts";
 
 /** Writes the documents as a dialer leaves them that has swept and looked at this time. */
 export async function putHeartbeats(documents: Documents, at: number): Promise<void> {
@@ -10,17 +11,7 @@ export async function putHeartbeats(documents: Documents, at: number): Promise<v
     read.get(sweepKey.kind, sweepKey.key),
     read.get(dispatcherKey.kind, dispatcherKey.key),
   ];
-  const swept: DocumentChange<"sweep">["next"]["value"] = {
-    epoch: 0,
-    leaseUntil: 0,
-    roundBeganAt: at,
-    watchAfter: null,
-    backlogsAfter: null,
-    visitedAt: at,
-    requestsAfter: null,
-    ...sweep?.value,
-    fullRoundAt: at,
-  };
+  const swept = sweptAt(at, { ...sweep?.value, fullRoundAt: at });
   const looked: DocumentChange<"dispatcher">["next"]["value"] = {
     holder: null,
     since: at,

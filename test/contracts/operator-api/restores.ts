@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { restoreKey } from "../../../shared/policy/controls.ts";
 import type { OperatorApiBench } from "./setup.ts";
+import { suspendedAt } from "../../support/document-values.ts";
 import { removeCurrent } from "../../support/documents.ts";
 
 /** Describes what an operator says of a ledger that was restored from a backup. */
@@ -12,9 +13,7 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
   it("confirms a restore that a sweep has noticed, once", async () => {
     expect((await ask("/restored")).body).toEqual({ ...none, state: "none", since: null });
     const since = Date.now() - 60_000;
-    const held = { state: "suspended" as const, since, epoch: 7, at: null, by: null };
-    const counted = { isWatchDone: false, lookedUp: 0, toReview: 0 };
-    await putDocument(restoreKey.kind, restoreKey.key, { ...held, ...counted });
+    await putDocument(restoreKey.kind, restoreKey.key, suspendedAt(since, { epoch: 7 }));
     const noticed = new Date(since).toISOString();
     expect((await ask("/restored")).body).toEqual({ ...none, state: "suspended", since: noticed });
     expect((await ask("/counts")).body).toMatchObject({ suspended_since: noticed });

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Forecast } from "../../../functions/api/forecast/forecast-schema.ts";
 import type { Requests } from "../../../functions/api/operator/requests.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { restoreKey } from "../../../shared/policy/controls.ts";
+import { suspendedAt } from "../../support/document-values.ts";
 import { callsOf, createForecastBench, forecastNumber } from "../../support/forecast-bench.ts";
 import { neverCall, pause, putDocument } from "../../support/dialer-calls.ts";
 import { tokens } from "../../support/environment.ts";
@@ -217,20 +219,7 @@ describe("POST /operator/forecast", () => {
 
   it("holds everything while the ledger counts as restored", async () => {
     const bench = createForecastBench({});
-    await putDocument(
-      bench.dialer,
-      { kind: "restore", key: "ledger" },
-      {
-        state: "suspended",
-        since: bench.dialer.now(),
-        epoch: 1,
-        at: null,
-        by: null,
-        isWatchDone: false,
-        lookedUp: 0,
-        toReview: 0,
-      },
-    );
+    await putDocument(bench.dialer, restoreKey, suspendedAt(bench.dialer.now()));
     expect((await bench.forecast(callsOf(2))).counts.blocked).toBe(2);
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { BacklogView } from "../../../functions/api/operator/backlogs.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { timeOfId } from "../../../shared/calls/ids.ts";
+import { sweptAt } from "../../support/document-values.ts";
 import { aCall } from "../../support/calls.ts";
 import { testPlan } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
@@ -137,16 +138,7 @@ describe("GET /operator/backlogs", () => {
   it("counts up to 500, and tells when the sweep was last round", async () => {
     const { ask, wait, put } = createBench();
     await wait("agent_sales", 0, { count: 501 });
-    await put("sweep", "sweep", {
-      epoch: 1,
-      leaseUntil: 0,
-      fullRoundAt: now - minuteMs,
-      roundBeganAt: 0,
-      watchAfter: null,
-      backlogsAfter: null,
-      visitedAt: 0,
-      requestsAfter: null,
-    });
+    await put("sweep", "sweep", sweptAt(now - minuteMs));
     const answer = await ask();
     expect(answer.backlogs[0]?.waiting).toBe(500);
     expect(answer.last_sweep_at).toBe(isoOf(now - minuteMs));

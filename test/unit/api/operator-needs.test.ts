@@ -5,6 +5,7 @@ import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import type { Kind, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
+import { suspendedAt, sweptAt } from "../../support/document-values.ts";
 import { createTestApi } from "../../support/api.ts";
 import { dayPlan, fillWithADay } from "../../support/believable-day.ts";
 import { aCall } from "../../support/calls.ts";
@@ -49,17 +50,6 @@ function createBench(broken: readonly Kind[] = [], letters = new Map<string, str
   }
   return { ...api, ask, put, ledger };
 }
-
-const sweepOf = (fullRoundAt: number) => ({
-  epoch: 4,
-  leaseUntil: 0,
-  fullRoundAt,
-  roundBeganAt: fullRoundAt,
-  watchAfter: null,
-  backlogsAfter: null,
-  visitedAt: fullRoundAt,
-  requestsAfter: null,
-});
 
 describe("what needs a person", () => {
   it("is nothing in an empty service", async () => {
@@ -190,7 +180,7 @@ describe("what needs a person", () => {
   it("is a halted sweep, a full ledger, a restore, a pool that rests", async () => {
     const { ask, put } = createBench();
     const size = { bytesMax: 100, samples: [{ at: now, bytes: 80 }] };
-    await put("sweep", sweepKey.key, { ...sweepOf(now - 6 * minuteMs), size });
+    await put("sweep", sweepKey.key, { ...sweptAt(now - 6 * minuteMs), size });
     const rests = { blocked: 3, restsUntil: now + minuteMs, since: now };
     const numbers = Object.fromEntries(pool.map((number) => [number, rests]));
     await put("caller-ids", callerIdsKeyOf({ provider: "retell" }).key, { numbers });
@@ -200,17 +190,7 @@ describe("what needs a person", () => {
       "ledger_full: ledger at 80 %",
       "pool: agent agent_pool",
     ]);
-    const restore = {
-      state: "suspended" as const,
-      since: now - minuteMs,
-      epoch: 1,
-      at: null,
-      by: null,
-      isWatchDone: false,
-      lookedUp: 0,
-      toReview: 0,
-    };
-    await put("restore", restoreKey.key, restore);
+    await put("restore", restoreKey.key, suspendedAt(now - minuteMs));
     expect((await kindsOf())[0]).toBe("restored: ledger");
     // No answer may quote the numbers of a pool.
     expect(JSON.stringify(await ask())).not.toMatch(/2125550190/);

@@ -11,6 +11,7 @@ import { addUsage } from "../../../shared/policy/usage.ts";
 import { doNotCallKeysOf, isOnDoNotCallList } from "../../../shared/policy/controls.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
+import { suspendedAt, sweptAt } from "../../support/document-values.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
@@ -243,17 +244,7 @@ describe("npm run calls", () => {
       { at: since, bytes: 6_950_000_000 },
       { at: since + day, bytes: 7_050_000_000 },
     ];
-    const value = {
-      epoch: 1,
-      leaseUntil: 0,
-      fullRoundAt: 0,
-      roundBeganAt: 0,
-      watchAfter: null,
-      backlogsAfter: null,
-      visitedAt: 0,
-      requestsAfter: null,
-      size: { bytesMax: 10_000_000_000, samples },
-    };
+    const value = sweptAt(0, { size: { bytesMax: 10_000_000_000, samples } });
     const key = { kind: "sweep", key: "sweep" } as const;
     const next = { ...key, version: randomVersion(), value, expiresAt: null };
     await bench.documents.write([{ next, seen: null }]);
@@ -304,16 +295,7 @@ describe("npm run calls", () => {
     const early = await bench.calls("restored --at 2026-11-21T09:00:00Z");
     expect([early.code, early.err]).toEqual([2, expect.stringMatching(/^409 No restore stands/)]);
     const since = Date.parse("2026-11-21T10:00:00Z");
-    const value = {
-      state: "suspended" as const,
-      since,
-      epoch: 7,
-      at: null,
-      by: null,
-      isWatchDone: false,
-      lookedUp: 0,
-      toReview: 0,
-    };
+    const value = suspendedAt(since);
     const key = { kind: "restore", key: "ledger" } as const;
     const next = { ...key, version: randomVersion(), value, expiresAt: null };
     await bench.documents.write([{ next, seen: null }]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
+import { afterClaims } from "../../support/claims.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -185,15 +186,9 @@ describe("a frequency cap", () => {
     const bench = capped(one);
     const call = aCallNow(bench, { phone_number: number });
     // The process freezes between the claim and the request, and then reads the pause.
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        if (changes[0]?.next.state === "DIALING") {
-          bench.advance(6_000);
-          await pause(bench, { agent: "agent_sales" });
-        }
-        return written;
-      },
+    afterClaims(bench, async () => {
+      bench.advance(6_000);
+      await pause(bench, { agent: "agent_sales" });
     });
     await sendEach(bench, call);
     await bench.deliver();
@@ -264,14 +259,10 @@ describe("a frequency cap", () => {
     const agents = { agent_sales: { ...webhook, idempotent: true } };
     const bench = capped({ ...one, agents });
     bench.answer = async () => unknown;
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        const isResend = changes[0]?.next.state === "DIALING" && changes[0].next.resent;
-        if (isResend) await pause(bench, { agent: "agent_sales" });
-        if (isResend) bench.advance(6_000);
-        return written;
-      },
+    afterClaims(bench, async ({ resent }) => {
+      if (!resent) return;
+      await pause(bench, { agent: "agent_sales" });
+      bench.advance(6_000);
     });
     const [call] = await sendTo(bench, 1);
     await bench.simulate(100);

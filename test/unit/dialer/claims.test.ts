@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { applyClaim } from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { afterClaims, claims, outcomeOf } from "../../support/claims.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
+  type Bench,
   boom,
   callsNow,
   due,
@@ -18,19 +21,11 @@ import {
   stateOf,
 } from "../../support/dialer-calls.ts";
 
-const claims = (changes: readonly Change[]) => changes.some(({ next }) => next.state === "DIALING");
-
 describe("a claim", () => {
   it("that has grown old while the function was frozen is not dialed", async () => {
     const bench = createDialerBench();
     const call = aCall();
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        if (claims(changes)) bench.advance(10_001);
-        return written;
-      },
-    });
+    afterClaims(bench, () => bench.advance(10_001));
     await sendEach(bench, call);
     await bench.deliver();
     expect(bench.dialed).toEqual([]);
@@ -43,12 +38,7 @@ describe("a claim", () => {
   it("that took effect though its answer was lost is dialed", async () => {
     const bench = createDialerBench();
     const call = aCall();
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        return claims(changes) ? boom() : written;
-      },
-    });
+    afterClaims(bench, boom);
     await sendEach(bench, call);
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(bench.dialed).toHaveLength(1);
@@ -146,16 +136,9 @@ describe("a claim", () => {
     await bench.deliver();
     const [late] = [await claimOf(await rowOf(bench, call))];
     await bench.rows.write([late]);
-    const { id } = call;
-    const settlement = {
-      id,
-      claim: "the-resend",
-      state: "WAITING",
-      reason: "claim_too_old",
-      dueAt: bench.now(),
-      at: bench.now(),
-    } as const;
-    await bench.send({ kind: "outcome", settlement });
+    const waits = { state: "WAITING", reason: "claim_too_old" } as const;
+    const times = { dueAt: bench.now(), at: bench.now() };
+    await bench.send(outcomeOf(call, "the-resend", { ...waits, ...times }));
     await bench.deliver();
     expect(await rowOf(bench, call)).toMatchObject({ state: "UNKNOWN", resent: true });
 
@@ -254,14 +237,7 @@ describe("the same call twice", () => {
       const bench = createDialerBench();
       const call = aCallNow(bench);
       const row = await putIn(bench, "DIALING", call);
-      const settlement = {
-        id: call.id,
-        claim: row.version,
-        state: "PLACED",
-        reason: "placed",
-        at: bench.now(),
-      } as const;
-      const both = [{ kind: "outcome", settlement } as const, message(call)];
+      const both = [outcomeOf(call, row.version, { at: bench.now() }), message(call)];
       await bench.send(...(isOutcomeFirst ? both : both.toReversed()));
       expect(await bench.deliver()).toEqual(["ack", "ack"]);
       expect(bench.dialed).toEqual([]);
@@ -270,19 +246,22 @@ describe("the same call twice", () => {
   });
 });
 
+/** Has each delivery read the call before another one is told to wait an hour with it, and decide after. */
+const refuseAfterReads = (bench: Bench, call: Call) =>
+  bench.breakLedger({
+    async read(ids) {
+      const before = await bench.rows.read(ids);
+      const dueAt = bench.now() + 3_600_000;
+      await putIn(bench, "WAITING", call, { reason: "http_429", dueAt });
+      return before;
+    },
+  });
+
 describe("a decision", () => {
   it("that comes after another's Retry-After is dropped: the row stays as the other wrote it", async () => {
     const bench = createDialerBench();
     const call = aCall();
-    bench.breakLedger({
-      // This delivery reads before the other one has dialed, and decides after.
-      async read(ids) {
-        const before = await bench.rows.read(ids);
-        const dueAt = bench.now() + 3_600_000;
-        await putIn(bench, "WAITING", call, { reason: "http_429", dueAt });
-        return before;
-      },
-    });
+    refuseAfterReads(bench, call);
     await sendEach(bench, call);
     expect(await bench.deliver(30_000)).toEqual(["ack"]); // no time is left, so the call would be written as waiting from now on
     expect(await rowOf(bench, call)).toMatchObject({
@@ -296,14 +275,7 @@ describe("a decision", () => {
     const bench = createDialerBench();
     const call = aCall();
     await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-    bench.breakLedger({
-      async read(ids) {
-        const before = await bench.rows.read(ids);
-        const dueAt = bench.now() + 3_600_000;
-        await putIn(bench, "WAITING", call, { reason: "http_429", dueAt });
-        return before;
-      },
-    });
+    refuseAfterReads(bench, call);
     await bench.send(due(call));
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(bench.dialed).toEqual([]);

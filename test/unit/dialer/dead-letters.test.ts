@@ -4,9 +4,10 @@ import { handleDeadLetter } from "../../../functions/dialer/consume/handle-dead-
 import { handleStoredLetters } from "../../../functions/dialer/consume/handle-stored-letters.ts";
 import { createHandlers } from "../../../functions/dialer/handlers.ts";
 import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import { restoreKey } from "../../../shared/policy/controls.ts";
+import { outcomeOf } from "../../support/claims.ts";
+import { suspendedAt } from "../../support/document-values.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { setReceivers } from "../../support/own-receivers-bench.ts";
@@ -33,12 +34,6 @@ const settleDeadLetter = (bench: Bench, messages: readonly unknown[]) =>
       return handleDeadLetter({ attempt: 1, id: `dead-${index}`, open }, bench.deps);
     }),
   );
-
-const outcome = (call: Call, claim: string) =>
-  ({
-    kind: "outcome",
-    settlement: { id: call.id, claim, state: "PLACED", reason: "placed", at: 1 },
-  }) as const;
 
 describe("a dead letter", () => {
   it("of a call that has no row goes to a person, and dials nobody", async () => {
@@ -109,16 +104,9 @@ describe("a dead letter", () => {
     const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
     const late = aCallNow(bench);
     const over = aCall({ acceptedAt: bench.now() - 3_600_000 });
-    await putDocument(bench, restoreKey, {
-      state: "done",
-      since: bench.now(),
-      epoch: 1,
-      at: bench.now() - 3_600_000,
-      by: "ops",
-      isWatchDone: true,
-      lookedUp: 0,
-      toReview: 0,
-    });
+    const at = bench.now() - 3_600_000;
+    const done = { state: "done", at, by: "ops", isWatchDone: true } as const;
+    await putDocument(bench, restoreKey, suspendedAt(bench.now(), done));
     bench.advance(120_000);
     const after = aCallNow(bench);
     const letters = [late, over, after].map((call) => message(call));
@@ -133,7 +121,7 @@ describe("a dead letter", () => {
     const bench = createDialerBench();
     const call = aCall();
     const row = await putIn(bench, "NEEDS_REVIEW", call);
-    expect(await settleDeadLetter(bench, [outcome(call, row.claims[0] ?? "")])).toEqual(["done"]);
+    expect(await settleDeadLetter(bench, [outcomeOf(call, row.claims[0])])).toEqual(["done"]);
     expect(await stateOf(bench, call)).toBe("PLACED");
     expect(bench.eventsOf("call.settled_late")).toHaveLength(1);
   });
@@ -178,7 +166,7 @@ describe("a dead letter that cannot be read or written", () => {
         const call = aCall();
         const json = JSON.stringify({ state: "RINGING" });
         bench.stored.set(call.id, { id: call.id, version: "later", json });
-        return outcome(call, "claim");
+        return outcomeOf(call, "claim");
       },
       "failed",
     ],

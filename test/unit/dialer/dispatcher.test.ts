@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
+import { restoreKey } from "../../../shared/policy/controls.ts";
+import { suspendedAt } from "../../support/document-values.ts";
 import { countQueries } from "../../support/count-queries.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -191,16 +193,7 @@ describe("a dispatcher", () => {
   it("dispatches nothing while the ledger counts as restored", async () => {
     const bench = createDialerBench({ startAt });
     await putWaiting(bench, 1, 0);
-    await putDocument(bench, { kind: "restore", key: "ledger" } as const, {
-      state: "suspended",
-      since: bench.now(),
-      epoch: 1,
-      at: null,
-      by: null,
-      isWatchDone: false,
-      lookedUp: 0,
-      toReview: 0,
-    });
+    await putDocument(bench, restoreKey, suspendedAt(bench.now()));
     await bench.dispatch();
     expect(idsDispatched(bench)).toEqual([]);
   });

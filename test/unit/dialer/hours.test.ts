@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
+import { afterClaims } from "../../support/claims.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -151,13 +152,7 @@ describe("calling hours", () => {
       plan: { callingHours: nine, maxCalls: { count: 1, days: 1 } },
       startAt: "2026-06-01T16:59:24Z",
     });
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        if (changes[0]?.next.state === "DIALING") bench.advance(7000);
-        return written;
-      },
-    });
+    afterClaims(bench, () => bench.advance(7000));
     const call = await sendOne(bench);
     await bench.deliver();
     expect(bench.dialed).toEqual([]);
@@ -181,13 +176,7 @@ describe("calling hours", () => {
       plan: { callingHours: nine, expireAfterHours: 1 },
       startAt: "2026-06-01T16:59:24Z",
     });
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        if (changes[0]?.next.state === "DIALING") bench.advance(7000);
-        return written;
-      },
-    });
+    afterClaims(bench, () => bench.advance(7000));
     const call = await sendOne(bench);
     await bench.deliver();
     expect(bench.dialed).toEqual([]);

@@ -4,6 +4,7 @@ import {
   doNotCallKeyOf,
   doNotCallListKey,
 } from "../../../shared/policy/controls.ts";
+import { afterClaims } from "../../support/claims.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -383,13 +384,7 @@ describe("an order that cannot be read under the claim", () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
     let reads = 0;
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        if (changes[0]?.next.state === "DIALING") bench.advance(5001); // the documents read are too old now
-        return written;
-      },
-    });
+    afterClaims(bench, () => bench.advance(5001)); // the documents read are too old now
     bench.breakDocuments({
       read: (keys) =>
         keys.some(({ kind }) => kind === "pause") && reads++ > 0

@@ -3,6 +3,7 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { applyAction } from "../../../shared/calls/transitions.ts";
+import { outcomeOf } from "../../support/claims.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -29,11 +30,7 @@ async function redialed(bench: Bench, call: Call): Promise<Call> {
   return redial;
 }
 
-const placed = (row: CallRow) =>
-  ({
-    kind: "outcome",
-    settlement: { id: row.id, claim: row.claims[0] ?? "", state: "PLACED", reason: "r", at: 1 },
-  }) as const;
+const placed = (row: CallRow) => outcomeOf(row, row.claims[0], { reason: "r" });
 
 describe("a redial", () => {
   it("is dialed if the call that it replaces surely was not placed", async () => {

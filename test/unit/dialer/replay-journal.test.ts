@@ -3,22 +3,18 @@ import { checkEpoch } from "../../../functions/dialer/runtime/epoch.ts";
 import { replayJournal } from "../../../functions/dialer/sweep/replay-journal.ts";
 import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { nameOfEntry } from "../../../shared/ports/journal.ts";
+import { suspendedAt } from "../../support/document-values.ts";
 import { hashOf, putDocument } from "../../support/dialer-calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 
 const time = { isOver: () => false };
-const confirmed: ValueOf<"restore"> = {
+const confirmed = suspendedAt(1_000_000, {
   state: "confirmed",
-  since: 1_000_000,
   epoch: 5,
   at: 900_000,
   by: "operator",
-  isWatchDone: false,
-  lookedUp: 0,
-  toReview: 0,
-};
+});
 
 it("a replay goes on behind a page that is shorter than was asked for", async () => {
   const bench = createDialerBench();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
+import { suspendedAt, sweptAt } from "../../support/document-values.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -40,17 +41,9 @@ const asked = {
 /** Declares the ledger restored to `hoursAgo`, as an operator's confirmation does. */
 async function declare(bench: Bench, more: Partial<ValueOf<"restore">> = {}, hoursAgo = 1) {
   const since = bench.now();
-  await putDocument(bench, restoreKey, {
-    state: "confirmed",
-    since,
-    epoch: 1_000_000,
-    at: since - hoursAgo * hour,
-    by: "ops",
-    isWatchDone: false,
-    lookedUp: 0,
-    toReview: 0,
-    ...more,
-  });
+  const at = since - hoursAgo * hour;
+  const confirmed = { state: "confirmed", epoch: 1_000_000, at, by: "ops" } as const;
+  await putDocument(bench, restoreKey, suspendedAt(since, { ...confirmed, ...more }));
 }
 const restoreOf = async (bench: Bench) =>
   (await documentOf(bench, restoreKey.kind, restoreKey.key))?.value;
@@ -106,16 +99,7 @@ describe("a ledger that was restored", () => {
   it("is noticed by a delivery before any sweep, and by a process that has just begun", async () => {
     const bench = createDialerBench({ startAt, plan: asked });
     await bench.deps.epochStore.write(9, 0);
-    await putDocument(bench, sweepKey, {
-      epoch: 7,
-      leaseUntil: 0,
-      fullRoundAt: bench.now(),
-      roundBeganAt: bench.now(),
-      watchAfter: null,
-      backlogsAfter: null,
-      visitedAt: 0,
-      requestsAfter: null,
-    });
+    await putDocument(bench, sweepKey, sweptAt(bench.now(), { epoch: 7, visitedAt: 0 }));
     const call = aCallNow(bench);
     await sendEach(bench, call);
     await bench.deliver();

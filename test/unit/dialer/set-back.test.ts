@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { sweepKey } from "../../../shared/policy/controls.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
+import { afterClaims } from "../../support/claims.ts";
+import { sweptAt } from "../../support/document-values.ts";
 import { account, createBreakersBench, openBreaker, putDue } from "../../support/breakers-bench.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -85,15 +87,9 @@ describe("a clock that is set back", () => {
 
   it("has orders read again, as the age of those that were read is unknown", async () => {
     const bench = createDialerBench({ startAt });
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        if (changes.some(claims)) {
-          await pause(bench, { agent: "agent_sales" });
-          bench.advance(-minute);
-        }
-        return written;
-      },
+    afterClaims(bench, async () => {
+      await pause(bench, { agent: "agent_sales" });
+      bench.advance(-minute);
     });
     const call = aCallNow(bench);
     await sendEach(bench, call);
@@ -109,15 +105,9 @@ describe("orders that were read for a claim", () => {
     [5_100, "WAITING"],
   ])("%i ms before the request hold, or are read again: %s", async (byMs, state) => {
     const bench = createDialerBench({ startAt });
-    bench.breakLedger({
-      async write(changes) {
-        const written = await bench.rows.write(changes);
-        if (changes.some(claims)) {
-          await pause(bench, { agent: "agent_sales" });
-          bench.advance(byMs);
-        }
-        return written;
-      },
+    afterClaims(bench, async () => {
+      await pause(bench, { agent: "agent_sales" });
+      bench.advance(byMs);
     });
     const call = aCallNow(bench);
     await sendEach(bench, call);
@@ -154,16 +144,7 @@ describe("orders that could not be read", () => {
 
 describe("the epoch in a process that has just begun", () => {
   const putEpoch = (bench: Bench, epoch: number) =>
-    putDocument(bench, sweepKey, {
-      epoch,
-      leaseUntil: 0,
-      fullRoundAt: bench.now(),
-      roundBeganAt: bench.now(),
-      watchAfter: null,
-      backlogsAfter: null,
-      visitedAt: 0,
-      requestsAfter: null,
-    });
+    putDocument(bench, sweepKey, sweptAt(bench.now(), { epoch, visitedAt: 0 }));
   async function deliverOne(bench: Bench) {
     const [call] = callsNow(bench, 1);
     if (call === undefined) throw new Error("there is a call");

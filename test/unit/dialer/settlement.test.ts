@@ -3,6 +3,7 @@ import type { CallState } from "../../../shared/calls/states.ts";
 import type { Settlement } from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import { outcomeOf } from "../../support/claims.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -208,8 +209,7 @@ describe("a settlement", () => {
     expect(await stateOf(bench, call)).toBe("PLACED");
 
     function outcome(claim = "", state: Settlement["state"] = "PLACED") {
-      const settlement = { id: call.id, claim, state, reason: "r", at: bench.now() };
-      return { kind: "outcome", settlement } as const;
+      return outcomeOf(call, claim, { state, reason: "r", at: bench.now() });
     }
   });
 
@@ -255,18 +255,8 @@ describe("a settlement", () => {
 });
 
 describe("a late success", () => {
-  const placed = (call: { id: string }, claim: string) =>
-    ({
-      kind: "outcome",
-      settlement: {
-        id: call.id,
-        claim,
-        state: "PLACED",
-        reason: "placed",
-        providerCallId: "CA1",
-        at: 1,
-      },
-    }) as const;
+  const placed = (call: { id: string }, claim: string | undefined) =>
+    outcomeOf(call, claim, { providerCallId: "CA1" });
 
   it.each<[CallState, string[]]>([
     ["DIALING", []],
@@ -278,7 +268,7 @@ describe("a late success", () => {
     const bench = createDialerBench();
     const call = aCall();
     const row = await putIn(bench, state, call);
-    await bench.send(placed(call, row.claims[0] ?? ""));
+    await bench.send(placed(call, row.claims[0]));
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
     expect(bench.eventsOf("call.placed_late").map((one) => one["state"])).toEqual(late);
@@ -289,7 +279,7 @@ describe("a late success", () => {
     const call = aCall();
     const row = await putIn(bench, "NEEDS_REVIEW", call);
     await put(bench, { ...row, version: "by-operator", state: "CANCELLED" });
-    await bench.send(placed(call, row.claims[0] ?? ""));
+    await bench.send(placed(call, row.claims[0]));
     await bench.deliver();
     expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
     expect(bench.eventsOf("call.placed_late")).toMatchObject([
@@ -307,7 +297,7 @@ describe("a late success", () => {
       const row = await putIn(bench, state, call);
       const claims = [...row.claims, "the-resend"];
       await put(bench, { ...row, version: "later", claims, resent: true });
-      await bench.send(placed(call, row.claims[0] ?? ""));
+      await bench.send(placed(call, row.claims[0]));
       expect(await bench.deliver()).toEqual(["ack"]);
       expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
     },

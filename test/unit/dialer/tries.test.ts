@@ -5,6 +5,7 @@ import { applyAction } from "../../../shared/calls/transitions.ts";
 import { applyEntry } from "../../../shared/policy/journal-entries.ts";
 import { toTryId } from "../../../shared/calls/tries.ts";
 import { toStoredRow } from "../../../shared/ports/stored-row.ts";
+import { outcomeOf } from "../../support/claims.ts";
 import {
   aCallNow,
   type Bench,
@@ -274,9 +275,8 @@ describe("the next try", () => {
     const action = { to: "CANCELLED" } as const;
     await put(bench, applyAction(row, { action, by: "ops" }, write) ?? row);
     const at = bench.now();
-    const placed = { id: call.id, claim: row.claims[0] ?? "", state: "PLACED", at } as const;
-    const settlement = { ...placed, reason: "found", pollAt: at, providerCallId: "CA_1" };
-    await bench.send({ kind: "outcome", settlement });
+    const found = { at, reason: "found", pollAt: at, providerCallId: "CA_1" };
+    await bench.send(outcomeOf(call, row.claims[0], found));
     await bench.deliver();
     expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", request: null });
     tell(bench, busy);
@@ -328,11 +328,9 @@ describe("a chain of tries", () => {
     expect(row.state).toBe("NEEDS_REVIEW");
     await bench.simulate(3600);
     expect(bench.dialed).toHaveLength(2);
-    const [claim = ""] = row.claims;
     const at = bench.now();
-    const placed = { id: second.id, claim, state: "PLACED", reason: "found", at } as const;
-    const settlement = { ...placed, pollAt: at, providerCallId: `CA_${second.id}` };
-    await bench.send({ kind: "outcome", settlement });
+    const found = { at, reason: "found", pollAt: at, providerCallId: `CA_${second.id}` };
+    await bench.send(outcomeOf(second, row.claims[0], found));
     await bench.deliver();
     await pollAfter(bench, 1);
     expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", tries: { number: 3 } });

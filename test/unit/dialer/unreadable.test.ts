@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { outcomeOf } from "../../support/claims.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -126,14 +127,7 @@ describe("an `outcome` of a row that this version cannot read", () => {
         json: JSON.stringify({ ...row, ...fields }),
       });
     put({ state: "RINGING" });
-    const settlement = {
-      id: call.id,
-      claim: row.version,
-      state: "PLACED",
-      reason: "placed",
-      at: bench.now(),
-    } as const;
-    await bench.send({ kind: "outcome", settlement });
+    await bench.send(outcomeOf(call, row.version, { at: bench.now() }));
     expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }]);
     expect(bench.events.some(({ level }) => level === "alarm")).toBe(true);
     put({});
