@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { StandInRequest } from "../../infra/stand-ins/endpoint.ts";
 import type { Failure } from "../../infra/stand-ins/failures.ts";
-import { standInTypes } from "../../infra/stand-ins/index.ts";
 import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
-import { environmentOf } from "../support/stand-ins.ts";
+import { environmentOf, imitationOf } from "../support/stand-ins.ts";
 import { type PlatformUnderTest, until } from "../support/service.ts";
 import { useOpenService } from "../support/use-open-service.ts";
 
@@ -20,11 +19,7 @@ const to =
   ({ text }: StandInRequest) =>
     isMeant(/(?:\+|%2B)(1303555\d{4})/.exec(text)?.[1] ?? "");
 
-function start(type: string): Promise<StandIn> {
-  const imitation = standInTypes.get(type);
-  if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
-  return startStandIn(imitation);
-}
+const start = (type: string) => startStandIn(imitationOf(type));
 
 /** Starts a provider that answers 429 to the first two requests of every third call, and refuses numbers that end in 7. */
 async function startVapi(): Promise<StandIn> {
@@ -83,9 +78,9 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
             reviewAfterSeconds: 30,
           },
           environment: {
-            ...environmentOf("vapi", standInTypes.get("vapi")?.secrets ?? {}),
-            ...environmentOf("retell-us", standInTypes.get("retell")?.secrets ?? {}),
-            ...environmentOf("twilio", standInTypes.get("twilio")?.secrets ?? {}),
+            ...environmentOf("vapi", imitationOf("vapi").secrets),
+            ...environmentOf("retell-us", imitationOf("retell").secrets),
+            ...environmentOf("twilio", imitationOf("twilio").secrets),
           },
         };
       },

@@ -1,11 +1,11 @@
 import { createServer, type Socket } from "node:net";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import type { ProviderBench } from "./provider-bench.ts";
 
 /** Describes how an adapter reads answers: documented ones, those by status alone, and broken ones. */
 export function describeAnswers(bench: ProviderBench): void {
-  const { provider, dial, dialAt, requestsMax, closing } = bench;
+  const { provider, dial, dialAt, requestsMax } = bench;
   const answering = (status: number, body: unknown, headers: Record<string, string> = {}) =>
     dial((_request, response) => {
       const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -89,7 +89,7 @@ export function describeAnswers(bench: ProviderBench): void {
       socket.destroy();
     });
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-    closing.push(() => new Promise((closed) => server.close(closed)));
+    onTestFinished(() => new Promise((closed) => server.close(() => closed())));
     const address = server.address();
     const port = typeof address === "object" ? address?.port : 0;
     const outcome = await dialAt(`http://127.0.0.1:${port}`);

@@ -10,9 +10,10 @@ import type {
 import { createProviders } from "../../shared/providers/providers.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
 import { type Send, Withheld } from "../../shared/lib/http-client.ts";
-import { parseRoute } from "../../shared/providers/routes.ts";
 import { aCall } from "../support/calls.ts";
-import { type Received, startReceiver } from "../support/receiver.ts";
+import type { Received } from "../support/receiver.ts";
+import { routeOf } from "../support/test-adapter.ts";
+import { startTestReceiver } from "../support/test-receiver.ts";
 
 /** A request in the form of the provider's reference. */
 interface ExpectedRequest {
@@ -109,19 +110,14 @@ export const sought = {
   until: Date.parse("2026-11-21T00:00:40Z"),
 };
 
-export type AnswerWith = Parameters<typeof startReceiver>[0];
+export type AnswerWith = Parameters<typeof startTestReceiver>[0];
 
 /** Creates what the parts of the suite share: the provider under test at receivers that answer as a test says. */
 export function createProviderBench(provider: ProviderUnderTest) {
   const { type, fields, secrets, read = (text): unknown => JSON.parse(text) } = provider;
   const requestsMax = provider.requests(aCall()).length;
-  const closing: (() => Promise<unknown>)[] = [];
 
-  const routeAt = (baseUrl: string): Route => {
-    const parsed = parseRoute({ provider: type, ...fields }, { type, baseUrl });
-    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
-    return parsed.route;
-  };
+  const routeAt = (baseUrl: string) => routeOf(type, fields, baseUrl);
   const providerAt = (baseUrl: string, send: Send = sendByNode): DialingProvider<Route> => {
     const options = { environment: secrets, fetch: send, now: Date.now, print: () => undefined };
     return createProviders(options, [routeAt(baseUrl)])(routeAt(baseUrl));
@@ -137,31 +133,23 @@ export function createProviderBench(provider: ProviderUnderTest) {
   return {
     provider,
     requestsMax,
-    closing,
     routeAt,
     dialAt,
 
-    /** Closes the receivers of a test. */
-    async close() {
-      for (const one of closing.splice(0)) await one();
-    },
-
     /** Dials a receiver that gives this last answer. Resolves to the outcome and all requests received. */
     async dial(answer: AnswerWith, call = aCall()) {
-      const receiver = await startReceiver((request, response, received) => {
+      const receiver = await startTestReceiver((request, response, received) => {
         if (received.length >= requestsMax) answer(request, response, received);
         else response.end(JSON.stringify(provider.firstAnswer));
       });
-      closing.push(receiver.close);
       return { outcome: await dialAt(receiver.url, call), received: receiver.received };
     },
 
     /** Dials where the last look withholds the request. Resolves to the error, the looks, and the requests received. */
     async dialWithheld() {
-      const receiver = await startReceiver((_request, response) => {
+      const receiver = await startTestReceiver((_request, response) => {
         response.end(JSON.stringify(provider.firstAnswer));
       });
-      closing.push(receiver.close);
       let looks = 0;
       const ring = () => async () => {
         looks += 1;
@@ -185,8 +173,7 @@ export function createProviderBench(provider: ProviderUnderTest) {
 
     /** Looks a call up at a receiver that gives this answer. */
     async lookUp(answer: AnswerWith, { call = aCall(), attempt = 1 } = {}) {
-      const receiver = await startReceiver(answer);
-      closing.push(receiver.close);
+      const receiver = await startTestReceiver(answer);
       const { lookUp: find } = providerAt(receiver.url);
       const found = find?.({ call, attempt, ...sought }, routeAt(receiver.url));
       return { found: (await found?.catch(() => "not to be asked")) ?? "nothing", ...receiver };
@@ -194,8 +181,7 @@ export function createProviderBench(provider: ProviderUnderTest) {
 
     /** Reads the result of a placed call at a receiver that gives this answer. */
     async readResult(answer: AnswerWith, placed: PlacedCall) {
-      const receiver = await startReceiver(answer);
-      closing.push(receiver.close);
+      const receiver = await startTestReceiver(answer);
       const asked = providerAt(receiver.url).readResult?.(placed, routeAt(receiver.url));
       return { result: await asked?.catch(errorOf), ...receiver };
     },
@@ -210,8 +196,7 @@ export function createProviderBench(provider: ProviderUnderTest) {
 
     /** Lists results at a receiver that gives this answer. */
     async listResults(answer: AnswerWith, from: number) {
-      const receiver = await startReceiver(answer);
-      closing.push(receiver.close);
+      const receiver = await startTestReceiver(answer);
       const asked = providerAt(receiver.url).listResults?.(from, routeAt(receiver.url));
       return { results: await asked?.catch(errorOf), ...receiver };
     },

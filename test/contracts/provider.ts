@@ -1,4 +1,4 @@
-import { afterEach, describe } from "vitest";
+import { describe } from "vitest";
 import { describeAnswers } from "./provider-answers.ts";
 import { createProviderBench, type ProviderUnderTest } from "./provider-bench.ts";
 import { describeLookUps } from "./provider-look-ups.ts";
@@ -12,7 +12,6 @@ export { sought } from "./provider-bench.ts";
 export function describeProvider(provider: ProviderUnderTest): void {
   const bench = createProviderBench(provider);
   describe(`${provider.title ?? provider.type} as a dialing provider`, () => {
-    afterEach(bench.close);
     describeRequests(bench);
     describeAnswers(bench);
     describeNotPlaced(bench);

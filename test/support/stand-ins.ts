@@ -68,13 +68,19 @@ interface PairOptions {
 }
 type Dial = ReturnType<ReturnType<typeof createProviders>>["dial"];
 
+/** Returns what imitates the providers of a type. @throws if nothing does */
+export function imitationOf(type: string) {
+  const imitation = standInTypes.get(type);
+  if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
+  return imitation;
+}
+
 /** Starts a stand-in and points the real adapter of its type at it, with the right secrets or with others. */
 export async function startPair(
   type: string,
   { now = Date.now, secrets, print = () => undefined, fields }: PairOptions = {},
 ): Promise<Pair> {
-  const imitation = standInTypes.get(type);
-  if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
+  const imitation = imitationOf(type);
   const standIn = await startStandIn(imitation, { now, print });
   const place = type === "webhook" ? { url: `${standIn.url}/dial` } : {};
   const baseUrl = type === "webhook" ? undefined : standIn.url;

@@ -2,11 +2,12 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { promisify } from "node:util";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { listReceivers, putReceiver } from "../../../functions/api/requests/receivers.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
-import { type Received, startReceiver } from "../../support/receiver.ts";
+import { type Received } from "../../support/receiver.ts";
 
 it("takes the commands of docs/events.md for own receivers, and answers as the page says", async () => {
   const docs = await readFile("docs/events.md", "utf8");
@@ -28,8 +29,7 @@ it("takes the commands of docs/events.md for own receivers, and answers as the p
     bodies.push(JSON.parse(body));
     response.writeHead(answer.status).end(body);
   };
-  const server = await startReceiver((request, response) => void answerTo(request, response));
-  onTestFinished(server.close);
+  const server = await startTestReceiver((request, response) => void answerTo(request, response));
   const env = { ...process.env, URL: server.url, TOKEN: tokens.crmEvents };
   await promisify(execFile)("sh", ["-ec", commands], { env });
   expect(answers).toEqual([

@@ -6,19 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi, onTestFinished } from "vitest";
 import { sendByNode } from "../../../shared/aws/node-client.ts";
 import type { Send } from "../../../shared/lib/http-client.ts";
 import { post } from "../../../shared/providers/provider-http.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 import { certificate } from "../../support/certificate.ts";
-import { startReceiver } from "../../support/receiver.ts";
 
 const nodeSend = join(import.meta.dirname, "../../../shared/aws/node-client.ts");
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const close of closing.splice(0)) await close();
-});
+afterEach(() => void vi.useRealTimers());
 
 const request = (timeoutMs = 5000) => ({
   method: "POST",
@@ -30,7 +26,7 @@ const request = (timeoutMs = 5000) => ({
 
 async function portOf(server: Server): Promise<number> {
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  closing.push(() => server.close());
+  onTestFinished(() => void server.close());
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port, not on a pipe
   return (server.address() as AddressInfo).port;
 }
@@ -42,16 +38,18 @@ async function startRaw(say: (socket: Socket) => void) {
     sockets.push(socket);
     socket.on("error", () => undefined).once("data", () => say(socket));
   });
-  closing.push(() => sockets.forEach((socket) => socket.destroy()));
+  onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
   return { port: await portOf(server), sockets };
 }
 
-type Answering = Parameters<typeof startReceiver>[0];
+type Answering = Parameters<typeof startTestReceiver>[0];
 
-async function startAnswering(answer: Answering) {
-  const receiver = await startReceiver(answer);
-  closing.push(receiver.close);
-  return receiver;
+/** Returns the environment of a process that trusts `certificate`. */
+async function trustingEnvironment() {
+  const folder = await mkdtemp(join(tmpdir(), "node-send-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "ca.pem"), certificate.cert);
+  return { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, "ca.pem") };
 }
 
 describe("sending by Node's client", () => {
@@ -66,7 +64,7 @@ describe("sending by Node's client", () => {
     ["chunks", (_, response) => void (response.write("ü"), response.end("b".repeat(100_000)))],
     ["an error", (_, response) => response.writeHead(500).end("no")],
   ])("reads %s as fetch does, and sends the same", async (_name, answer) => {
-    const receiver = await startAnswering(answer);
+    const receiver = await startTestReceiver(answer);
     const read = async (send: Send) => {
       const response = await send(`${receiver.url}/a?b=c`, request());
       const {
@@ -122,13 +120,10 @@ describe("sending by Node's client", () => {
       response.end(socket instanceof TLSSocket && socket.isSessionReused() ? "again" : "first");
     });
     const url = `https://localhost:${await portOf(server)}/`;
-    const folder = await mkdtemp(join(tmpdir(), "node-send-"));
-    closing.push(() => rm(folder, { recursive: true }));
-    await writeFile(join(folder, "ca.pem"), certificate.cert);
     const script = `import { sendByNode } from ${JSON.stringify(nodeSend)};
       const request = { headers: {}, redirect: "manual", signal: AbortSignal.timeout(5000) };
       for (let n = 0; n < 2; n++) console.log(await (await sendByNode("${url}", request)).text());`;
-    const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, "ca.pem") };
+    const env = await trustingEnvironment();
     const args = ["--input-type=module", "--eval", script];
     const { stdout } = await promisify(execFile)(process.execPath, args, { env });
     expect(stdout).toBe("first\nagain\n");
@@ -154,15 +149,12 @@ describe("sending by Node's client", () => {
         socket.on("error", () => undefined).on("data", (data: Buffer) => bytes.push(data));
       });
       const url = `${scheme}://localhost:${await portOf(server)}/`;
-      const folder = await mkdtemp(join(tmpdir(), "node-send-"));
-      closing.push(() => rm(folder, { recursive: true }));
-      await writeFile(join(folder, "ca.pem"), certificate.cert);
       const script = `import { sendByNode } from ${JSON.stringify(nodeSend)};
         const request = { method: "POST", body: "x", headers: {}, redirect: "manual" };
         const mayLeave = () => (console.log("asked"), false);
         await sendByNode("${url}", { ...request, signal: AbortSignal.timeout(5000), mayLeave })
           .catch((error) => console.log(error.constructor.name));`;
-      const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, "ca.pem") };
+      const env = await trustingEnvironment();
       const args = ["--input-type=module", "--eval", script];
       const { stdout } = await promisify(execFile)(process.execPath, args, { env });
       expect(stdout).toBe("asked\nWithheld\n");
@@ -177,10 +169,7 @@ describe("sending by Node's client", () => {
       response.end("{}");
     });
     const url = `https://localhost:${await portOf(server)}/`;
-    const folder = await mkdtemp(join(tmpdir(), "node-send-"));
-    closing.push(() => rm(folder, { recursive: true }));
-    await writeFile(join(folder, "ca.pem"), certificate.cert);
-    const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, "ca.pem") };
+    const env = await trustingEnvironment();
     const script = `import { sendByNode } from ${JSON.stringify(nodeSend)};
       const request = { method: "POST", body: "x", headers: {}, redirect: "manual" };
       process.stdin.once("data", async () => {
@@ -198,7 +187,7 @@ describe("sending by Node's client", () => {
       Array.from({ length: 6 }, async (_, index) => {
         const args = ["--input-type=module", "--eval", script, String(index)];
         const child = spawn(process.execPath, args, { env });
-        closing.push(() => child.kill("SIGKILL"));
+        onTestFinished(() => void child.kill("SIGKILL"));
         let text = "";
         child.stdout.on("data", (data: Buffer) => {
           text += data.toString();

@@ -2,23 +2,19 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { run } from "../../../infra/cli/events.ts";
 import { readPlan } from "../../../infra/cli/providers/chosen-route.ts";
 import { pendingOf, exhaustedOf } from "../../../shared/events/outbox-rows.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { testPlan, tokens } from "../../support/environment.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import type { startReceiver } from "../../support/receiver.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 
 const url = "https://calls.example.com";
 const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`;
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
 type Surroundings = Parameters<typeof run>[1];
 
 /** Runs the command with words, and returns what it has printed and its exit code. */
@@ -147,9 +143,9 @@ describe("npm run events -- test", () => {
     answer: Parameters<typeof startReceiver>[0],
     plan: (target: string) => object = (target) => ({ "*": { url: target, echo: ["lead_id"] } }),
   ) {
-    const receiver = await startReceiver(answer);
+    const receiver = await startTestReceiver(answer);
     const directory = await mkdtemp(join(tmpdir(), "outbound-calls-events-"));
-    closing.push(receiver.close, () => rm(directory, { recursive: true }));
+    onTestFinished(() => rm(directory, { recursive: true }));
     const path = join(directory, "plan.json");
     const target = `${receiver.url}/events?key=oc_secret`;
     const text = JSON.stringify({ ...testPlan, events: plan(target) });
@@ -275,7 +271,7 @@ describe("npm run events -- test", () => {
     );
     expect((await test("", {})).err).toBe("EVENTS_SECRET must be in the environment.");
     const directory = await mkdtemp(join(tmpdir(), "outbound-calls-events-"));
-    closing.push(() => rm(directory, { recursive: true }));
+    onTestFinished(() => rm(directory, { recursive: true }));
     const path = join(directory, "plan.json");
     await writeFile(path, JSON.stringify(testPlan));
     const { code, err } = await events(["test", "--plan", path], { environment: {}, fetch });

@@ -1,30 +1,23 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { run } from "../../../infra/cli/providers.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { startStandIn } from "../../../infra/stand-ins/stand-in.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";
 import { typeNames } from "../../../shared/providers/routes.ts";
-import { environmentOf, routeFields } from "../../support/stand-ins.ts";
+import { startTestStandIn } from "../../support/test-adapter.ts";
+import { environmentOf, imitationOf, routeFields } from "../../support/stand-ins.ts";
 
 const to = "--to +12025550147";
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
 /** Starts a stand-in of an account's provider, and writes a plan that leads to it. */
 async function createBench(
   type: string,
   more: { agents?: object; account?: object; plan?: object } = {},
 ) {
-  const imitation = standInTypes.get(type);
-  if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
-  const standIn = await startStandIn(imitation);
+  const standIn = await startTestStandIn(type);
   const directory = await mkdtemp(join(tmpdir(), "outbound-calls-providers-"));
-  closing.push(standIn.close, () => rm(directory, { recursive: true }));
+  onTestFinished(() => rm(directory, { recursive: true }));
   const path = join(directory, "plan.json");
   const place = type === "webhook" ? { url: `${standIn.url}/dial` } : {};
   const baseUrl = type === "webhook" ? {} : { baseUrl: standIn.url };
@@ -38,7 +31,7 @@ async function createBench(
     ...more.plan,
   };
   await writeFile(path, JSON.stringify(plan));
-  const environment: Record<string, string> = environmentOf(type, imitation.secrets);
+  const environment: Record<string, string> = environmentOf(type, imitationOf(type).secrets);
   const asked: string[] = [];
   const pauses: number[] = [];
   async function providers(words: string, answer?: boolean) {
@@ -210,7 +203,6 @@ describe("npm run providers -- check", () => {
     const { standIn, providers } = await createBench("vapi");
     await standIn.close();
     const { code, text } = await providers(`check vapi ${to} --yes`);
-    closing.shift();
     expect([code, text]).toEqual([2, expect.stringContaining("not_placed, econnrefused")]);
     expect(text).toContain("Check the account's baseUrl");
   });

@@ -1,17 +1,11 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAskCheck } from "../../../functions/dialer/runtime/ask-check.ts";
 import { checksSchema } from "../../../shared/dial-plan/checks.ts";
 import { findSignatureProblem, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
 const question = { check: "crm", id: "check_1", body: '{"id":"call_1"}', limitMs: 300 };
-
-async function serverThat(answer: Parameters<typeof startReceiver>[0]) {
-  const server = await startReceiver(answer);
-  onTestFinished(server.close);
-  return server;
-}
 
 const ask = (url: string, environment: Record<string, string> = {}) =>
   createAskCheck(
@@ -25,7 +19,7 @@ const ask = (url: string, environment: Record<string, string> = {}) =>
 
 describe("asking a check", () => {
   it("posts the question signed, and reads the answer", async () => {
-    const server = await serverThat((_request, response) =>
+    const server = await startTestReceiver((_request, response) =>
       response.end('{"decision":"call","evidence":"consent 7"}'),
     );
     const answer = await ask(`${server.url}/check`, { CHECKS_CRM_SECRET: secret });
@@ -42,16 +36,16 @@ describe("asking a check", () => {
   });
 
   it("has failed when no answer comes in time, or only its beginning", async () => {
-    const hanging = await serverThat(() => undefined);
+    const hanging = await startTestReceiver(() => undefined);
     expect(await ask(hanging.url)).toEqual({ decision: "failed", code: "time_out" });
-    const begun = await serverThat((_request, response) => {
+    const begun = await startTestReceiver((_request, response) => {
       response.writeHead(200).write('{"decision":"call"');
     });
     expect(await ask(begun.url)).toMatchObject({ decision: "failed" });
   });
 
   it("has failed by an answer above 16 KiB, of which no more is read", async () => {
-    const server = await serverThat((_request, response) => {
+    const server = await startTestReceiver((_request, response) => {
       response.writeHead(200).write(`{"decision":"call","more":"${"x".repeat(40_000)}`);
     });
     const code = "answer_too_long";
@@ -59,8 +53,10 @@ describe("asking a check", () => {
   });
 
   it("follows no redirect", async () => {
-    const other = await serverThat((_request, response) => response.end('{"decision":"call"}'));
-    const server = await serverThat((_request, response) =>
+    const other = await startTestReceiver((_request, response) =>
+      response.end('{"decision":"call"}'),
+    );
+    const server = await startTestReceiver((_request, response) =>
       response.writeHead(307, { location: other.url }).end(),
     );
     expect(await ask(server.url)).toEqual({ decision: "failed", code: "http_307" });

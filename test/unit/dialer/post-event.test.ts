@@ -1,17 +1,11 @@
 import { once } from "node:events";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createPostEvent } from "../../../functions/dialer/runtime/post-event.ts";
 import { findReceiver, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 import { freePort } from "../../support/service.ts";
 
 const event = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000.1", body: '{"type":"call.placed"}' };
-async function receiverThat(answer: Parameters<typeof startReceiver>[0]) {
-  const receiver = await startReceiver(answer);
-  onTestFinished(receiver.close);
-  return receiver;
-}
-
 function post(url: string, secrets?: string, now = Date.now()) {
   const events = { crm: receiverSchema.parse({ url }) };
   const receiver = findReceiver("crm", { events });
@@ -24,7 +18,7 @@ function post(url: string, secrets?: string, now = Date.now()) {
 
 describe("posting an event", () => {
   it("sends the body as it is, under its id", async () => {
-    const receiver = await receiverThat((_request, response) => response.writeHead(204).end());
+    const receiver = await startTestReceiver((_request, response) => response.writeHead(204).end());
     expect(await post(`${receiver.url}/events?of=crm`)).toMatchObject({ status: 204, text: "" });
     expect(receiver.received).toMatchObject([
       {
@@ -38,8 +32,8 @@ describe("posting an event", () => {
   });
 
   it("follows no redirect, wherever it leads", async () => {
-    const inside = await receiverThat((_request, response) => response.end("a secret"));
-    const receiver = await receiverThat((_request, response) =>
+    const inside = await startTestReceiver((_request, response) => response.end("a secret"));
+    const receiver = await startTestReceiver((_request, response) =>
       response.writeHead(307, { location: `${inside.url}/metadata` }).end(),
     );
     expect(await post(receiver.url)).toMatchObject({ status: 307 });
@@ -48,7 +42,7 @@ describe("posting an event", () => {
 
   it("reads a kilobyte of an answer that never ends, and hangs up", async () => {
     let isClosed = Promise.resolve<unknown>(undefined);
-    const receiver = await receiverThat((_request, response) => {
+    const receiver = await startTestReceiver((_request, response) => {
       isClosed = once(response, "close");
       response.writeHead(200).write("x".repeat(5_000));
     });
@@ -62,7 +56,7 @@ describe("posting an event", () => {
     ["Sat, 21 Nov 2026 09:30:00 GMT", 1_800_000],
     ["soon", undefined],
   ])("tells how long the receiver asks to wait: %s", async (retryAfter, retryAfterMs) => {
-    const receiver = await receiverThat((_request, response) =>
+    const receiver = await startTestReceiver((_request, response) =>
       response.writeHead(503, { "retry-after": retryAfter }).end(),
     );
     const now = Date.parse("2026-11-21T09:00:00Z");
@@ -72,7 +66,7 @@ describe("posting an event", () => {
   it("tells why no answer came, without a word of the error's message", async () => {
     const closed = `http://127.0.0.1:${await freePort()}/`;
     expect(await post(closed)).toEqual({ error: "ECONNREFUSED" });
-    const receiver = await receiverThat((_request, response) => void response.destroy());
+    const receiver = await startTestReceiver((_request, response) => void response.destroy());
     expect(await post(receiver.url)).toMatchObject({ error: expect.stringMatching(/^[\w]+$/) });
   });
 

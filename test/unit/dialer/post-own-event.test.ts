@@ -8,8 +8,8 @@ import { createSendByNode } from "../../../shared/aws/node-client.ts";
 import { createPublicLookup, type Resolve } from "../../../shared/aws/public-lookup.ts";
 import { ownReceiverSecret } from "../../../shared/dial-plan/own-receiver-secrets.ts";
 import type { Send } from "../../../shared/lib/http-client.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 import { certificate } from "../../support/certificate.ts";
-import { startReceiver } from "../../support/receiver.ts";
 import {
   blockedIpv4,
   blockedIpv6,
@@ -55,8 +55,7 @@ function resolvesTo(...answers: string[][]): Resolve & { asked: string[] } {
 
 describe("posting an event to a client's own receiver", () => {
   it("signs with its derived secret, in a local run also to this machine", async () => {
-    const receiver = await startReceiver((_request, response) => response.writeHead(204).end());
-    onTestFinished(receiver.close);
+    const receiver = await startTestReceiver((_request, response) => response.writeHead(204).end());
     const local = { LOOPBACK_RECEIVERS: "true" };
     expect(await post(receiver.url, createSendByNode(), local)).toMatchObject({ status: 204 });
     const [one] = receiver.received;
@@ -69,8 +68,7 @@ describe("posting an event to a client's own receiver", () => {
   });
 
   it("reaches nothing on this machine unless it is a local run", async () => {
-    const receiver = await startReceiver((_request, response) => response.end());
-    onTestFinished(receiver.close);
+    const receiver = await startTestReceiver((_request, response) => response.end());
     for (const value of [{}, { LOOPBACK_RECEIVERS: "" }, { LOOPBACK_RECEIVERS: "1" }]) {
       const answer = await post(receiver.url, createSendByNode(), value);
       expect(answer).toEqual({ error: "address_not_public" });
@@ -79,12 +77,10 @@ describe("posting an event to a client's own receiver", () => {
   });
 
   it("follows no redirect to a private address", async () => {
-    const inside = await startReceiver((_request, response) => response.end("a secret"));
-    onTestFinished(inside.close);
-    const receiver = await startReceiver((_request, response) =>
+    const inside = await startTestReceiver((_request, response) => response.end("a secret"));
+    const receiver = await startTestReceiver((_request, response) =>
       response.writeHead(307, { location: `${inside.url}/latest/meta-data` }).end(),
     );
-    onTestFinished(receiver.close);
     for (const send of [createSendByNode(), fetch]) {
       const answer = await post(receiver.url, send, { LOOPBACK_RECEIVERS: "true" });
       expect(answer).toMatchObject({ status: 307 });

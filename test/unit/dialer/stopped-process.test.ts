@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
-import { startReceiver } from "../../support/receiver.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 
 const script = join(import.meta.dirname, "../../support/livekit-process.ts");
 const rings = "/twirp/livekit.SIP/CreateSIPParticipant";
@@ -10,15 +10,10 @@ const rings = "/twirp/livekit.SIP/CreateSIPParticipant";
 const stoppedMs = 2_500;
 const expiresAfterSeconds = 1.5;
 
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
 /** Dials in a process of its own, which is stopped while its request to this path is answered. */
 async function dialStoppedAt(path: string): Promise<{ outcome: unknown; paths: string[] }> {
   let isStopped = false;
-  const receiver = await startReceiver((request, response) => {
+  const receiver = await startTestReceiver((request, response) => {
     const answer = () => {
       if (request.path.endsWith("ListDispatch")) {
         response.end('{"agent_dispatches":[{"id":"AD_1","state":{"jobs":[{"id":"AJ_1"}]}}]}');
@@ -31,14 +26,13 @@ async function dialStoppedAt(path: string): Promise<{ outcome: unknown; paths: s
     }
     answer();
   });
-  closing.push(receiver.close);
   const args = [script, receiver.url, String(expiresAfterSeconds)];
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child = execFile(process.execPath, args, (error, stdout, stderr) => {
     if (error === null) resolve(stdout);
     else reject(new Error(stderr));
   });
-  closing.push(() => child.kill("SIGKILL"));
+  onTestFinished(() => void child.kill("SIGKILL"));
   const outcome: unknown = JSON.parse(await promise);
   return { outcome, paths: receiver.received.map((one) => one.path) };
 }

@@ -1,14 +1,15 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { signatureProblem } from "../../../infra/stand-ins/amazon-signature.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { missingSecrets, neededSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
+import { contextProblem } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
+import { adapterOf, routeOf } from "../../support/test-adapter.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 import { aCall } from "../../support/calls.ts";
 import { amazonConnectAnswers } from "../../support/provider-answers/amazon-connect.ts";
 import { amazonConnectResults } from "../../support/provider-results/amazon-connect.ts";
-import { type Received, startReceiver } from "../../support/receiver.ts";
+import { type Received } from "../../support/receiver.ts";
 
 const instance = "00fbeee1-123e-111e-93e3-11111bfbfcc1";
 const flow = "846ec553-a005-41c0-8341-000000000000";
@@ -48,17 +49,9 @@ describeProvider({
 });
 
 describe("Amazon Connect", () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
   const time = Date.parse("2026-11-21T09:30:00.123Z");
-  const routeOf = (account: string, baseUrl: string, more: object = {}) => {
-    const type = "amazon-connect";
-    const parsed = parseRoute({ provider: account, ...fields, ...more }, { type, baseUrl });
-    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
-    return parsed.route;
-  };
+  const routeFrom = (account: string, baseUrl: string, more: object = {}) =>
+    routeOf("amazon-connect", { ...fields, provider: account, ...more }, baseUrl);
   async function dial(
     environment: Record<string, string>,
     {
@@ -67,13 +60,14 @@ describe("Amazon Connect", () => {
       status = 200,
     }: { account?: string; headers?: Record<string, string>; status?: number } = {},
   ) {
-    const receiver = await startReceiver((_request, response) => {
+    const receiver = await startTestReceiver((_request, response) => {
       response.writeHead(status, headers).end('{"ContactId":"c9f2"}');
     });
-    closing.push(receiver.close);
-    const route = routeOf(account, receiver.url);
-    const options = { environment, fetch, now: () => time, print: () => undefined };
-    const provider = createProviders(options, [route])(route);
+    const { provider, route } = adapterOf(
+      routeFrom(account, receiver.url),
+      environment,
+      () => time,
+    );
     const outcome = await provider.dial(
       { call: aCall(), attempt: 1, timeoutSeconds: 1, ring: (own) => own },
       route,
@@ -169,20 +163,20 @@ describe("Amazon Connect", () => {
   });
 
   it("takes a repeated token for the same call, unless the plan will not rely on it", () => {
-    expect(routeOf("amazon-connect", "https://example.com")).toMatchObject({ idempotent: true });
-    const careful = routeOf("amazon-connect", "https://example.com", { idempotent: false });
+    expect(routeFrom("amazon-connect", "https://example.com")).toMatchObject({ idempotent: true });
+    const careful = routeFrom("amazon-connect", "https://example.com", { idempotent: false });
     expect(careful).toMatchObject({ idempotent: false });
   });
 
   it.each(["", "a b", "é", "a.b", "call_id"])("cannot carry a context with the key %j", (key) => {
     const { request } = aCall();
-    const route = routeOf("amazon-connect", "https://example.com");
+    const route = routeFrom("amazon-connect", "https://example.com");
     expect(contextProblem({ ...request, context: { [key]: "x" } }, route)).toMatch(/^must/);
   });
 
   it("carries names and values of 32,768 bytes with its own, and no more", () => {
     const { id, request } = aCall();
-    const route = routeOf("amazon-connect", "https://example.com");
+    const route = routeFrom("amazon-connect", "https://example.com");
     const problemOf = (bytes: number) =>
       contextProblem({ ...request, context: { "first-Name_1": "x".repeat(bytes - 12) } }, route);
     expect(problemOf(32_768 - 64)).toBeUndefined();
@@ -196,6 +190,6 @@ describe("Amazon Connect", () => {
     [{ region: "us-west-2.example.com/" }, /must be a region/],
     [{ from: "12025550100" }, /E.164/],
   ])("is refused the route fields %j", (more, message) => {
-    expect(() => routeOf("amazon-connect", "https://example.com", more)).toThrow(message);
+    expect(() => routeFrom("amazon-connect", "https://example.com", more)).toThrow(message);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { parseRoute } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import {
@@ -12,46 +13,37 @@ const headers = { authorization: "org_1", "content-type": "application/json" };
 const secrets = { BLAND_API_KEY: "org_1" };
 const pathway = "a0f0d4ed-f5f5-4f16-b3f9-22166594d7a7";
 
-describeProvider({
+/** What the suites of both kinds of routes share. */
+const bland = (own: object, body: object) => ({
   type: "bland",
-  fields: { pathway, from: "+12025550100" },
+  fields: own,
   secrets,
-  requests: ({ id, request }) => [
+  requests: ({ id, request }: Call) => [
     {
       path: "/v1/calls",
       headers,
       body: {
         phone_number: request.phone_number,
-        pathway_id: pathway,
-        from: "+12025550100",
         request_data: request.context,
         metadata: { call_id: id, attempt: "1" },
+        ...body,
       },
     },
   ],
   fixtures: blandAnswers,
+});
+
+const from = "+12025550100";
+describeProvider({
+  ...bland({ pathway, from }, { pathway_id: pathway, from }),
   lookUps: blandLookUps,
   results: blandResults,
 });
 
+const asks = { task: "Ask {{first_name}} about the appointment." };
 describeProvider({
-  type: "bland",
+  ...bland(asks, asks),
   title: "bland with a task, from a number of its own",
-  fields: { task: "Ask {{first_name}} about the appointment." },
-  secrets,
-  requests: ({ id, request }) => [
-    {
-      path: "/v1/calls",
-      headers,
-      body: {
-        phone_number: request.phone_number,
-        task: "Ask {{first_name}} about the appointment.",
-        request_data: request.context,
-        metadata: { call_id: id, attempt: "1" },
-      },
-    },
-  ],
-  fixtures: blandAnswers,
   lookUps: blandAnyNumberLookUps,
 });
 

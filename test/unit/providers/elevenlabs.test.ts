@@ -7,6 +7,7 @@ import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { elevenlabsAnswers, elevenlabsLookUps } from "../../support/provider-answers/elevenlabs.ts";
 import { elevenlabsResults } from "../../support/provider-results/elevenlabs.ts";
+import { routeOf } from "../../support/test-adapter.ts";
 
 const fields = { agent: "agent_9", from: "phnum_1" };
 const headers = { "xi-api-key": "key_3", "content-type": "application/json" };
@@ -61,18 +62,11 @@ describe("elevenlabs", () => {
       if (typeof init?.body === "string") sent.push(init.body);
       return Response.json({});
     };
-    const parsed = parseRoute(
-      { provider: "elevenlabs", ...fields, through: "sip-trunk" },
-      { type: "elevenlabs" },
-    );
-    if ("issues" in parsed) throw new Error("the route was refused");
+    const route = routeOf("elevenlabs", { ...fields, through: "sip-trunk" });
     const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
-    const provider = createProviders(options, [])(parsed.route);
+    const provider = createProviders(options, [])(route);
     for (const timeoutSeconds of [30, 90, 4]) {
-      await provider.dial(
-        { call: aCall(), attempt: 1, timeoutSeconds, ring: (own) => own },
-        parsed.route,
-      );
+      await provider.dial({ call: aCall(), attempt: 1, timeoutSeconds, ring: (own) => own }, route);
     }
     expect(sent.map((text) => /"ringing_timeout_secs":(\d+)/.exec(text)?.[1])).toEqual([
       "25",

@@ -1,11 +1,9 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
+import { describe, expect, it } from "vitest";
 import { describeProvider, sought } from "../../contracts/provider.ts";
+import { contextProblemOf, routeOf, startTestAdapter } from "../../support/test-adapter.ts";
 import { aCall } from "../../support/calls.ts";
 import { exotelAnswers, exotelLookUps } from "../../support/provider-answers/exotel.ts";
 import { exotelResults } from "../../support/provider-results/exotel.ts";
-import { startReceiver } from "../../support/receiver.ts";
 
 const secrets = {
   EXOTEL_ACCOUNT_SID: "acme1",
@@ -44,28 +42,20 @@ describeProvider({
 });
 
 describe("exotel", () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-  function routeOf(more: object, baseUrl = "https://api.exotel.com") {
-    const parsed = parseRoute({ provider: "exotel", ...more }, { type: "exotel", baseUrl });
-    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
-    return parsed.route;
-  }
   /** Looks a call to a number up in a list that has this row, by India's clock. */
   async function lookUp(phone_number: string, row: object, more: object = {}) {
     const listed = { Sid: "sid-1", DateCreated: "2026-11-21 05:30:02", Direction: "outbound-api" };
-    const receiver = await startReceiver((_request, response, { length }) => {
-      const Calls = length === 1 ? [{ ...listed, ...row }] : [];
-      response.end(JSON.stringify({ Calls, ...more }));
-    });
-    closing.push(receiver.close);
-    const route = routeOf(fields, receiver.url);
-    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
-    const provider = createProviders(options, [route])(route);
+    const { provider, route, received } = await startTestAdapter(
+      "exotel",
+      fields,
+      secrets,
+      (_request, response, { length }) => {
+        const Calls = length === 1 ? [{ ...listed, ...row }] : [];
+        response.end(JSON.stringify({ Calls, ...more }));
+      },
+    );
     const call = aCall({ request: { ...aCall().request, phone_number } });
-    return { found: provider.lookUp?.({ call, attempt: 1, ...sought }, route), ...receiver };
+    return { found: provider.lookUp?.({ call, attempt: 1, ...sought }, route), received };
   }
 
   it.each([
@@ -94,7 +84,7 @@ describe("exotel", () => {
 
   it("carries no context", () => {
     const problemOf = (context: Record<string, string>) =>
-      contextProblem({ ...aCall().request, context }, routeOf(fields));
+      contextProblemOf(context, routeOf("exotel", fields));
     expect(problemOf({})).toBeUndefined();
     expect(problemOf({ name: "Ada" })).toMatch(/^must be empty: Exotel's flow/);
   });
@@ -105,6 +95,6 @@ describe("exotel", () => {
     [{ ...fields, from: "my phone" }, /^must be a number of digits$/],
     [{ ...fields, ringSeconds: 0 }, /^must be at least /],
   ])("refuses the route %j", (more, problem) => {
-    expect(() => routeOf(more)).toThrow(problem);
+    expect(() => routeOf("exotel", more)).toThrow(problem);
   });
 });

@@ -1,21 +1,20 @@
 import { jwtVerify } from "jose";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { splitTime } from "../../../shared/providers/livekit-agent.ts";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { parseRoute } from "../../../shared/providers/routes.ts";
 import {
   createProviderBench,
   type ProviderUnderTest,
   saysNotPlaced,
 } from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";
+import { startTestAdapter } from "../../support/test-adapter.ts";
 import { aCall } from "../../support/calls.ts";
 import {
   livekitAnswers,
   livekitDispatchAnswers,
   livekitLookUps,
 } from "../../support/provider-answers/livekit.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import type { startTestReceiver } from "../../support/test-receiver.ts";
 
 const secrets = {
   LIVEKIT_API_KEY: "APIkey",
@@ -77,38 +76,31 @@ const underTest: ProviderUnderTest = {
 describeProvider(underTest);
 
 describe("livekit", () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-  function providerAt(baseUrl: string) {
-    const parsed = parseRoute({ provider: "livekit", ...fields }, { type: "livekit", baseUrl });
-    if ("issues" in parsed) throw new Error("the route was refused");
-    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
-    const { route } = parsed;
-    return { provider: createProviders(options, [route])(route), route };
-  }
   async function dial(
-    answer: Parameters<typeof startReceiver>[0],
+    answer: Parameters<typeof startTestReceiver>[0],
     { attempt = 1, timeoutSeconds = 3 } = {},
   ) {
-    const receiver = await startReceiver(answer);
-    closing.push(receiver.close);
-    const { provider, route } = providerAt(receiver.url);
+    const { provider, route, received } = await startTestAdapter(
+      "livekit",
+      fields,
+      secrets,
+      answer,
+    );
     const outcome = await provider.dial(
       { call: aCall(), attempt, timeoutSeconds, ring: (own) => own },
       route,
     );
-    return { outcome, received: receiver.received };
+    return { outcome, received };
   }
 
   it("finds nothing in a room that has ended", async () => {
-    const receiver = await startReceiver((_request, response) => {
-      const body = { code: "not_found", msg: "requested room does not exist" };
-      response.writeHead(404).end(JSON.stringify(body));
-    });
-    closing.push(receiver.close);
-    const { provider, route } = providerAt(receiver.url);
+    const body = { code: "not_found", msg: "requested room does not exist" };
+    const { provider, route } = await startTestAdapter(
+      "livekit",
+      fields,
+      secrets,
+      (_request, response) => response.writeHead(404).end(JSON.stringify(body)),
+    );
     const sought = { call: aCall(), attempt: 1, from: 0, until: 1 };
     expect(await provider.lookUp?.(sought, route)).toBeUndefined();
   });

@@ -1,11 +1,10 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { describeProvider, sought } from "../../contracts/provider.ts";
+import { contextProblemOf, routeOf, startTestAdapter } from "../../support/test-adapter.ts";
 import { aCall } from "../../support/calls.ts";
 import { plivoAnswers, plivoLookUps } from "../../support/provider-answers/plivo.ts";
 import { plivoResults } from "../../support/provider-results/plivo.ts";
-import { startReceiver } from "../../support/receiver.ts";
 
 const secrets = { PLIVO_AUTH_ID: "MA1", PLIVO_AUTH_TOKEN: "token_7" };
 const answerUrl = "https://voice.example.com/xml?of=a";
@@ -16,11 +15,12 @@ const headers = {
   "content-type": "application/json",
 };
 
-describeProvider({
+/** What the suites without and with options share. */
+const plivo = (own: object = {}, options: object = {}) => ({
   type: "plivo",
-  fields,
+  fields: { ...fields, ...own },
   secrets,
-  requests: ({ id, request }) => [
+  requests: ({ id, request }: Call) => [
     {
       path: calls,
       headers,
@@ -28,56 +28,30 @@ describeProvider({
         from: "12025550100",
         to: request.phone_number.slice(1),
         answer_url: `${answerUrl}&call_id=${id}`,
+        ...options,
       },
     },
   ],
   fixtures: plivoAnswers,
-  lookUps: plivoLookUps,
-  results: plivoResults,
 });
 
+describeProvider({ ...plivo(), lookUps: plivoLookUps, results: plivoResults });
+
 describeProvider({
-  type: "plivo",
+  ...plivo(
+    { machineDetection: "hangup", ringSeconds: 20 },
+    { machine_detection: "hangup", ring_timeout: 20 },
+  ),
   title: "plivo with options",
-  fields: { ...fields, machineDetection: "hangup", ringSeconds: 20 },
-  secrets,
-  requests: ({ id, request }) => [
-    {
-      path: calls,
-      headers,
-      body: {
-        from: "12025550100",
-        to: request.phone_number.slice(1),
-        answer_url: `${answerUrl}&call_id=${id}`,
-        machine_detection: "hangup",
-        ring_timeout: 20,
-      },
-    },
-  ],
-  fixtures: plivoAnswers,
 });
 
 describe("plivo", () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-  function routeOf(more: object, baseUrl = "https://api.plivo.com") {
-    const parsed = parseRoute({ provider: "plivo", ...more }, { type: "plivo", baseUrl });
-    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
-    return parsed.route;
-  }
   /** Starts a receiver that answers in turn, the last answer for ever, and points an adapter at it. */
-  async function start(...answers: [status: number, body: unknown][]) {
-    const receiver = await startReceiver((_request, response, { length }) => {
+  const start = (...answers: [status: number, body: unknown][]) =>
+    startTestAdapter("plivo", fields, secrets, (_request, response, { length }) => {
       const [status, body] = answers[Math.min(length, answers.length) - 1] ?? [200, {}];
       response.writeHead(status).end(JSON.stringify(body));
     });
-    closing.push(receiver.close);
-    const route = routeOf(fields, receiver.url);
-    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
-    return { ...receiver, route, provider: createProviders(options, [route])(route) };
-  }
   const placed = { id: aCall().id, attempt: 1, providerCallId: "uuid-1" };
   const missing: [number, unknown] = [404, { api_id: "1", error: "not found" }];
 
@@ -139,7 +113,7 @@ describe("plivo", () => {
 
   it("carries no context", () => {
     const problemOf = (context: Record<string, string>) =>
-      contextProblem({ ...aCall().request, context }, routeOf(fields));
+      contextProblemOf(context, routeOf("plivo", fields));
     expect(problemOf({})).toBeUndefined();
     expect(problemOf({ name: "Ada" })).toMatch(/^must be empty: this agent's answerUrl/);
   });
@@ -151,6 +125,6 @@ describe("plivo", () => {
     [{ ...fields, machineDetection: "false" }, /^must be one of /],
     [{ ...fields, ringSeconds: 0 }, /^must be at least /],
   ])("refuses the route %j", (more, problem) => {
-    expect(() => routeOf(more)).toThrow(problem);
+    expect(() => routeOf("plivo", more)).toThrow(problem);
   });
 });

@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { parseRoute } from "../../../shared/providers/routes.ts";
 import { createProviderBench } from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";
@@ -15,54 +16,49 @@ const read = (text: string): unknown => {
   return { ...body, client_state: JSON.parse(Buffer.from(client_state, "base64").toString()) };
 };
 
-describeProvider({
+/** What the suites of both kinds of calls share. */
+const telnyx = (title: string, own: object, bodyOf: (call: Call) => object) => ({
   type: "telnyx",
-  title: "telnyx with an AI assistant",
-  fields: { ...fields, agent: "assistant-9" },
+  title,
+  fields: { ...fields, ...own },
   secrets,
   read,
-  requests: ({ id, request }) => [
+  requests: (call: Call) => [
     {
       path: "/v2/calls",
       headers,
       body: {
         connection_id: "1494404757140276705",
         from: "+12025550100",
-        to: request.phone_number,
-        command_id: `${id}-1`,
-        client_state: { call_id: id },
-        assistant: { id: "assistant-9", dynamic_variables: request.context },
+        to: call.request.phone_number,
+        command_id: `${call.id}-1`,
+        ...bodyOf(call),
       },
     },
   ],
   fixtures: telnyxAnswers,
+});
+
+describeProvider({
+  ...telnyx("telnyx with an AI assistant", { agent: "assistant-9" }, ({ id, request }) => ({
+    client_state: { call_id: id },
+    assistant: { id: "assistant-9", dynamic_variables: request.context },
+  })),
   lookUps: telnyxLookUps,
   results: telnyxResults,
 });
 
-describeProvider({
-  type: "telnyx",
-  title: "telnyx with an application",
-  fields: { ...fields, machineDetection: "premium", ringSeconds: 45 },
-  secrets,
-  read,
-  requests: ({ id, request }) => [
-    {
-      path: "/v2/calls",
-      headers,
-      body: {
-        connection_id: "1494404757140276705",
-        from: "+12025550100",
-        to: request.phone_number,
-        command_id: `${id}-1`,
-        client_state: { call_id: id, agent_id: request.agent_id, context: request.context },
-        answering_machine_detection: "premium",
-        timeout_secs: 45,
-      },
-    },
-  ],
-  fixtures: telnyxAnswers,
-});
+describeProvider(
+  telnyx(
+    "telnyx with an application",
+    { machineDetection: "premium", ringSeconds: 45 },
+    ({ id, request }) => ({
+      client_state: { call_id: id, agent_id: request.agent_id, context: request.context },
+      answering_machine_detection: "premium",
+      timeout_secs: 45,
+    }),
+  ),
+);
 
 describe("telnyx", () => {
   it.each([
@@ -87,7 +83,6 @@ describe("a result of telnyx", () => {
     requests: () => [],
     fixtures: [],
   });
-  afterEach(bench.close);
   const placed = { id: aCall().id, attempt: 1, providerCallId: "provider-1" };
   const stateOf = (call_id: string) => Buffer.from(JSON.stringify({ call_id })).toString("base64");
   const ended = "2026-11-21T00:00:52Z";

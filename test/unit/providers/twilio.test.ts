@@ -1,13 +1,19 @@
 import { DOMParser } from "@xmldom/xmldom";
 import * as fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { describeProvider, sought } from "../../contracts/provider.ts";
+import {
+  aCallWith,
+  adapterOf,
+  contextProblemOf,
+  routeOf,
+  startTestAdapter,
+} from "../../support/test-adapter.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 import { aCall } from "../../support/calls.ts";
 import { next, page, twilioAnswers, twilioLookUps } from "../../support/provider-answers/twilio.ts";
 import { twilioResults } from "../../support/provider-results/twilio.ts";
-import { startReceiver } from "../../support/receiver.ts";
 
 const secrets = { TWILIO_ACCOUNT_SID: "AC1", TWILIO_AUTH_TOKEN: "token_5" };
 const stream = "wss://voice.example.com/calls";
@@ -40,83 +46,70 @@ const read = (text: string): unknown => {
   return Twiml === undefined ? form : { ...form, twiml: readTwiml(Twiml) };
 };
 
-describeProvider({
+/** What the suites of both kinds of routes share. */
+const twilio = (title: string, own: object, formOf: (call: Call) => object) => ({
   type: "twilio",
-  title: "twilio with a stream",
-  fields,
+  title,
+  fields: own,
   secrets,
   read,
-  requests: ({ id, request }) => [
+  requests: (call: Call) => [
     {
       path: calls,
       headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
-      body: {
-        To: request.phone_number,
-        From: "+12025550100",
-        twiml: {
-          path: "Response/Connect/Stream",
-          url: stream,
-          parameters: { ...request.context, call_id: id, agent_id: request.agent_id },
-        },
-      },
+      body: { To: call.request.phone_number, From: "+12025550100", ...formOf(call) },
     },
   ],
   fixtures: twilioAnswers,
+});
+
+describeProvider({
+  ...twilio("twilio with a stream", fields, ({ id, request }) => ({
+    twiml: {
+      path: "Response/Connect/Stream",
+      url: stream,
+      parameters: { ...request.context, call_id: id, agent_id: request.agent_id },
+    },
+  })),
   lookUps: twilioLookUps,
   results: twilioResults,
 });
 
-describeProvider({
-  type: "twilio",
-  title: "twilio with an answer URL",
-  fields: {
-    from: "+12025550100",
-    answerUrl: "https://voice.example.com/twiml?of=a%20b",
-    machineDetection: "DetectMessageEnd",
-    ringSeconds: 20,
-    callReason: "Your appointment on Monday",
-  },
-  secrets,
-  read,
-  requests: ({ id, request }) => [
+const callReason = "Your appointment on Monday";
+describeProvider(
+  twilio(
+    "twilio with an answer URL",
     {
-      path: calls,
-      headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
-      body: {
-        To: request.phone_number,
-        From: "+12025550100",
-        Url: `https://voice.example.com/twiml?of=a+b&call_id=${id}`,
-        MachineDetection: "DetectMessageEnd",
-        Timeout: "20",
-        CallReason: "Your appointment on Monday",
-      },
+      from: "+12025550100",
+      answerUrl: "https://voice.example.com/twiml?of=a%20b",
+      machineDetection: "DetectMessageEnd",
+      ringSeconds: 20,
+      callReason,
     },
-  ],
-  fixtures: twilioAnswers,
-});
+    ({ id }) => ({
+      Url: `https://voice.example.com/twiml?of=a+b&call_id=${id}`,
+      MachineDetection: "DetectMessageEnd",
+      Timeout: "20",
+      CallReason: callReason,
+    }),
+  ),
+);
 
 describe("twilio", () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-  function routeOf(more: object, baseUrl = "https://api.twilio.com") {
-    const parsed = parseRoute({ provider: "twilio", ...more }, { type: "twilio", baseUrl });
-    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
-    return parsed.route;
-  }
   const problemOf = (context: Record<string, string>, more: object = fields) =>
-    contextProblem({ ...aCall().request, context }, routeOf(more));
+    contextProblemOf(context, routeOf("twilio", more));
   /** Dials a receiver. Resolves to the request that it got. */
   async function sentOf(context: Record<string, string>, more: object = {}) {
-    const receiver = await startReceiver((_request, response) => response.end("{}"));
-    closing.push(receiver.close);
-    const route = routeOf({ ...fields, ...more }, receiver.url);
-    const call = aCall({ request: { ...aCall().request, context } });
-    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
-    const provider = createProviders(options, [route])(route);
+    const of = { ...fields, ...more };
+    const { provider, route, received } = await startTestAdapter(
+      "twilio",
+      of,
+      secrets,
+      (_request, response) => response.end("{}"),
+    );
+    const call = aCallWith(context);
     await provider.dial({ call, attempt: 1, timeoutSeconds: 2, ring: (own) => own }, route);
-    return { call, received: receiver.received[0] };
+    return { call, received: received[0] };
   }
 
   it("carries any context whole that it does not refuse, in at most 4,000 characters", async () => {
@@ -185,7 +178,7 @@ describe("twilio", () => {
     [{ ...fields, callReason: "Grüße" }, /^must be 1 to 50 printable ASCII/],
     [{ ...fields, callReason: "a\u0000b" }, /^must be 1 to 50 printable ASCII/],
   ])("refuses the route %j", (more, problem) => {
-    expect(() => routeOf(more)).toThrow(problem);
+    expect(() => routeOf("twilio", more)).toThrow(problem);
   });
 
   it("authenticates by an API key where one is named", async () => {
@@ -197,40 +190,34 @@ describe("twilio", () => {
 
   it("reads the next page below a base address with a path, wherever its own address begins", async () => {
     const first = page([], `/api/laml${next}`);
-    const receiver = await startReceiver((request, response) => {
+    const receiver = await startTestReceiver((request, response) => {
       response.end(JSON.stringify(request.path.includes("PageToken") ? page([]) : first));
     });
-    closing.push(receiver.close);
-    const route = routeOf(fields, `${receiver.url}/api/laml`);
-    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
-    const provider = createProviders(options, [route])(route);
+    const at = routeOf("twilio", fields, `${receiver.url}/api/laml`);
+    const { provider, route } = adapterOf(at, secrets);
     await provider.lookUp?.({ call: aCall(), attempt: 1, ...sought }, route);
     const paths = receiver.received.map((request) => request.path.split("?")[0]);
     expect(paths).toEqual(Array.from({ length: 4 }, () => `/api/laml${calls}`));
     const listed = page([], calls);
-    const another = await startReceiver((_request, response) => {
+    const another = await startTestReceiver((_request, response) => {
       response.end(JSON.stringify(listed));
     });
-    closing.push(another.close);
     const looked = provider.lookUp?.(
       { call: aCall(), attempt: 1, ...sought },
-      routeOf(fields, another.url),
+      routeOf("twilio", fields, another.url),
     );
     await expect(looked).rejects.toThrow("the next page has no query");
   });
 
   it("gives up an endless list", async () => {
-    const receiver = await startReceiver((_request, response) => {
-      response.end(JSON.stringify(page([], next)));
-    });
-    closing.push(receiver.close);
-    const route = routeOf(fields, receiver.url);
-    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
-    const found = createProviders(options, [route])(route).lookUp?.(
-      { call: aCall(), attempt: 1, ...sought },
-      route,
+    const { provider, route, received } = await startTestAdapter(
+      "twilio",
+      fields,
+      secrets,
+      (_request, response) => response.end(JSON.stringify(page([], next))),
     );
+    const found = provider.lookUp?.({ call: aCall(), attempt: 1, ...sought }, route);
     await expect(found).rejects.toThrow("too long");
-    expect(receiver.received).toHaveLength(10);
+    expect(received).toHaveLength(10);
   });
 });

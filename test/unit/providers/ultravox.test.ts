@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { parseRoute, listSecrets } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { ultravoxAnswers, ultravoxLookUps } from "../../support/provider-answers/ultravox.ts";
@@ -9,52 +10,44 @@ const secrets = { ULTRAVOX_API_KEY: "aBCDef.123456", ULTRAVOX_SIP_PASSWORD: "s3c
 const agent = "3c90c3cc-0d44-4b50-8888-8dd25736052a";
 const fields = { agent, through: "twilio", from: "+12025550100" };
 
-describeProvider({
+/** What the suites of both media share. */
+const ultravox = (own: object, mediumOf: (number: string) => object) => ({
   type: "ultravox",
-  fields,
+  fields: { ...fields, ...own },
   secrets,
-  requests: ({ id, request }) => [
+  requests: ({ id, request }: Call) => [
     {
       path: `/api/agents/${agent}/calls`,
       headers,
       body: {
         templateContext: request.context,
         metadata: { call_id: id, attempt: "1" },
-        medium: { twilio: { outgoing: { to: request.phone_number, from: "+12025550100" } } },
+        medium: mediumOf(request.phone_number),
       },
     },
   ],
   fixtures: ultravoxAnswers,
+});
+
+describeProvider({
+  ...ultravox({}, (to) => ({ twilio: { outgoing: { to, from: "+12025550100" } } })),
   lookUps: ultravoxLookUps,
   results: ultravoxResults,
 });
 
+const sipHost = "example.pstn.twilio.com";
 describeProvider({
-  type: "ultravox",
-  title: "ultravox through a SIP trunk",
-  fields: { ...fields, through: "sip", sipHost: "example.pstn.twilio.com", sipUser: "caller" },
-  secrets,
-  requests: ({ id, request }) => [
-    {
-      path: `/api/agents/${agent}/calls`,
-      headers,
-      body: {
-        templateContext: request.context,
-        metadata: { call_id: id, attempt: "1" },
-        medium: {
-          sip: {
-            outgoing: {
-              to: `sip:${request.phone_number}@example.pstn.twilio.com`,
-              from: "sip:+12025550100@example.pstn.twilio.com",
-              username: "caller",
-              password: "s3cret",
-            },
-          },
-        },
+  ...ultravox({ through: "sip", sipHost, sipUser: "caller" }, (number) => ({
+    sip: {
+      outgoing: {
+        to: `sip:${number}@example.pstn.twilio.com`,
+        from: "sip:+12025550100@example.pstn.twilio.com",
+        username: "caller",
+        password: "s3cret",
       },
     },
-  ],
-  fixtures: ultravoxAnswers,
+  })),
+  title: "ultravox through a SIP trunk",
 });
 
 describe("ultravox", () => {

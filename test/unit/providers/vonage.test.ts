@@ -1,15 +1,19 @@
 import { createPublicKey } from "node:crypto";
 import { jwtVerify } from "jose";
 import * as fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { describeProvider, sought } from "../../contracts/provider.ts";
+import {
+  aCallWith,
+  contextProblemOf,
+  routeOf,
+  startTestAdapter,
+} from "../../support/test-adapter.ts";
 import { aCall } from "../../support/calls.ts";
 import { base64, createPrivateKey } from "../../support/private-key.ts";
 import { vonageAnswers, vonageLookUps } from "../../support/provider-answers/vonage.ts";
 import { vonageResults } from "../../support/provider-results/vonage.ts";
-import { startReceiver } from "../../support/receiver.ts";
 
 const pem = createPrivateKey();
 const secrets = { VONAGE_APPLICATION_ID: "app-1", VONAGE_PRIVATE_KEY: base64(pem) };
@@ -33,73 +37,51 @@ const connectTo = (more: object, rate = "16000") => [
   },
 ];
 
-describeProvider({
+/** What the suites of both kinds of routes share. */
+const vonage = (title: string, own: object, bodyOf: (call: Call) => object) => ({
   type: "vonage",
-  title: "vonage with a stream",
-  fields,
+  title,
+  fields: own,
   secrets,
-  requests: ({ id, request }) => [
+  requests: (call: Call) => [
     {
       path: "/v1/calls",
       headers,
       body: {
-        to: [{ type: "phone", number: request.phone_number.slice(1) }],
+        to: [{ type: "phone", number: call.request.phone_number.slice(1) }],
         from: { type: "phone", number: "12025550100" },
-        ncco: connectTo({ ...request.context, call_id: id, agent_id: request.agent_id }),
+        ...bodyOf(call),
       },
     },
   ],
   fixtures: vonageAnswers,
+});
+
+describeProvider({
+  ...vonage("vonage with a stream", fields, ({ id, request }) => ({
+    ncco: connectTo({ ...request.context, call_id: id, agent_id: request.agent_id }),
+  })),
   lookUps: vonageLookUps,
   results: vonageResults,
 });
 
-describeProvider({
-  type: "vonage",
-  title: "vonage with an answer URL",
-  fields: {
-    from: "+12025550100",
-    answerUrl: "https://voice.example.com/ncco?of=a",
-    ringSeconds: 20,
-  },
-  secrets,
-  requests: ({ id, request }) => [
-    {
-      path: "/v1/calls",
-      headers,
-      body: {
-        to: [{ type: "phone", number: request.phone_number.slice(1) }],
-        from: { type: "phone", number: "12025550100" },
-        answer_url: [`https://voice.example.com/ncco?of=a&call_id=${id}`],
-        ringing_timer: 20,
-      },
-    },
-  ],
-  fixtures: vonageAnswers,
-});
+const answerUrl = "https://voice.example.com/ncco?of=a";
+describeProvider(
+  vonage(
+    "vonage with an answer URL",
+    { from: "+12025550100", answerUrl, ringSeconds: 20 },
+    ({ id }) => ({ answer_url: [`${answerUrl}&call_id=${id}`], ringing_timer: 20 }),
+  ),
+);
 
 describe("vonage", () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-  function routeOf(more: object, baseUrl = "https://api.nexmo.com") {
-    const parsed = parseRoute({ provider: "vonage", ...more }, { type: "vonage", baseUrl });
-    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
-    return parsed.route;
-  }
   const problemOf = (context: Record<string, string>, more: object = fields) =>
-    contextProblem({ ...aCall().request, context }, routeOf(more));
+    contextProblemOf(context, routeOf("vonage", more));
   /** Starts a receiver and points an adapter at it. */
-  async function start(environment: Record<string, string>, body: object = {}, more: object = {}) {
-    const receiver = await startReceiver((_request, response) => {
+  const start = (environment: Record<string, string>, body: object = {}, more: object = {}) =>
+    startTestAdapter("vonage", { ...fields, ...more }, environment, (_request, response) => {
       response.end(JSON.stringify(body));
     });
-    closing.push(receiver.close);
-    const route = routeOf({ ...fields, ...more }, receiver.url);
-    const options = { environment, fetch, now: Date.now, print: () => undefined };
-    return { ...receiver, route, provider: createProviders(options, [route])(route) };
-  }
   const dialing = { call: aCall(), attempt: 1, timeoutSeconds: 2 };
 
   it("signs a new token of the application for each request", async () => {
@@ -140,7 +122,7 @@ describe("vonage", () => {
       fc.asyncProperty(fc.dictionary(text, text, { maxKeys: 6 }), async (context) => {
         fc.pre(!Object.hasOwn(context, "__proto__"));
         if (problemOf(context) !== undefined) return;
-        const call = aCall({ request: { ...aCall().request, context } });
+        const call = aCallWith(context);
         await provider.dial({ ...dialing, call, ring: (own) => own }, route);
         const sent: unknown = JSON.parse(received.at(-1)?.text ?? "");
         const carried = { ...context, call_id: call.id, agent_id: call.request.agent_id };
@@ -192,7 +174,7 @@ describe("vonage", () => {
     [{ ...fields, sampleRate: "44100" }, /^must be one of /],
     [{ ...fields, ringSeconds: 121 }, /^must be at most /],
   ])("refuses the route %j", (more, problem) => {
-    expect(() => routeOf(more)).toThrow(problem);
+    expect(() => routeOf("vonage", more)).toThrow(problem);
   });
 
   it("gives up an endless list", async () => {

@@ -1,26 +1,16 @@
 import { createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createProviders } from "../../../shared/providers/providers.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 import { saysNotPlaced } from "../../contracts/provider-bench.ts";
+import { startTestReceiver } from "../../support/test-receiver.ts";
 import { aCall } from "../../support/calls.ts";
 import { webhookAnswers } from "../../support/provider-answers/webhook.ts";
-import { startReceiver } from "../../support/receiver.ts";
 import { freePort } from "../../support/service.ts";
 
 const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const call = aCall();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
-async function receiverThat(answer: Parameters<typeof startReceiver>[0]) {
-  const receiver = await startReceiver(answer);
-  closing.push(receiver.close);
-  return receiver;
-}
 const dialAlong = (
   route: Route,
   { environment = {}, timeoutSeconds = 1, print = (_line: string): void => undefined },
@@ -34,7 +24,7 @@ const dial = (url: string, environment = {}, timeoutSeconds = 1) =>
 
 describe("the webhook", () => {
   it("posts the call, signed so that a Standard Webhooks library verifies it", async () => {
-    const receiver = await receiverThat((_request, response) => response.end('{"id":"CA1"}'));
+    const receiver = await startTestReceiver((_request, response) => response.end('{"id":"CA1"}'));
     const outcome = await dial(`${receiver.url}/dial?x=1`, { WEBHOOK_SECRET });
     expect(outcome).toEqual({ kind: "placed", providerCallId: "CA1" });
     const [received, ...others] = receiver.received;
@@ -62,7 +52,7 @@ describe("the webhook", () => {
   });
 
   it("signs the time, so that whoever receives it can refuse it when it is replayed", async () => {
-    const receiver = await receiverThat((_request, response) => response.end());
+    const receiver = await startTestReceiver((_request, response) => response.end());
     const tenMinutesAgo = () => Date.now() - 600_000;
     const options = { environment: { WEBHOOK_SECRET }, fetch, now: tenMinutesAgo, print: () => {} };
     const route = { provider: "webhook", type: "webhook", url: receiver.url } as const;
@@ -120,7 +110,7 @@ describe("the webhook", () => {
   ])(
     "that answers %i %j %.20s is %j, after one request",
     async (status, headers, body, outcome) => {
-      const receiver = await receiverThat((_request, response) => {
+      const receiver = await startTestReceiver((_request, response) => {
         response.writeHead(status, headers).end(body);
       });
       expect(await dial(`${receiver.url}/dial`)).toEqual(outcome);
@@ -130,7 +120,7 @@ describe("the webhook", () => {
 
   it.each(webhookAnswers)("that answers $status $says is $outcome", async (answer) => {
     const { status, headers = {}, body, outcome } = answer;
-    const receiver = await receiverThat((_request, response) => {
+    const receiver = await startTestReceiver((_request, response) => {
       response.writeHead(status, headers);
       response.end(typeof body === "string" ? body : JSON.stringify(body));
     });
@@ -159,7 +149,7 @@ describe("the webhook", () => {
 
   it("takes Retry-After as a date", async () => {
     const date = new Date(Date.now() + 60_000).toUTCString();
-    const receiver = await receiverThat((_request, response) => {
+    const receiver = await startTestReceiver((_request, response) => {
       response.writeHead(429, { "retry-after": date }).end();
     });
     const outcome = await dial(`${receiver.url}/dial`);
@@ -169,19 +159,21 @@ describe("the webhook", () => {
   });
 
   it("is unknown after a time-out, a reset, a broken answer; each after one request", async () => {
-    const hangs = await receiverThat(() => undefined);
+    const hangs = await startTestReceiver(() => undefined);
     expect(await dial(`${hangs.url}/dial`)).toEqual({ kind: "unknown", code: "time_out" });
-    const resets = await receiverThat((_request, response) => response.socket?.resetAndDestroy());
+    const resets = await startTestReceiver((_request, response) =>
+      response.socket?.resetAndDestroy(),
+    );
     expect(await dial(`${resets.url}/dial`)).toEqual({
       kind: "unknown",
       code: "connection_broken",
     });
-    const closes = await receiverThat((_request, response) => response.socket?.end());
+    const closes = await startTestReceiver((_request, response) => response.socket?.end());
     expect(await dial(`${closes.url}/dial`)).toEqual({
       kind: "unknown",
       code: "connection_broken",
     });
-    const garbage = await receiverThat((_request, response) => {
+    const garbage = await startTestReceiver((_request, response) => {
       response.socket?.end("this is no HTTP\r\n\r\n");
     });
     expect(await dial(`${garbage.url}/dial`)).toEqual({
@@ -193,14 +185,14 @@ describe("the webhook", () => {
   });
 
   it("is placed by a 200 whose body breaks off, never ends or is 10 MB long", async () => {
-    const breaksOff = await receiverThat((_request, response) => {
+    const breaksOff = await startTestReceiver((_request, response) => {
       response.writeHead(200, { "content-length": "100" }).write("{");
       setTimeout(() => response.destroy(), 20);
     });
-    const neverEnds = await receiverThat((_request, response) => {
+    const neverEnds = await startTestReceiver((_request, response) => {
       response.writeHead(200).write("{");
     });
-    const long = await receiverThat((_request, response) => {
+    const long = await startTestReceiver((_request, response) => {
       response.writeHead(200).end("x".repeat(10_000_000));
     });
     for (const { url } of [breaksOff, neverEnds, long]) {
@@ -270,7 +262,7 @@ describe("the webhook", () => {
   it("is unknown where a connection is taken and dropped before anything was read", async () => {
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-    closing.push(() => new Promise((closed) => server.close(() => closed())));
+    onTestFinished(() => new Promise((closed) => server.close(() => closed())));
     const address = server.address();
     const port = typeof address === "object" ? address?.port : 0;
     expect(await dial(`http://127.0.0.1:${port}/`)).toEqual({

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Failure } from "../../../infra/stand-ins/failures.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import { typeNames } from "../../../shared/providers/routes.ts";
+import { startTestPair } from "../../support/test-adapter.ts";
 import { base64, createPrivateKey } from "../../support/private-key.ts";
 import { aCallOfText, type Pair, routeFields, startPair } from "../../support/stand-ins.ts";
 
@@ -18,15 +19,7 @@ function endCalls({ standIn }: Pair): void {
 }
 
 describe.each(types)("the adapter of %s and its stand-in", (type) => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-  async function start(options?: Parameters<typeof startPair>[1]): Promise<Pair> {
-    const pair = await startPair(type, options);
-    closing.push(pair.standIn.close);
-    return pair;
-  }
+  const start = (options?: Parameters<typeof startTestPair>[1]) => startTestPair(type, options);
   /** Asserts that a look-up finds this call and no other. */
   async function expectFound(pair: Pair, call: ReturnType<typeof aCallOfText>) {
     const { standIn, lookUp } = pair;
@@ -107,15 +100,7 @@ describe.each(types)("the adapter of %s and its stand-in", (type) => {
 });
 
 describe.each(searched)("a look-up at %s's stand-in", (type) => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-  async function start(options?: Parameters<typeof startPair>[1]): Promise<Pair> {
-    const pair = await startPair(type, options);
-    closing.push(pair.standIn.close);
-    return pair;
-  }
+  const start = (options?: Parameters<typeof startTestPair>[1]) => startTestPair(type, options);
 
   it("finds one call among duplicates, a neighbour's, an older one and a leg of its own", async () => {
     const pair = await start();
@@ -181,15 +166,7 @@ describe("the adapter and the stand-in of ElevenLabs", () => {
 });
 
 describe("the adapter and the stand-in", () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-  async function start(type: string): Promise<Pair> {
-    const pair = await startPair(type);
-    closing.push(pair.standIn.close);
-    return pair;
-  }
+  const start = (type: string) => startTestPair(type);
   /** Returns the only call that was placed. */
   function onlyCallOf({ standIn }: Pair) {
     const [call, ...others] = standIn.calls.placed;

@@ -1,21 +1,10 @@
 import { createPrivateKey } from "node:crypto";
 import { SignJWT } from "jose";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { signatureProblem } from "../../../infra/stand-ins/amazon-signature.ts";
-import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { startStandIn } from "../../../infra/stand-ins/stand-in.ts";
+import { imitationOf } from "../../support/stand-ins.ts";
+import { startTestStandIn } from "../../support/test-adapter.ts";
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-async function start(type: string) {
-  const imitation = standInTypes.get(type);
-  if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
-  const standIn = await startStandIn(imitation);
-  closing.push(standIn.close);
-  return standIn;
-}
 const json = { "content-type": "application/json" };
 
 // The adapters send none of these requests, so adapters.test.ts sees none of them refused.
@@ -23,7 +12,7 @@ describe("the stand-in of Ultravox", () => {
   const headers = { ...json, "x-api-key": "stand-in.key" };
 
   it("refuses an unknown field and an unknown filter", async () => {
-    const standIn = await start("ultravox");
+    const standIn = await startTestStandIn("ultravox");
     const body = JSON.stringify({
       metadata: { attempt: 1 },
       medium: { twilio: { outgoing: { to: "+12025550123", from: "+12025550100" } } },
@@ -43,13 +32,13 @@ describe("the stand-in of Bland", () => {
     fetch(`${url}/v1/calls`, { method: "POST", headers, body: JSON.stringify(body) });
 
   it("refuses a call that says nothing of what is to be said", async () => {
-    const standIn = await start("bland");
+    const standIn = await startTestStandIn("bland");
     expect((await post(standIn.url, { phone_number: "+12025550123" })).status).toBe(400);
     expect(standIn.problems).toHaveLength(1);
   });
 
   it("lists so many calls from an index on, without their metadata", async () => {
-    const { calls, url } = await start("bland");
+    const { calls, url } = await startTestStandIn("bland");
     for (const last of ["1", "2", "3"]) {
       const metadata = { call_id: `call_${last}` };
       await post(url, { phone_number: `+1202555012${last}`, task: "Ask.", metadata });
@@ -93,11 +82,8 @@ describe("the stand-in of Vonage", () => {
   const now = 1_795_000_000;
   /** Posts a call with a token that has these claims. */
   async function post(claims: object, body: object) {
-    const imitation = standInTypes.get("vonage");
-    if (imitation === undefined) throw new Error("there is no stand-in of vonage");
-    const standIn = await startStandIn(imitation, { now: () => now * 1000 });
-    closing.push(standIn.close);
-    const { APPLICATION_ID: application_id, PRIVATE_KEY: key = "" } = imitation.secrets;
+    const standIn = await startTestStandIn("vonage", { now: () => now * 1000 });
+    const { APPLICATION_ID: application_id, PRIVATE_KEY: key = "" } = imitationOf("vonage").secrets;
     const token = await new SignJWT({
       application_id,
       jti: "1",
@@ -181,13 +167,13 @@ describe("the stand-in of Plivo", () => {
     ["without an answer URL", { answer_url: undefined }],
     ["with an unknown field", { callback: "https://voice.example.com/" }],
   ])("refuses a call %s", async (_, body) => {
-    const standIn = await start("plivo");
+    const standIn = await startTestStandIn("plivo");
     expect((await post(standIn.url, body)).status).toBe(400);
     expect(standIn.problems).toHaveLength(1);
   });
 
   it("refuses a page of more than 20 calls, and a call that goes on has no record yet", async () => {
-    const { url, calls } = await start("plivo");
+    const { url, calls } = await startTestStandIn("plivo");
     expect((await post(url, {})).status).toBe(201);
     const path = `${url}/v1/Account/MASTANDIN00000000000/Call/`;
     const read = async (rest: string) => (await fetch(path + rest, { headers })).status;
@@ -209,7 +195,7 @@ describe("the stand-in of Exotel", () => {
     ["to a page that is no flow", { Url: "https://voice.example.com/" }],
     ["that lasts more than four hours", { TimeLimit: "14401" }],
   ])("refuses a call %s", async (_, more) => {
-    const standIn = await start("exotel");
+    const standIn = await startTestStandIn("exotel");
     const answer = await fetch(`${standIn.url}/v1/Accounts/standin1/Calls/connect.json`, {
       method: "POST",
       headers,

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import type { ResultStatus } from "../../../shared/calls/call-result.ts";
-import { aCallOfText, type Pair, startPair } from "../../support/stand-ins.ts";
+import { startTestPair } from "../../support/test-adapter.ts";
+import { aCallOfText, type Pair } from "../../support/stand-ins.ts";
 
 /** Types whose records tell what became of a call, with the route's fields that have more told. */
 const told: [string, object, Partial<Record<ResultStatus, ResultStatus>>][] = [
@@ -38,17 +39,11 @@ const listing = new Set([
 ]);
 
 describe.each(told)("the results of %s %j at its stand-in", (type, fields, instead) => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
   const startedAt = Date.parse("2026-11-21T00:00:00Z");
   let time = startedAt;
   async function start(): Promise<Pair> {
     time = startedAt;
-    const pair = await startPair(type, { fields, now: () => time });
-    closing.push(pair.standIn.close);
-    return pair;
+    return startTestPair(type, { fields, now: () => time });
   }
   async function place(pair: Pair, number: string) {
     const call = aCallOfText(number);

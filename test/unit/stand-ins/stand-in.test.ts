@@ -1,20 +1,9 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { startStandIn } from "../../../infra/stand-ins/stand-in.ts";
 import { typeNames } from "../../../shared/providers/routes.ts";
-import { aCallOfText, startPair } from "../../support/stand-ins.ts";
+import { startTestPair, startTestStandIn } from "../../support/test-adapter.ts";
+import { aCallOfText, imitationOf } from "../../support/stand-ins.ts";
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-async function start(type: string, options: Parameters<typeof startStandIn>[1] = {}) {
-  const imitation = standInTypes.get(type);
-  if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
-  const standIn = await startStandIn(imitation, options);
-  closing.push(standIn.close);
-  return standIn;
-}
 const postTo = (url: string, body: unknown, headers: Record<string, string> = {}) =>
   fetch(url, {
     method: "POST",
@@ -35,7 +24,7 @@ describe("a stand-in", () => {
   });
 
   it("refuses what the reference does not have, in the provider's form, and remembers it", async () => {
-    const standIn = await start("vapi");
+    const standIn = await startTestStandIn("vapi");
     const answers = [
       await postTo(`${standIn.url}/call`, { ...vapiCall, assistant_id: "asst_9" }, key),
       await postTo(`${standIn.url}/call`, { ...vapiCall, customer: { number: "2025550123" } }, key),
@@ -59,7 +48,7 @@ describe("a stand-in", () => {
   });
 
   it("tells who was phoned twice", async () => {
-    const { calls, url } = await start("vapi");
+    const { calls, url } = await startTestStandIn("vapi");
     for (const number of ["+12025550123", "+12025550124", "+12025550123"]) {
       const customer = { number, externalId: `call_${number.slice(-1)}` };
       await postTo(`${url}/call`, { ...vapiCall, customer }, key);
@@ -71,7 +60,7 @@ describe("a stand-in", () => {
   });
 
   it("plays a failure for the requests that are selected", async () => {
-    const { url, calls, play } = await start("vapi");
+    const { url, calls, play } = await startTestStandIn("vapi");
     const when = ({ text }: { text: string }) => text.includes("+12025550124");
     play({ how: "answer", status: 500, body: {} }, { times: Infinity, when });
     const statuses: number[] = [];
@@ -84,7 +73,7 @@ describe("a stand-in", () => {
   });
 
   it("plays failures as often as it is told, in turn, and only for the requests that they are for", async () => {
-    const standIn = await start("vapi");
+    const standIn = await startTestStandIn("vapi");
     standIn.play({ how: "answer", status: 429, body: {} }, { times: 2 });
     standIn.play({ how: "answer", status: 500, body: "oops", places: true });
     standIn.play({ how: "answer", status: 418, body: {} }, { at: "look_up", times: Infinity });
@@ -104,10 +93,8 @@ describe("a stand-in", () => {
     "prints what %s would have got without whole numbers, context or secrets",
     async (type) => {
       const lines: string[] = [];
-      const imitation = standInTypes.get(type);
-      if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
-      const pair = await startPair(type, { print: (line) => lines.push(line) });
-      closing.push(pair.standIn.close);
+      const imitation = imitationOf(type);
+      const pair = await startTestPair(type, { print: (line) => lines.push(line) });
       const call = aCallOfText();
       await pair.dial({ call });
       if (pair.canLookUp) await pair.lookUp(call);
@@ -126,8 +113,7 @@ describe("a stand-in", () => {
 describe("the stand-in of Twilio", () => {
   const from = "+12025550100";
   async function startTwilio() {
-    const pair = await startPair("twilio");
-    closing.push(pair.standIn.close);
+    const pair = await startTestPair("twilio");
     const basic = Buffer.from(`AC${"0".repeat(32)}:stand-in-token`).toString("base64");
     const list = async (query: Record<string, string>) => {
       const path = `/2010-04-01/Accounts/AC${"0".repeat(32)}/Calls.json`;
@@ -175,7 +161,7 @@ describe("the stand-in of Twilio", () => {
 describe("the stand-in of Telnyx", () => {
   it("ignores a repeated command for a minute, and lists active calls by a cursor", async () => {
     let time = Date.now();
-    const standIn = await start("telnyx", { now: () => time });
+    const standIn = await startTestStandIn("telnyx", { now: () => time });
     standIn.settings.talkSeconds = 3600;
     const headers = { authorization: "Bearer KEY-stand-in" };
     const dial = (command_id: string) =>
@@ -204,8 +190,7 @@ describe("the stand-in of Telnyx", () => {
 
 describe("the stand-in of LiveKit", () => {
   it("phones nobody where the agent could not be sent", async () => {
-    const { standIn, dial } = await startPair("livekit");
-    closing.push(standIn.close);
+    const { standIn, dial } = await startTestPair("livekit");
     standIn.play({ how: "answer", status: 500, body: {} }, { at: "dispatch" });
     expect(await dial()).toMatchObject({ kind: "not_placed" });
     expect(standIn.calls.placed).toEqual([]);
