@@ -32,6 +32,7 @@ import {
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
+import { jsonRequest } from "../support/json-request.ts";
 import { type Answers, createAnswerTimes } from "./answers.ts";
 import { type Meter, withStages } from "./meter.ts";
 
@@ -216,15 +217,15 @@ export function createService(
       return meter.at("accept", async () => {
         meter.add("requests");
         const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
-        const { status } = await app.request(path, {
-          method: "POST",
-          headers: {
-            authorization: `Bearer ${tokens.crm}`,
-            "content-type": "application/json",
-            ...(key === undefined ? {} : { "idempotency-key": key }),
-          },
-          body: JSON.stringify(body),
-        });
+        const { status } = await app.request(
+          path,
+          jsonRequest(
+            tokens.crm,
+            "POST",
+            body,
+            key === undefined ? {} : { "idempotency-key": key },
+          ),
+        );
         if (status !== 201) throw new Error(`${path} was answered ${status}`);
       });
     },

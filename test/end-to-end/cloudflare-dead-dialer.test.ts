@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import { until } from "../support/service.ts";
+import { jsonRequest } from "../support/json-request.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const configs = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
@@ -83,11 +84,10 @@ describe("a dialer on Workers that dies at each delivery", () => {
 
   it("loses no call that was answered 201: the API keeps them, and a sweep hands them to a person", async () => {
     const post = async (path: string, body: object) => {
-      const { status } = await miniflare.dispatchFetch(`http://127.0.0.1${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
+      const { status } = await miniflare.dispatchFetch(
+        `http://127.0.0.1${path}`,
+        jsonRequest(tokens.crm, "POST", body),
+      );
       expect(status).toBe(201);
     };
     const call = (n: number) => ({ phone_number: `+1303555010${n}`, agent_id: "agent_sales" });

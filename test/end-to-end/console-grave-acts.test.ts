@@ -8,6 +8,7 @@ import { startBrowser } from "../support/browser.ts";
 import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
 import { until } from "../support/service.ts";
+import { jsonRequest } from "../support/json-request.ts";
 
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
 
@@ -50,11 +51,10 @@ describe("a nervous finger on the operator's page", () => {
   const stateOf = async (id: string) => (await server.api.ledger.read([id])).rows.get(id)?.state;
   /** Asks the API as another operator does. */
   const ask = async (path: string, body: object) => {
-    const response = await server.api.app.request(`/operator${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${tokens.operator}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+    const response = await server.api.app.request(
+      `/operator${path}`,
+      jsonRequest(tokens.operator, "POST", body),
+    );
     const answer: { listed?: boolean } = JSON.parse(await response.text());
     return answer;
   };

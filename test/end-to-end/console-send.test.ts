@@ -11,6 +11,7 @@ import { apiEnvironment, tokens } from "../support/environment.ts";
 import { press, tabTo, type } from "../support/keyboard.ts";
 import { makeLeadFile } from "../support/lead-file.ts";
 import { until } from "../support/service.ts";
+import { jsonRequest } from "../support/json-request.ts";
 
 const simulated = {
   agents: { "*": { provider: "simulator" } },
@@ -146,11 +147,7 @@ describe("by the keyboard alone", () => {
     );
     const { file, parts } = divided;
     const ask = async (path: string, body: object) =>
-      server.api.app.request(`/v1/sent-files${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
+      server.api.app.request(`/v1/sent-files${path}`, jsonRequest(tokens.crm, "POST", body));
     const campaign = "spring";
     const [part] = parts.map(({ digest, leads: { length: calls } }) => ({ digest, calls }));
     await ask("", { file, campaign, parts: [part] });

@@ -2,6 +2,7 @@ import type { Answer, Requesting } from "./clients.ts";
 import { tokens } from "./plan.ts";
 import { type Act, agents, people, type Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
+import { jsonRequest } from "../support/json-request.ts";
 
 /** A call as the operator API shows it, with its request if revealed. */
 export interface SeenRow {
@@ -42,17 +43,11 @@ export function createOperatorActs(
   const resumes: { act: Act["act"]; target: string; askedAt: number; endedAt: number }[] = [];
   /** Ids of calls that an operator took for not placed, though they were. */
   const errors: string[] = [];
-  const headers = {
-    authorization: `Bearer ${tokens.operator}`,
-    "content-type": "application/json",
-  };
   /** Repeats a request until there is an answer. */
   async function ask(path: string, body?: object): Promise<Answer> {
     for (;;) {
-      const answer = await request(`/operator${path}`, {
-        headers,
-        ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-      });
+      const asked = jsonRequest(tokens.operator, undefined, body);
+      const answer = await request(`/operator${path}`, asked);
       if (answer !== undefined && answer.status < 500) return answer;
       await world.wait(world.between(1000, 120_000), "the operator asks again");
     }

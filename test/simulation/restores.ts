@@ -4,6 +4,7 @@ import type { Requesting } from "./clients.ts";
 import { tokens } from "./plan.ts";
 import { type Act, type Scenario, scenarios } from "./scenario.ts";
 import type { World } from "./world.ts";
+import { jsonRequest } from "../support/json-request.ts";
 
 /**
  * Generates scenarios with one restore. Of what operators and clients did between the backup and the restore only opt-outs,
@@ -73,20 +74,16 @@ export function createRestores(
     };
   });
   world.after(restore.atSeconds * 1000, "the ledger is restored", () => putBack());
-  const headers = {
-    authorization: `Bearer ${tokens.operator}`,
-    "content-type": "application/json",
-  };
   const confirm = async (): Promise<void> => {
-    const shown = await request("/operator/restored", { headers });
+    const shown = await request("/operator/restored", jsonRequest(tokens.operator));
     if (!isBack) {
       await world.wait(60_000, "the operator waits");
       return confirm();
     }
     const isSuspended = shown?.status === 200 && shown.text.includes('"suspended"');
     if (isSuspended) {
-      const body = JSON.stringify({ at: new Date(restoredTo).toISOString() });
-      await request("/operator/restored", { method: "POST", headers, body });
+      const body = { at: new Date(restoredTo).toISOString() };
+      await request("/operator/restored", jsonRequest(tokens.operator, "POST", body));
     }
     if (shown?.status === 200 && shown.text.includes('"done"')) return;
     await world.wait(world.between(5_000, 300_000), "the operator looks again");

@@ -5,6 +5,7 @@ import { createTestApi } from "./api.ts";
 import { createDialerBench } from "./dialer.ts";
 import { apiEnvironment, testPlan, tokens } from "./environment.ts";
 import { expectDeclared } from "./operator-answers.ts";
+import { jsonRequest } from "./json-request.ts";
 
 /** Creates the API and the dialer's core over the same ledger, documents and clock, under one plan. */
 export function createForecastBench(plan: object, startAt = "2026-06-01T10:00Z") {
@@ -13,13 +14,12 @@ export function createForecastBench(plan: object, startAt = "2026-06-01T10:00Z")
   const ports = { ledger: dialer.rows, documents: dialer.documents, now: dialer.now };
   const { app, queue } = createTestApi({ environment, ...ports });
 
-  async function send(path: string, token: string, body: unknown, more: object = {}) {
-    return app.request(path, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...more },
-      body: typeof body === "string" ? body : JSON.stringify(body),
-    });
-  }
+  const send = async (
+    path: string,
+    token: string,
+    body: unknown,
+    more: Record<string, string> = {},
+  ) => app.request(path, jsonRequest(token, "POST", body, more));
   return {
     app,
     dialer,

@@ -6,6 +6,7 @@
 import { createTestApi } from "./api.ts";
 import { tokens } from "./environment.ts";
 import { nested } from "./nested.ts";
+import { jsonRequest } from "./json-request.ts";
 
 /** The output of this process, as JSON. */
 export interface FedApi {
@@ -86,11 +87,8 @@ const answers = new Map<string, FedApi["answers"][string]>();
 const heapBytes: number[] = [];
 
 async function feed(name: string, path: string, text: string): Promise<void> {
-  const response = await app.request(path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
-    body: new TextEncoder().encode(text),
-  });
+  const sent = new TextEncoder().encode(text);
+  const response = await app.request(path, jsonRequest(tokens.crm, "POST", sent));
   const answer = await response.text();
   const { errors = [] }: { errors?: unknown[] } = answer === "" ? {} : JSON.parse(answer);
   const bytes = Buffer.byteLength(answer);

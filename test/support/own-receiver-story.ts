@@ -2,6 +2,7 @@ import { Webhook } from "standardwebhooks";
 import { expect } from "vitest";
 import { type Received, startReceiver } from "./receiver.ts";
 import { until } from "./service.ts";
+import { jsonRequest } from "./json-request.ts";
 
 /** True if a receiver with this secret takes what it received. */
 function isSignedBy(secret: string, { text, headers }: Received): boolean {
@@ -22,11 +23,7 @@ export async function tellOwnReceiver(address: string, token: string, call: obje
   const own = await startReceiver((_request, response) => response.writeHead(204).end());
   const hanging = await startReceiver(() => undefined);
   const ask = async (method: string, path: string, body?: object) => {
-    const response = await fetch(`${address}/v1/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    const response = await fetch(`${address}/v1/${path}`, jsonRequest(token, method, body));
     const text = await response.text();
     return { status: response.status, body: JSON.parse(text === "" ? "{}" : text) };
   };

@@ -6,6 +6,7 @@ import { createTestApi } from "./api.ts";
 import { createDialerBench } from "./dialer.ts";
 import { aCallNow, hashKey, rowOf, sendEach } from "./dialer-calls.ts";
 import { apiEnvironment, tokens } from "./environment.ts";
+import { jsonRequest } from "./json-request.ts";
 
 export const formerKey = hashKey;
 export const currentKey = "a7".repeat(32);
@@ -44,14 +45,10 @@ export function createRotationBench(plan: object = {}) {
     documents,
     as,
     async ask(holder: Holder, path: string, body: object, method = "POST") {
-      const response = await apiOf(holder).request(`/operator${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${tokens.operator}`,
-          "content-type": "application/json",
-        },
-        body: JSON.stringify(body),
-      });
+      const response = await apiOf(holder).request(
+        `/operator${path}`,
+        jsonRequest(tokens.operator, method, body),
+      );
       const answer: Record<string, unknown> = await response.json();
       return { status: response.status, body: answer };
     },

@@ -2,6 +2,7 @@ import { beforeEach, expect } from "vitest";
 import { toCalls, type Message } from "../../../shared/ports/call-messages.ts";
 import { tokens } from "../../support/environment.ts";
 import { validated } from "../../support/validated-answers.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 export interface ApiUnderTest {
   /** Sends a request to the API; `path` begins with a slash. */
@@ -65,15 +66,7 @@ export function useHttpApi(create: () => ApiUnderTest): HttpApiBench {
   });
 
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    api.request(path, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${tokens.crm}`,
-        "content-type": "application/json",
-        ...headers,
-      },
-      body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
-    });
+    api.request(path, jsonRequest(tokens.crm, "POST", body, headers));
   const nothingQueued = async () => expect(await api.queued(0)).toEqual([]);
 
   return {

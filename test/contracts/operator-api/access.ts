@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 import { requestIdPattern } from "../http-api/setup.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
@@ -18,14 +19,7 @@ export function itLetsOperatorsIn(api: OperatorApiBench): void {
       expect((await ask("/cancel", { agent_id: agent }, token)).status).toBe(401);
       expect((await ask("/nothing", undefined, token)).status).toBe(401);
     }
-    const asClient = await api.request("/v1/calls", {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${tokens.operator}`,
-        "content-type": "application/json",
-      },
-      body: "{}",
-    });
+    const asClient = await api.request("/v1/calls", jsonRequest(tokens.operator, "POST", {}));
     expect(asClient.status).toBe(401);
     const nothing = await ask("/nothing");
     expect(nothing.status).toBe(404);

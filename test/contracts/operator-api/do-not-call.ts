@@ -8,6 +8,7 @@ import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts
 import { tokens } from "../../support/environment.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
 import { removeCurrent } from "../../support/documents.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 /** Describes the do-not-call list. */
 export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
@@ -43,14 +44,10 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
     await ask("/do-not-call", { add: [numbers[3], numbers[598]] });
     const phone_numbers = [numbers[7]];
     await ask("/do-not-call", { add: ["+13035569999"] });
-    const posted = await api.request("/v1/do-not-call", {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${tokens.crmOptOut}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify({ phone_numbers, scope: "client" }),
-    });
+    const posted = await api.request(
+      "/v1/do-not-call",
+      jsonRequest(tokens.crmOptOut, "POST", { phone_numbers, scope: "client" }),
+    );
     expect(posted.status).toBe(200);
     expect((await find()).body).toEqual({ listed: [3, 598] });
     expect((await find("shop")).body).toEqual({ listed: [3, 598] });

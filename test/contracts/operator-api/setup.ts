@@ -13,6 +13,7 @@ import { aCall, aRequestId } from "../../support/calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { validated } from "../../support/validated-answers.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 export interface OperatorApiUnderTest {
   request(path: string, init?: RequestInit): Promise<Response>;
@@ -74,13 +75,7 @@ export function useOperatorApi(create: () => OperatorApiUnderTest) {
     return { status, headers, body: JSON.parse(text === "" ? "{}" : text) };
   }
   async function send(path: string, body?: unknown, token = tokens.operator) {
-    const response = await api.request(`/operator${path}`, {
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    });
+    const response = await api.request(`/operator${path}`, jsonRequest(token, undefined, body));
     const { status, headers } = response;
     const text = await response.text();
     return { status, headers, text };

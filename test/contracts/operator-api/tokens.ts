@@ -4,6 +4,7 @@ import type { Clients, PutClient } from "../../../functions/api/operator/clients
 import type { MadeTokenAnswer, Tokens, TokenView } from "../../../functions/api/operator/tokens.ts";
 import { tokens } from "../../support/environment.ts";
 import { expectDeclared } from "../../support/operator-answers.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 interface Answered<Answer> {
@@ -24,11 +25,7 @@ export function itMakesTokens(api: OperatorApiBench): void {
     path: string,
     body?: object,
   ): Promise<Answered<Answer>> {
-    const headers = {
-      authorization: `Bearer ${tokens.operator}`,
-      ...(body !== undefined && { "content-type": "application/json" }),
-    };
-    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const init = jsonRequest(tokens.operator, method, body);
     const response = await api.request(`/operator${path}`, init);
     const text = await response.text();
     const { status } = response;
@@ -56,11 +53,10 @@ export function itMakesTokens(api: OperatorApiBench): void {
     return found;
   };
   const place = async (token: string, agent_id = "agent_sales") => {
-    const response = await api.request("/v1/calls", {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ phone_number: "+12025550123", agent_id }),
-    });
+    const response = await api.request(
+      "/v1/calls",
+      jsonRequest(token, "POST", { phone_number: "+12025550123", agent_id }),
+    );
     return response.status;
   };
 

@@ -3,6 +3,7 @@ import { hasIndex } from "../../../shared/calls/index-set.ts";
 import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
 import { toCallId, withCalls } from "../../../shared/calls/ids.ts";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 /** Describes the cancellation of a request, or of some of its calls. */
@@ -98,14 +99,10 @@ export function itCancelsRequests(api: RequestsApiBench): void {
   it("stands beside an operator's cancellation, in either order", async () => {
     const { requestId } = api;
     const asOperator = () =>
-      api.request("/operator/cancel", {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${tokens.operator}`,
-          "content-type": "application/json",
-        },
-        body: JSON.stringify({ request_id: requestId }),
-      });
+      api.request(
+        "/operator/cancel",
+        jsonRequest(tokens.operator, "POST", { request_id: requestId }),
+      );
     await cancel({ indexes: [1] });
     expect((await asOperator()).status).toBe(200);
     await cancel();

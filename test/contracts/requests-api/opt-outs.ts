@@ -8,17 +8,14 @@ import {
 } from "../../../shared/policy/controls.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 import { hashKey } from "../operator-api/setup.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 /** Describes how clients put numbers onto the do-not-call list. */
 export function itAddsOptOuts(api: RequestsApiBench): void {
   const ask = async (body: unknown, token = tokens.crmOptOut) => {
-    const response = await api.request("/v1/do-not-call", {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: typeof body === "string" ? body : JSON.stringify(body),
-    });
+    const response = await api.request("/v1/do-not-call", jsonRequest(token, "POST", body));
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
   };

@@ -5,6 +5,7 @@ import { receiverKeysOf } from "../../../shared/dial-plan/own-receiver-secrets.t
 import { createSignatureHeaders } from "../../../shared/lib/standard-webhooks.ts";
 import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 import { hashKey } from "../operator-api/setup.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
@@ -13,14 +14,7 @@ const url = "https://hooks.example.com/calls";
 /** Describes how clients manage their own receivers of events. */
 export function itManagesReceivers(api: RequestsApiBench): void {
   async function ask(method: string, path: string, body?: unknown, token = tokens.crmEvents) {
-    const response = await api.request(`/v1/receivers${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    const response = await api.request(`/v1/receivers${path}`, jsonRequest(token, method, body));
     const text = await response.text();
     const answer = JSON.parse(text === "" ? "{}" : text);
     if (response.ok) {

@@ -6,6 +6,7 @@ import {
   startSentFile,
 } from "../../../functions/api/requests/sent-files.ts";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -13,11 +14,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 /** Describes how the service remembers which files of leads a client has sent. */
 export function itRemembersSentFiles(api: RequestsApiBench): void {
   async function ask(step: "/find" | "/parts" | "", body: unknown, token = tokens.crm) {
-    const response = await api.request(`/v1/sent-files${step}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+    const response = await api.request(`/v1/sent-files${step}`, jsonRequest(token, "POST", body));
     const answer = JSON.parse(await response.text());
     const route = { "/find": findSentFile, "/parts": markSentPart, "": startSentFile }[step];
     if (response.ok) expect(route.answer.parse(answer)).toEqual(answer);

@@ -6,6 +6,7 @@ import { aCall, aRequestId } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { validated } from "../../support/validated-answers.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 import type { OperatorApiUnderTest } from "../operator-api/setup.ts";
 
 interface Answer {
@@ -58,24 +59,9 @@ export function useRequestsApi(create: () => OperatorApiUnderTest) {
   const get = (path: string, token = tokens.crmDesk) =>
     answerTo(`/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    api.request(path, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${tokens.crm}`,
-        "content-type": "application/json",
-        ...headers,
-      },
-      body: JSON.stringify(body),
-    });
+    api.request(path, jsonRequest(tokens.crm, "POST", body, headers));
   const cancel = (body?: unknown, { id = requestId, token = tokens.crmDesk } = {}) =>
-    answerTo(`/v1/requests/${id}/cancel`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    answerTo(`/v1/requests/${id}/cancel`, jsonRequest(token, "POST", body));
   /** Writes rows of the request, in these states by their indexes; undefined: no row yet. */
   async function write(
     states: readonly (CallState | undefined)[],

@@ -10,6 +10,7 @@ import { rowIn, writeRows } from "../../support/rows.ts";
 import { lazyPort } from "../../../shared/lib/lazy-port.ts";
 import { createTestApi } from "../../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 function createBench(environment: Record<string, string | undefined> = apiEnvironment) {
   let now = Date.parse("2026-06-01T12:00Z");
@@ -19,24 +20,17 @@ function createBench(environment: Record<string, string | undefined> = apiEnviro
   });
   const wait = (ms: number) => void (now += ms);
   const post = (headers: Record<string, string> = {}) =>
-    createApp(deps).request("/v1/calls", {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${tokens.crm}`,
-        "content-type": "application/json",
-        ...headers,
-      },
-      body: JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" }),
-    });
+    createApp(deps).request(
+      "/v1/calls",
+      jsonRequest(
+        tokens.crm,
+        "POST",
+        { phone_number: "+12025550123", agent_id: "agent_sales" },
+        headers,
+      ),
+    );
   const ask = (path: string, body: object) =>
-    createApp(deps).request(`/operator${path}`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${tokens.operator}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify(body),
-    });
+    createApp(deps).request(`/operator${path}`, jsonRequest(tokens.operator, "POST", body));
   /** Replaces some methods of the API's documents. */
   const replace = (methods: Partial<Documents>) => {
     deps.documents = { ...documents, ...methods };

@@ -1,16 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { createTestApi } from "../../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 /** Posts a batch under a plan. Resolves to the status and the errors of each call. */
 async function post(plan: object, calls: object[], now = "2026-06-01T12:00Z") {
   const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...plan }) };
   const { app, queue } = createTestApi({ environment, now: () => Date.parse(now) });
-  const response = await app.request("/v1/calls/batch", {
-    method: "POST",
-    headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
-    body: JSON.stringify(calls.map((call) => ({ agent_id: "agent_sales", ...call }))),
-  });
+  const response = await app.request(
+    "/v1/calls/batch",
+    jsonRequest(
+      tokens.crm,
+      "POST",
+      calls.map((call) => ({ agent_id: "agent_sales", ...call })),
+    ),
+  );
   const text = await response.text();
   const body: { errors?: { pointer: string; detail: string }[] } =
     text === "" ? {} : JSON.parse(text);

@@ -11,6 +11,7 @@ import { createMemoryJournal } from "../../support/memory-journal.ts";
 import { tokens } from "../../support/environment.ts";
 import { expectDeclared } from "../../support/operator-answers.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 type Api = ReturnType<typeof createTestApi>;
 type Answer = Bulk & { errors: { pointer: string }[] };
@@ -20,11 +21,10 @@ const minute = 60_000;
 const answersMax = 200;
 
 async function ask(api: Api, path: string, body: object) {
-  const response = await api.app.request(`/operator${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${tokens.operator}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const response = await api.app.request(
+    `/operator${path}`,
+    jsonRequest(tokens.operator, "POST", body),
+  );
   const text = await response.text();
   const { status } = response;
   expectDeclared("post", path, { status, text });

@@ -4,6 +4,7 @@ import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 /** Creates an API with a call to review, whose row another write changes before each of the first writes of its own. */
 async function createBusyApi(others: number) {
@@ -21,14 +22,10 @@ async function createBusyApi(others: number) {
     return write(changes);
   };
   const redial = () =>
-    api.app.request(`/operator/calls/${row.id}/redial`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${tokens.operator}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify({ not_placed: true }),
-    });
+    api.app.request(
+      `/operator/calls/${row.id}/redial`,
+      jsonRequest(tokens.operator, "POST", { not_placed: true }),
+    );
   const audited = async () => (await documents.list("audit", { limit: 9 })).length;
   return { redial, audited };
 }
@@ -50,11 +47,8 @@ it("redials no call whose number is erased meanwhile", async () => {
     await write([{ next, seen: row.version }]);
     return write(changes);
   };
-  const answer = await app.request(`/operator/calls/${row.id}/redial`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${tokens.operator}`, "content-type": "application/json" },
-    body: "{}",
-  });
+  const request = jsonRequest(tokens.operator, "POST", {});
+  const answer = await app.request(`/operator/calls/${row.id}/redial`, request);
   expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining("erased")]);
   // The row names no call that never comes.
   expect((await ledger.read([row.id])).rows.get(row.id)?.state).toBe("REJECTED");

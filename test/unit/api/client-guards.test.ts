@@ -8,6 +8,7 @@ import type { Documents } from "../../../shared/ports/documents.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const noon = Date.parse("2026-06-01T12:00:00Z");
 const agent_id = "agent_sales";
@@ -28,17 +29,15 @@ function createGuarded(guards: Guards | undefined, use = (documents: Documents) 
     count: number,
     { key, token = tokens.crm }: { key?: string; token?: string } = {},
   ) =>
-    app.request("/v1/calls/batch", {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${token}`,
-        "content-type": "application/json",
-        ...(key === undefined ? {} : { "idempotency-key": key }),
-      },
-      body: JSON.stringify(
+    app.request(
+      "/v1/calls/batch",
+      jsonRequest(
+        token,
+        "POST",
         Array.from({ length: count }, () => ({ phone_number: "+12025550123", agent_id })),
+        key === undefined ? {} : { "idempotency-key": key },
       ),
-    });
+    );
   const statuses = async (...counts: number[]) => {
     const all: number[] = [];
     for (const count of counts) all.push((await post(count)).status);

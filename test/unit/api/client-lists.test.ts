@@ -5,21 +5,22 @@ import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const hourMs = 3_600_000;
 
 type Api = ReturnType<typeof createTestApi>;
 
 const post = ({ app }: Api, key: string, agent_id = "agent_sales") =>
-  app.request("/v1/calls", {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${tokens.crm}`,
-      "content-type": "application/json",
-      "idempotency-key": key,
-    },
-    body: JSON.stringify({ phone_number: "+12025550123", agent_id }),
-  });
+  app.request(
+    "/v1/calls",
+    jsonRequest(
+      tokens.crm,
+      "POST",
+      { phone_number: "+12025550123", agent_id },
+      { "idempotency-key": key },
+    ),
+  );
 const find = async ({ app }: Api, key: string) => {
   const response = await app.request(`/v1/requests?idempotency_key=${key}`, {
     headers: { authorization: `Bearer ${tokens.crmDesk}` },

@@ -7,6 +7,7 @@ import { toCallId } from "../../../shared/calls/ids.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { numberOf, pause, resume } from "../../support/dialer-calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 /** A plan whose calls expire before their Idempotency-Key does. */
 const shortPlan = JSON.stringify({ ...JSON.parse(apiEnvironment.DIAL_PLAN), expireAfterHours: 12 });
@@ -28,14 +29,10 @@ function createBench() {
       key,
     }: { token?: string; body?: object; key?: string | undefined } = {},
   ) => {
-    const response = await app.request(path, {
-      headers: {
-        authorization: `Bearer ${token}`,
-        "content-type": "application/json",
-        ...(key === undefined ? {} : { "idempotency-key": key }),
-      },
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    });
+    const response = await app.request(
+      path,
+      jsonRequest(token, undefined, body, key === undefined ? {} : { "idempotency-key": key }),
+    );
     const text = await response.text();
     const answer = JSON.parse(text === "" ? "{}" : text);
     return { status: response.status, headers: response.headers, body: Object(answer) };

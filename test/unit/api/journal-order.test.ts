@@ -9,6 +9,7 @@ import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { createMemoryDocuments } from "../../support/memory-documents.ts";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
 import { createMemoryLedger } from "../../support/memory-ledger.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const number = "+13035550007";
 const key = doNotCallKeyOf(hashOf(number));
@@ -19,11 +20,7 @@ it("a number that opts out while an operator removes it is on the list after a r
   const journal = createMemoryJournal();
   const { deps, documents } = createTestApi({ environment, journal, now: () => now++ });
   const ask = (path: string, token: string, body: object) =>
-    createApp(deps).request(path, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+    createApp(deps).request(path, jsonRequest(token, "POST", body));
   let isRemoved = false;
   deps.documents = {
     ...documents,

@@ -3,20 +3,17 @@ import { createApp } from "../../../functions/api/app.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 /** Creates the API over documents whose removals may be held back, as by a store that answers too late. */
 function createBench() {
   const { deps, documents } = createTestApi();
   const late: (() => Promise<void>)[] = [];
   const ask = async (path: string, body: object) => {
-    const response = await createApp(deps).request(`/operator${path}`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${tokens.operator}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify(body),
-    });
+    const response = await createApp(deps).request(
+      `/operator${path}`,
+      jsonRequest(tokens.operator, "POST", body),
+    );
     return { status: response.status, text: await response.text() };
   };
   const replace = (methods: Partial<Documents>) => {

@@ -10,6 +10,7 @@ import { tokens as known } from "../../support/environment.ts";
 import { createMemoryDocuments } from "../../support/memory-documents.ts";
 import { createMemoryEpochStore } from "../../support/memory-epoch-store.ts";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const minuteMs = 60_000;
 const clients = ["shop", "desk"] as const;
@@ -46,11 +47,10 @@ function createLife() {
   let confirmAt = 0;
 
   async function ask(method: string, path: string, body?: object) {
-    const response = await processes[0].request(`/operator${path}`, {
-      method,
-      headers: { authorization: `Bearer ${known.operator}`, "content-type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    const response = await processes[0].request(
+      `/operator${path}`,
+      jsonRequest(known.operator, method, body),
+    );
     return { status: response.status, body: Object(JSON.parse(await response.text())) };
   }
   const pick = (n: number) => made[n % made.length];
@@ -85,11 +85,10 @@ function createLife() {
       if (token === undefined) return;
       isDown = fails;
       if (fails) failedAt[process] = bench.now();
-      const { status } = await processes[process].request("/v1/calls", {
-        method: "POST",
-        headers: { authorization: `Bearer ${token.token}`, "content-type": "application/json" },
-        body: JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" }),
-      });
+      const { status } = await processes[process].request(
+        "/v1/calls",
+        jsonRequest(token.token, "POST", { phone_number: "+12025550123", agent_id: "agent_sales" }),
+      );
       isDown = false;
       const age = bench.now() - token.endedAt;
       if (age >= minuteMs) expect([401, 503]).toContain(status);

@@ -14,6 +14,7 @@ import { parseHashKeys } from "../../../shared/telephony/phone-number.ts";
 import { createTestApi } from "../../support/api.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { createMemoryDocuments } from "../../support/memory-documents.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const minuteMs = 60_000;
 const startAt = Date.UTC(2026, 10, 24, 12);
@@ -82,11 +83,10 @@ async function createBench(environment: Record<string, string | undefined> = api
   }
   await put({});
   const place = async (sent = made.token) => {
-    const { status } = await api.app.request("/v1/calls", {
-      method: "POST",
-      headers: { authorization: `Bearer ${sent}`, "content-type": "application/json" },
-      body: JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" }),
-    });
+    const { status } = await api.app.request(
+      "/v1/calls",
+      jsonRequest(sent, "POST", { phone_number: "+12025550123", agent_id: "agent_sales" }),
+    );
     return status;
   };
   return {
@@ -271,12 +271,8 @@ describe("a token that operators made", () => {
     const { app, put } = await createBench();
     const forecast = async (client: string) => {
       const calls = [{ phone_number: "+12025550123", agent_id: "agent_sales" }];
-      const headers = {
-        authorization: `Bearer ${tokens.operator}`,
-        "content-type": "application/json",
-      };
-      const body = JSON.stringify({ client, calls });
-      return (await app.request("/operator/forecast", { method: "POST", headers, body })).status;
+      const request = jsonRequest(tokens.operator, "POST", { client, calls });
+      return (await app.request("/operator/forecast", request)).status;
     };
     const both = async () => [await forecast("store"), await forecast("test:store")];
     expect(await both()).toEqual([200, 422]);

@@ -14,6 +14,7 @@ import { publicDocument } from "../../../infra/generate/openapi.ts";
 import { valueOf } from "../../../shared/settings/settings.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const { app, deps, queue } = createTestApi();
 const documents = { public: publicJson, operator: operatorJson };
@@ -96,11 +97,10 @@ describe("the OpenAPI documents", () => {
   });
 
   it("tell every header of an answer, and the probe", async () => {
-    const posted = await app.request("/v1/calls", {
-      method: "POST",
-      headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
-      body: JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" }),
-    });
+    const posted = await app.request(
+      "/v1/calls",
+      jsonRequest(tokens.crm, "POST", { phone_number: "+12025550123", agent_id: "agent_sales" }),
+    );
     queue.take();
     const cases = [
       [posted, documents.public.paths["/v1/calls"].post.responses["201"]],

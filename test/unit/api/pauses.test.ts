@@ -6,6 +6,7 @@ import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const start = Date.UTC(2026, 10, 21, 12);
 const hourMs = 3_600_000;
@@ -19,10 +20,10 @@ function createBench() {
   let now = start;
   const { app, ledger, documents } = createTestApi({ now: () => now });
   async function ask(path: string, body?: object) {
-    const response = await app.request(`/operator${path}`, {
-      headers: { authorization: `Bearer ${tokens.operator}`, "content-type": "application/json" },
-      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
-    });
+    const response = await app.request(
+      `/operator${path}`,
+      jsonRequest(tokens.operator, undefined, body),
+    );
     const answer: Answer = JSON.parse(await response.text());
     return { status: response.status, answer };
   }

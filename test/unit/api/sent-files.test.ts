@@ -6,6 +6,7 @@ import { randomVersion } from "../../../shared/lib/random.ts";
 import type { StoredText } from "../../../shared/ports/document-kinds.ts";
 import { createTestApi } from "../../support/api.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const file = {
@@ -33,11 +34,10 @@ function createBench() {
     pass: (ms: number) => (now += ms),
     restart: (hashKey: string) => (app = start(hashKey)),
     async ask(path: string, body: unknown) {
-      const response = await app.request(`/v1/sent-files${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
+      const response = await app.request(
+        `/v1/sent-files${path}`,
+        jsonRequest(tokens.crm, "POST", body),
+      );
       return { status: response.status, body: JSON.parse(await response.text()) };
     },
   };

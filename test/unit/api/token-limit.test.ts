@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { createApp } from "../../../functions/api/app.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 /** Creates an API whose tokens may send two requests each. */
 function createLimited(limit?: (tokenId: string) => Promise<boolean>) {
@@ -16,11 +17,10 @@ function createLimited(limit?: (tokenId: string) => Promise<boolean>) {
     });
   const app = createApp({ ...deps, tokenLimit });
   const post = (token: string, path = "/v1/calls") =>
-    app.request(path, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" }),
-    });
+    app.request(
+      path,
+      jsonRequest(token, "POST", { phone_number: "+12025550123", agent_id: "agent_sales" }),
+    );
   return { app, post, queue, events, counts };
 }
 

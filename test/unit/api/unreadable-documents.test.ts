@@ -5,6 +5,7 @@ import { aCall } from "../../support/calls.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const now = Date.UTC(2026, 5, 1, 12);
 
@@ -28,14 +29,7 @@ it("operators' lists leave out documents that only a later version can read, and
     await documents.write([{ next: next as unknown as StoredDocument, seen }]);
   }
   const ask = (path: string, body?: object) =>
-    app.request(`/operator${path}`, {
-      method: body === undefined ? "GET" : "POST",
-      headers: {
-        authorization: `Bearer ${tokens.operator}`,
-        "content-type": "application/json",
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
+    app.request(`/operator${path}`, jsonRequest(tokens.operator, undefined, body));
   const listed = await ask("/backlogs");
   expect(listed.status).toBe(200);
   const { backlogs }: Backlogs = await listed.json();

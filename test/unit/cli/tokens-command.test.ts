@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTestApi } from "../../support/api.ts";
 import { runCalls } from "../../support/run-calls.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 function createBench() {
   const api = createTestApi();
@@ -16,11 +17,10 @@ describe("npm run calls -- clients and tokens", () => {
     expect(await command(put)).toMatchObject({ code: 0, out: "The client shop is made." });
     const made = await json("tokens make --client shop --rights call,read --not-after 2099-01-01");
     expect(made).toMatchObject({ rights: ["call", "read"], not_after: "2099-01-01T00:00:00.000Z" });
-    const { status } = await app.request("/v1/calls", {
-      method: "POST",
-      headers: { authorization: `Bearer ${made.token}`, "content-type": "application/json" },
-      body: JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" }),
-    });
+    const { status } = await app.request(
+      "/v1/calls",
+      jsonRequest(made.token, "POST", { phone_number: "+12025550123", agent_id: "agent_sales" }),
+    );
     expect(status).toBe(201);
 
     const shown = await command("tokens make --client shop --mode test");

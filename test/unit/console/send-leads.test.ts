@@ -7,6 +7,7 @@ import { type Sending, sendLeads } from "../../../functions/console/leads/send-l
 import { hourMs } from "../../../shared/lib/units.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 const leadsOf = (count: number): Lead[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -43,15 +44,7 @@ function createBench() {
       if (fate === "request lost") throw new Error("reset");
       if (fate === "failed") return { status: 503, text: "{}", requestId: null, retryAfter: "1" };
       if (path === "/v1/calls/batch") bodies.push(body);
-      const response = await api.app.request(path, {
-        method: "POST",
-        headers: {
-          ...headers,
-          authorization: `Bearer ${token}`,
-          "content-type": "application/json",
-        },
-        body,
-      });
+      const response = await api.app.request(path, jsonRequest(token, "POST", body, headers));
       await drain();
       if (fate === "answer lost") throw new Error("reset");
       return {

@@ -18,6 +18,7 @@ import { createEventsBench, failed, taken, deliverFor } from "../../support/even
 import { completed, place } from "../../support/results-bench.ts";
 import { rowIn } from "../../support/rows.ts";
 import { removeCurrent } from "../../support/documents.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 /** Has events of the bench's calls replayed by the operator's API over the same ledger. */
 async function replay(bench: Bench, more: object = {}): Promise<number> {
@@ -30,11 +31,10 @@ async function replay(bench: Bench, more: object = {}): Promise<number> {
   });
   const timeOf = (ms: number) => new Date(ms).toISOString();
   const range = { from: timeOf(0), until: timeOf(bench.now() + 1) };
-  const response = await app.request("/operator/events/replay", {
-    method: "POST",
-    headers: { authorization: `Bearer ${tokens.operator}`, "content-type": "application/json" },
-    body: JSON.stringify({ client: "crm", ...range, ...more }),
-  });
+  const response = await app.request(
+    "/operator/events/replay",
+    jsonRequest(tokens.operator, "POST", { client: "crm", ...range, ...more }),
+  );
   expect(response.status).toBe(200);
   const { replayed: count }: { replayed: number } = await response.json();
   return count;

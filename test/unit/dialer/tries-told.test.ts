@@ -16,6 +16,7 @@ import { tokens } from "../../support/environment.ts";
 import { deliverFor, toldTo } from "../../support/events-bench.ts";
 import { busy, completed, nothing, pollAfter } from "../../support/results-bench.ts";
 import { createRetryBench, noAnswer, placeFirst, retry, tell } from "../../support/retry-bench.ts";
+import { jsonRequest } from "../../support/json-request.ts";
 
 /** Returns an event's type, try, tries left and result. */
 const toldOf = ({ body: { type, data } }: Bench["posted"][number]) =>
@@ -132,13 +133,14 @@ async function post(bench: Bench, count: number) {
     now: () => bench.now(),
   });
   const ask = async (path: string, body?: object) => {
-    const response = await app.request(path, {
-      headers: {
-        authorization: `Bearer ${body === undefined || path.endsWith("cancel") ? tokens.crmDesk : tokens.crm}`,
-        "content-type": "application/json",
-      },
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    });
+    const response = await app.request(
+      path,
+      jsonRequest(
+        body === undefined || path.endsWith("cancel") ? tokens.crmDesk : tokens.crm,
+        body === undefined ? "GET" : "POST",
+        body,
+      ),
+    );
     const text = await response.text();
     return { headers: response.headers, body: Object(text === "" ? {} : JSON.parse(text)) };
   };
