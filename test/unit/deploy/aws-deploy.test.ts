@@ -14,6 +14,7 @@ import plan from "../../../infra/dial-plan.json" with { type: "json" };
 import { secretTags } from "../../../infra/aws/secret-tags.ts";
 import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
 import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-manager.ts";
+import { routeFields } from "../../support/stand-ins.ts";
 
 const hashKey = "ab".repeat(32);
 const url = "https://abc123.execute-api.us-east-1.amazonaws.com";
@@ -424,13 +425,7 @@ describe("npm run deploy:aws -- --dry-run", () => {
   });
 
   it("wants no secret for Amazon Connect, whose requests the dialer's role signs", async () => {
-    const connect = {
-      provider: "amazon-connect",
-      region: "us-west-2",
-      instance: "00fbeee1-123e-111e-93e3-11111bfbfcc1",
-      flow: "846ec553",
-      from: "+12025550100",
-    };
+    const connect = { provider: "amazon-connect", ...routeFields["amazon-connect"] };
     await describeDeployment(createTools(), { ...plan, agents: { "*": connect } }, {});
     expect(printed.join("\n")).not.toMatch(/ACCESS_KEY|WEBHOOK_SECRET/);
   });

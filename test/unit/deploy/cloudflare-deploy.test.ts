@@ -19,6 +19,7 @@ import {
   type FakeTools,
   Killed,
 } from "../../support/fake-wrangler.ts";
+import { routeFields } from "../../support/stand-ins.ts";
 
 let account: FakeAccount;
 let tools: FakeTools;
@@ -284,13 +285,7 @@ describe("npm run deploy:cloudflare says what to do, and changes nothing,", () =
   });
 
   it("without the keys for Amazon Connect, as a Worker has no AWS role", async () => {
-    const connect = {
-      provider: "amazon-connect",
-      region: "us-west-2",
-      instance: "00fbeee1-123e-111e-93e3-11111bfbfcc1",
-      flow: "846ec553",
-      from: "+12025550100",
-    };
+    const connect = { provider: "amazon-connect", ...routeFields["amazon-connect"] };
     const deploying = deployToCloudflare(tools, { ...dialPlan, agents: { "*": connect } }, {});
     await expect(deploying).rejects.toThrow(
       /AMAZON_CONNECT_ACCESS_KEY_ID, AMAZON_CONNECT_SECRET_ACCESS_KEY/,
