@@ -46,9 +46,7 @@ export function describeRestore(
       await bench.deliver([listed, hooked, tomorrow]);
       expect(bench.rung).toEqual([]);
       expect((await bench.row(tomorrow))?.state).toBe("WAITING");
-      await bench.sweep();
-      const restoredTo = bench.now();
-      const putBack = await bench.copy();
+      const backup = await bench.backUp();
 
       bench.provider.isBusy = false;
       await bench.pass(minute);
@@ -58,8 +56,7 @@ export function describeRestore(
       expect(bench.rung.toSorted()).toEqual([listed.id, hooked.id, fresh.id].toSorted());
       await bench.pass(minute);
 
-      await putBack();
-      bench.restart();
+      await backup.restore();
       expect((await bench.row(listed))?.state).toBe("WAITING");
       // Whatever comes first, a delivery or a sweep: nobody is dialed.
       const later = bench.call("agent_hooked");
@@ -69,7 +66,7 @@ export function describeRestore(
       expect(bench.rung).toHaveLength(3);
       expect(bench.alarms()).toContain("ledger.restored");
 
-      await bench.confirm(restoredTo);
+      await bench.confirm(backup.at);
       await bench.pass(5 * minute);
       await bench.deliver([listed, hooked, fresh, later]);
       await bench.pass(4 * minute);
@@ -92,18 +89,15 @@ export function describeRestore(
     it("is asked about in all of the time that was lost, and ends in review if nothing is found", async () => {
       const call = bench.call("agent_listed");
       await bench.deliver([call]);
-      await bench.sweep();
-      const restoredTo = bench.now();
-      const putBack = await bench.copy();
+      const backup = await bench.backUp();
       await bench.pass(7 * minute);
-      await putBack();
-      bench.restart();
+      await backup.restore();
       await bench.pass(2 * minute);
-      await bench.confirm(restoredTo);
+      await bench.confirm(backup.at);
       await bench.pass(4 * minute);
       const [sought] = bench.sought;
-      expect(sought?.from).toBeLessThanOrEqual(restoredTo);
-      expect(sought?.until).toBeGreaterThanOrEqual(restoredTo + 7 * minute);
+      expect(sought?.from).toBeLessThanOrEqual(backup.at);
+      expect(sought?.until).toBeGreaterThanOrEqual(backup.at + 7 * minute);
       await bench.pass(4 * minute);
       expect(await bench.row(call)).toMatchObject({ state: "NEEDS_REVIEW" });
       expect(bench.rung).toEqual([]);
@@ -138,9 +132,7 @@ export function describeRestore(
       await bench.deliver([placed]);
       await bench.pass(minute);
       expect(bench.rung).toEqual([placed.id]);
-      const restoredTo = bench.now();
-      await bench.sweep();
-      const putBack = await bench.copy();
+      const backup = await bench.backUp();
 
       await bench.pass(minute);
       for (const one of [erased, placed]) {
@@ -153,11 +145,10 @@ export function describeRestore(
       await bench.ask(`/operator/calls/${cancelled.id}/cancel`, {});
       await bench.ask("/operator/cancel", { request_id: ordered.requestId });
 
-      await putBack();
-      bench.restart();
+      await backup.restore();
       expect(JSON.stringify(await bench.row(erased))).toContain(numberOf(erased));
       await bench.pass(3 * minute);
-      await bench.confirm(restoredTo);
+      await bench.confirm(backup.at);
       await bench.pass(5 * minute);
       for (const one of [erased, placed]) {
         const row = await bench.row(one);
@@ -176,9 +167,7 @@ export function describeRestore(
       const [kept, ended] = [await bench.makeToken("kept"), await bench.makeToken("kept")];
       const removed = await bench.makeToken("removed");
       await bench.pass(minute);
-      const restoredTo = bench.now();
-      await bench.sweep();
-      const putBack = await bench.copy();
+      const backup = await bench.backUp();
 
       await bench.pass(minute);
       await bench.ask(`/operator/tokens/${ended.id}/end`, {});
@@ -187,13 +176,12 @@ export function describeRestore(
       const all = [kept, ended, removed, made];
       expect(await bench.statusesOf(all)).toEqual([201, 401, 401, 201]);
 
-      await putBack();
-      bench.restart();
+      await backup.restore();
       // No sweep has noticed the restore yet.
       expect(await bench.statusesOf(all)).toEqual([503, 503, 503, 503]);
       await bench.pass(3 * minute);
       expect(await bench.statusesOf(all)).toEqual([503, 503, 503, 503]);
-      await bench.confirm(restoredTo);
+      await bench.confirm(backup.at);
       await bench.pass(5 * minute);
       expect(await bench.statusesOf(all)).toEqual([201, 401, 401, 201]);
     });
@@ -201,21 +189,18 @@ export function describeRestore(
     it("says of no token that it is none while the journal may bring it back", async () => {
       await bench.client("PUT", "kept");
       await bench.pass(minute);
-      const restoredTo = bench.now();
-      await bench.sweep();
-      const putBack = await bench.copy();
+      const backup = await bench.backUp();
       await bench.pass(minute);
       await bench.client("PUT", "later");
       const made = await bench.makeToken("kept");
       const end = () => bench.statusOf("POST", `/operator/tokens/${made.id}/end`);
       const remove = () => bench.statusOf("DELETE", "/operator/clients/later");
 
-      await putBack();
-      bench.restart();
+      await backup.restore();
       expect([await end(), await remove()]).toEqual([409, 409]);
       await bench.pass(3 * minute);
       expect([await end(), await remove()]).toEqual([409, 409]);
-      await bench.confirm(restoredTo);
+      await bench.confirm(backup.at);
       await bench.pass(5 * minute);
       expect(await bench.statusesOf([made])).toEqual([201]);
       expect([await end(), await remove()]).toEqual([200, 200]);
@@ -229,18 +214,15 @@ export function describeRestore(
       await bench.client("PUT", "removed");
       const ended = await bench.makeToken("removed");
       await bench.pass(minute);
-      const restoredTo = bench.now();
-      await bench.sweep();
-      const putBack = await bench.copy();
+      const backup = await bench.backUp();
       await bench.pass(minute);
       await bench.client("DELETE", "removed");
-      await putBack();
-      bench.restart();
+      await backup.restore();
       await bench.pass(3 * minute);
       const make = () => bench.statusOf("PUT", "/operator/clients/removed", { agents: ["*"] });
       const makeToken = () => bench.statusOf("POST", "/operator/clients/removed/tokens", {});
       expect([await make(), await makeToken()]).toEqual([409, 409]);
-      await bench.confirm(restoredTo);
+      await bench.confirm(backup.at);
       await bench.pass(5 * minute);
       expect([await makeToken(), await make(), await makeToken()]).toEqual([404, 200, 201]);
       await bench.pass(minute);
@@ -252,20 +234,17 @@ export function describeRestore(
       await bench.receiver("PUT", "/kept", { url });
       await bench.receiver("PUT", "/removed", { url });
       await bench.pass(minute);
-      const restoredTo = bench.now();
-      await bench.sweep();
-      const putBack = await bench.copy();
+      const backup = await bench.backUp();
       await bench.pass(minute);
       await bench.receiver("DELETE", "/removed");
       await bench.receiver("POST", "/kept/rotate-secret", {});
       await bench.receiver("PUT", "/made", { url });
       const standing = await bench.receiver("GET", "");
-      await putBack();
-      bench.restart();
+      await backup.restore();
       expect(await bench.receiver("GET", "")).not.toEqual(standing);
       await bench.pass(3 * minute);
       await bench.receiver("PUT", "/last", { url });
-      await bench.confirm(restoredTo);
+      await bench.confirm(backup.at);
       await bench.pass(5 * minute);
       await bench.receiver("DELETE", "/last");
       const { receivers } = await bench.receiver("GET", "");
@@ -276,14 +255,11 @@ export function describeRestore(
     it("stays on hold while the journal cannot be read", async () => {
       const call = bench.call("agent_hooked");
       await bench.deliver([call]);
-      await bench.sweep();
-      const restoredTo = bench.now();
-      const putBack = await bench.copy();
+      const backup = await bench.backUp();
       await bench.pass(minute);
-      await putBack();
-      bench.restart();
+      await backup.restore();
       await bench.pass(2 * minute);
-      await bench.confirm(restoredTo);
+      await bench.confirm(backup.at);
       bench.provider.isBusy = false;
       bench.breakJournal();
       await bench.pass(5 * minute);
@@ -433,6 +409,17 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
         statuses.push((await app.request("/v1/calls", request)).status);
       }
       return statuses;
+    },
+    /** Copies the ledger after a sweep. `restore` puts the copy back, and starts a new process. */
+    async backUp() {
+      await bench.sweep();
+      const at = now;
+      const putBack = await copy();
+      const restore = async () => {
+        await putBack();
+        bench.restart();
+      };
+      return { at, restore };
     },
     breakJournal() {
       deps.journal = { ...journal, list: () => Promise.reject(new Error("unreachable")) };

@@ -2,6 +2,7 @@ import type { CallResult } from "../../shared/calls/call-result.ts";
 import { toTryId } from "../../shared/calls/tries.ts";
 import type { Bench } from "./dialer-calls.ts";
 import { createBench, nothing, place, twilio } from "./results-bench.ts";
+import { firstOf } from "./first-of.ts";
 
 export const noAnswer: CallResult = { ...nothing, status: "no_answer", word: "no-answer" };
 export const retry = {
@@ -18,8 +19,7 @@ export function createRetryBench(rule: object = retry, more: object = {}): Bench
 
 /** Places a first call, and resolves to it and to the ids of its chain's tries. */
 export async function placeFirst(bench: Bench) {
-  const [call] = await place(bench, 1);
-  if (call === undefined) throw new Error("it was placed");
+  const call = firstOf(await place(bench, 1));
   return { call, second: { id: toTryId(call.id, 2) }, third: { id: toTryId(call.id, 3) } };
 }
 

@@ -6,6 +6,7 @@ import { toTryId } from "../../../shared/calls/tries.ts";
 import { type CallsMessage, toCalls } from "../../../shared/ports/call-messages.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { firstOf } from "../../support/first-of.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 const aName = (of: string) => `${of}_${randomBytes(6).toString("hex")}`;
@@ -104,8 +105,7 @@ export function itListsByName(api: OperatorApiBench): void {
 
   it("finds what a text names", async () => {
     const [client, campaign] = [aName("client"), aName("campaign")];
-    const [call] = requestOf([api.agent], { client, campaign });
-    if (call === undefined) throw new Error("a call");
+    const call = firstOf(requestOf([api.agent], { client, campaign }));
     await write([call]);
     const found = async (text: string) => (await ask("/search", { text })).body["found"];
     const { id, requestId } = call;

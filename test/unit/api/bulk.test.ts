@@ -12,6 +12,7 @@ import { tokens } from "../../support/environment.ts";
 import { expectDeclared } from "../../support/operator-answers.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { jsonRequest } from "../../support/json-request.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 type Api = ReturnType<typeof createTestApi>;
 type Answer = Bulk & { errors: { pointer: string }[] };
@@ -170,8 +171,7 @@ describe("an action on all calls that fit a filter", () => {
 
   it("leaves a call whose number is erased while it is redialed", async () => {
     const { api, rows, read } = await createFilledApi(many(2, "REJECTED"));
-    const [erased] = rows;
-    if (erased === undefined) throw new Error("there is no call");
+    const erased = firstOf(rows);
     const body = { action: "redial", filter: { state: "REJECTED" } };
     const { cursor } = (await ask(api, "/bulk", body)).answer;
     const write = api.ledger.write.bind(api.ledger);

@@ -11,6 +11,7 @@ import {
   putWaiting,
   webhook,
 } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 
 const startAt = "2026-06-01T10:00Z";
@@ -54,8 +55,7 @@ describe("a dispatcher that follows another one", () => {
 describe("rows that were handed out", () => {
   it("by the dispatcher before are not handed out again until ten seconds are over", async () => {
     const bench = createDialerBench({ startAt });
-    const [row] = await putWaiting(bench, 1, 0);
-    if (row === undefined) throw new Error("a row was put");
+    const row = firstOf(await putWaiting(bench, 1, 0));
     const at = bench.now();
     const sent = [{ id: row.id, dueAt: at, backlog: backlogOf({ ...of, client: row.client }), at }];
     const entry = { client: "", agents: {}, completed: [], allowance: 0, why: null, sent };

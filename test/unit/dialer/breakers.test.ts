@@ -20,6 +20,7 @@ import {
   times,
 } from "../../support/breakers-bench.ts";
 import { aCallNow, allIn, documentOf, putIn, rowOf, statesOf } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const noConnection: DialOutcome = { kind: "not_placed", code: "econnrefused", unreachable: true };
 
@@ -122,8 +123,7 @@ describe("unreachable", () => {
     const bench = createBench();
     bench.breakDocuments({ add: () => Promise.reject(new Error("unreachable")) });
     bench.answer = async () => unreachable;
-    const [call] = await putDue(bench, 1);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putDue(bench, 1));
     await deliverRows(bench, [call]);
     expect((await rowOf(bench, call)).state).toBe("UNKNOWN");
     expect(bench.eventsOf("breaker.update_failed")).toMatchObject([{ level: "warning" }]);
@@ -196,8 +196,7 @@ describe("429", () => {
 
   it("has its row wait 1, 2, 4 … 60 s, so that another one is the next at the head", async () => {
     const bench = createBench();
-    const [call] = await putDue(bench, 1);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putDue(bench, 1));
     bench.answer = async () => busy();
     const waits: number[] = [];
     for (let n = 0; n < 9; n++) {
@@ -260,8 +259,7 @@ describe("429", () => {
     await dialEach(bench, times(30, outcome));
     expect(bench.dialed).toHaveLength(30);
     expect(await stateOfBreaker(bench, own)).toBeUndefined();
-    const [call] = await putDue(bench, 1);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putDue(bench, 1));
     bench.answer = async () => ({ ...outcome, retryAfterSeconds: 86_400 });
     await deliverRows(bench, [call]);
     const waits = ((await rowOf(bench, call)).dueAt ?? 0) - bench.now();

@@ -22,6 +22,7 @@ import {
 import { toCallId } from "../../../shared/calls/ids.ts";
 import type { ListOf } from "../../../shared/ports/ledger.ts";
 import { aRequestId } from "../../support/calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const minuteMs = 60_000;
@@ -225,8 +226,7 @@ describe("an urgent call", () => {
   it("that is sent back keeps its level", async () => {
     const bench = createDialerBench({ startAt });
     bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 60 });
-    const [call] = await putWaiting(bench, 1, 0, { urgent: true });
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putWaiting(bench, 1, 0, { urgent: true }));
     await bench.simulate(5);
     const { state, backlog, isUrgent } = await rowOf(bench, call);
     expect({ state, backlog, isUrgent }).toEqual({

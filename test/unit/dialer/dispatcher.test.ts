@@ -17,6 +17,7 @@ import {
   statesOf,
   webhook,
 } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const dispatcherOf = async (bench: Bench) =>
@@ -90,8 +91,7 @@ describe("dispatchers", () => {
     const bench = createDialerBench({ startAt, isNew: true });
     let woken = 0;
     bench.deps.wakeDispatcher = async () => void (woken += 1);
-    const [call] = callsNow(bench, 1);
-    if (call === undefined) throw new Error("no call");
+    const call = firstOf(callsNow(bench, 1));
     await bench.send({
       kind: "calls",
       requestId: call.requestId,

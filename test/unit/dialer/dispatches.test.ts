@@ -23,6 +23,7 @@ import {
   statesOf,
   stateOf,
 } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const createBench = (more: Parameters<typeof createDialerBench>[0] = {}) =>
@@ -109,8 +110,7 @@ describe("dispatches", () => {
 
   it("of a paused agent's row leave it as it is", async () => {
     const bench = createBench();
-    const [call] = await putWaiting(bench, 1, 0);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putWaiting(bench, 1, 0));
     const before = await bench.row(call.id);
     await pause(bench, { agent: "agent_sales" });
     await bench.send(dispatchOf([call]));
@@ -121,8 +121,7 @@ describe("dispatches", () => {
 
   it("name the account, and one by another plan is left to the next look", async () => {
     const bench = createBench();
-    const [call] = await putWaiting(bench, 1, 0);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putWaiting(bench, 1, 0));
     await bench.send(dispatchOf([call], "webhook:http://127.0.0.2:9"));
     await bench.deliver();
     expect(await stateOf(bench, call)).toBe("WAITING");

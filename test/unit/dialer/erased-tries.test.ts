@@ -12,6 +12,7 @@ import {
 } from "../../support/dialer-calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { createRetryBench } from "../../support/retry-bench.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const number = "+12025550123";
 
@@ -25,8 +26,7 @@ async function erase(bench: Bench, erased: string) {
 
 it("a call that is erased while it rings keeps nothing for a next try", async () => {
   const bench = createRetryBench();
-  const [call] = callsNow(bench, 1);
-  if (call === undefined) throw new Error("there is one");
+  const call = firstOf(callsNow(bench, 1));
   bench.answer = async () => {
     await erase(bench, call.request.phone_number);
     return { kind: "placed", providerCallId: "theirs" };

@@ -22,13 +22,13 @@ import {
   place as placeSome,
   route,
 } from "../../support/results-bench.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const quick = { providers: { twilio: { callsPerSecond: 100 } } };
 
 /** Places one call. */
 async function place(bench: Bench): Promise<Call> {
-  const [call] = await placeSome(bench, 1);
-  if (call === undefined) throw new Error("it was placed");
+  const call = firstOf(await placeSome(bench, 1));
   return call;
 }
 
@@ -164,8 +164,7 @@ describe("a try to tell an event", () => {
       if (posts > 1) return failed;
       // While the first request is under way, another delivery tells the same event.
       const { events, version } = await rowOf(bench, call);
-      const [event] = events;
-      if (event === undefined) throw new Error("it is to be told");
+      const event = firstOf(events);
       const dueAt = bench.now() + 5_000;
       const tried = { ...(await rowOf(bench, call)), version: "other", deliverAt: dueAt };
       await bench.rows.write([

@@ -9,6 +9,7 @@ import {
   toldTo,
 } from "../../support/events-bench.ts";
 import { completed, minuteMs, place, twilio } from "../../support/results-bench.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const own = { crm: { url: "http://127.0.0.1:9/crm" } };
 const planWithOwn = { ...twilio, results: {}, ...toldTo({}, own) };
@@ -16,8 +17,7 @@ const planWithOwn = { ...twilio, results: {}, ...toldTo({}, own) };
 describe("a client that gets a receiver of its own", () => {
   it("is told there alone, though a message to the former one is under way", async () => {
     const bench = createEventsBench({ types: ["call.ended"] });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     bench.changePlan(planWithOwn);
     bench.record = async () => completed;
     bench.advance(10 * minuteMs);
@@ -42,8 +42,7 @@ describe("a client that gets a receiver of its own", () => {
     const bench = createEventsBench({ types: ["call.placed", "request.finished"] });
     bench.receive = async () => failed;
     bench.record = async () => completed;
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     await deliverFor(bench, 4);
     bench.changePlan(planWithOwn);
     const before = bench.posted.length;
@@ -69,8 +68,7 @@ describe("finished requests", () => {
       const bench = createEventsBench(finished);
       rejectAll(bench);
       await place(bench, 1);
-      const [one] = await bench.documents.list("request", { limit: 1 });
-      if (one === undefined) throw new Error("the request is noted");
+      const one = firstOf(await bench.documents.list("request", { limit: 1 }));
       const others = Array.from(
         { length: 8_500 },
         (_, n): { next: StoredDocument<"request">; seen: null } => ({

@@ -20,6 +20,7 @@ import {
   place,
 } from "../../support/results-bench.ts";
 import { removeCurrent } from "../../support/documents.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const hourMs = 3_600_000;
 
@@ -89,8 +90,7 @@ describe("events of a call", () => {
 
   it("tell of two ends where the first was unknown", async () => {
     const bench = createBench({ waitMinutes: 5 }, toldTo({ types: ["call.ended"] }));
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     await deliverFor(bench, 7);
     expect(bench.posted.map(({ body }) => body.data["result"])).toMatchObject([
       { status: "unknown" },
@@ -166,8 +166,7 @@ describe("events of a call", () => {
 
   it("leave the row as it is where nobody is told", async () => {
     const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     const stored = toStoredRow(await rowOf(bench, call));
     for (const name of ["events", "deliverTo", "deliverAt", "echo", "optedOut"]) {
       expect(stored).not.toHaveProperty(name);
@@ -193,8 +192,7 @@ describe("events of a call", () => {
 describe("telling an event", () => {
   it("is tried ten times over three days under one id, then left to the operator", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     const placedAt = (await rowOf(bench, call)).events[0]?.at ?? 0;
     // An answer to another event in between keeps the breaker closed.
     bench.receive = async () => failed;

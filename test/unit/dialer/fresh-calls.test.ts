@@ -21,6 +21,7 @@ import {
   sendRequest,
   statesOf,
 } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const account = `account:${ownAccount}`;
@@ -284,8 +285,7 @@ describe("an account", () => {
     };
     const waits: number[] = [];
     for (let second = 0; second < 60; second++) {
-      const [early] = callsNow(bench, 1, {}, { client: "steady" });
-      if (early === undefined) throw new Error("no call was made");
+      const early = firstOf(callsNow(bench, 1, {}, { client: "steady" }));
       await bench.send(request([early]));
       await bench.simulate(1);
       const at = bench.dialed.find(({ call }) => call.id === early.id)?.at;

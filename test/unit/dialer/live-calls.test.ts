@@ -17,6 +17,7 @@ import {
   stateOf,
 } from "../../support/dialer-calls.ts";
 import { completed, createBench, live, minuteMs, route } from "../../support/results-bench.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const account = "twilio";
 const callMs = 2 * minuteMs;
@@ -111,8 +112,7 @@ describe("live calls", () => {
 
   it("are left where a check forbids the request", async () => {
     const { bench } = createLines(5, { liveCalls: 1 });
-    const [call] = callsNow(bench, 1);
-    if (call === undefined) throw new Error("there is one");
+    const call = firstOf(callsNow(bench, 1));
     let checks = 0;
     bench.breakDocuments({
       async write(changes) {
@@ -140,8 +140,7 @@ describe("live calls", () => {
     await bench.sweep();
     await bench.deliverEvents();
     expect(await entriesOf(bench, 1)).toBe(0);
-    const [key] = liveKeysOf(account, 1);
-    if (key === undefined) throw new Error("there is one");
+    const key = firstOf(liveKeysOf(account, 1));
     const { meanMs } = (await bench.documents.read([key])).get(key.kind, key.key)?.value ?? {};
     expect(Math.round((meanMs ?? 0) / 10_000)).toBe(12);
   });
@@ -223,8 +222,7 @@ describe("live calls", () => {
     await sendEach(bench, ...callsNow(bench, 50));
     await bench.simulate(20);
     expect(bench.dialed).toHaveLength(1);
-    const [call] = callsNow(bench, 1, { agent_id: "other" });
-    if (call === undefined) throw new Error("there is one");
+    const call = firstOf(callsNow(bench, 1, { agent_id: "other" }));
     await sendEach(bench, call);
     await bench.simulate(4);
     expect(await stateOf(bench, call)).toBe("PLACED");

@@ -11,6 +11,7 @@ import {
   stateOfBreaker,
 } from "../../support/breakers-bench.ts";
 import { allIn, dispatchOf, rowOf, statesOf } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 describe("a probe", () => {
   it("is one call, however many deliveries ask for it at once", async () => {
@@ -42,8 +43,7 @@ describe("a probe", () => {
 
   it("is given back where nothing was sent", async () => {
     const bench = createBench();
-    const [call] = await putDue(bench, 1);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putDue(bench, 1));
     const probeAt = bench.now();
     await openBreaker(bench, account, { probeAt });
     bench.breakDocuments({
@@ -64,8 +64,7 @@ describe("a probe", () => {
 
   it("is given back where another call has won that of the other breaker", async () => {
     const bench = createBench();
-    const [call] = await putDue(bench, 1);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putDue(bench, 1));
     const probeAt = bench.now();
     await openBreaker(bench, account, { probeAt });
     await openBreaker(bench, own, { probeAt });
@@ -83,8 +82,7 @@ describe("a probe", () => {
   it("that failed does not change who may probe, where the breaker cannot be written", async () => {
     const bench = createBench();
     bench.answer = async () => refused;
-    const [call] = await putDue(bench, 1);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putDue(bench, 1));
     bench.breakDocuments({
       write: (changes) =>
         changes.some(({ next }) => next.kind === "breaker")

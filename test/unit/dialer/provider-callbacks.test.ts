@@ -15,6 +15,7 @@ import {
   route,
   twilio,
 } from "../../support/results-bench.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 describe("a provider's callback", () => {
   const callback = async (bench: Bench, row: CallRow, claim = row.claims.at(-1) ?? "") => {
@@ -28,8 +29,7 @@ describe("a provider's callback", () => {
 
   it("has the record read at once, and again only after ten seconds", async () => {
     const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     let asked = 0;
     bench.record = async () => {
       asked += 1;
@@ -47,8 +47,7 @@ describe("a provider's callback", () => {
 
   it("has a call that a plan without results settled asked for until it ends", async () => {
     const bench = createBench(null);
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     bench.changePlan({ ...twilio, results: {} });
     bench.record = async () => live;
     await callback(bench, await rowOf(bench, call));
@@ -60,8 +59,7 @@ describe("a provider's callback", () => {
   it("changes nothing if its provider has no records to tell a result", async () => {
     const bench = createDialerBench({ plan: { results: {} } });
     bench.answer = async () => ({ kind: "placed", providerCallId: "theirs" });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     const row = await rowOf(bench, call);
     await callback(bench, row);
     bench.advance(300 * minuteMs);
@@ -80,8 +78,7 @@ describe("a provider's callback", () => {
 
   it("of another claim is dropped", async () => {
     const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     bench.record = boom;
     expect(await callback(bench, await rowOf(bench, call), "v999")).toEqual(["ack"]);
     expect(bench.eventsOf("events.failed")).toEqual([]);
@@ -209,8 +206,7 @@ describe("a provider's callback", () => {
 
   it("is let go after three deliveries if its account does not answer, as the sweep asks anyway", async () => {
     const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     bench.record = boom;
     const row = await rowOf(bench, call);
     const sent = {
@@ -234,8 +230,7 @@ describe("a provider's callback", () => {
 
   it("comes again if the ledger or the provider cannot be asked", async () => {
     const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     bench.record = boom;
     const [answer] = await callback(bench, await rowOf(bench, call));
     expect(answer).not.toBe("ack");

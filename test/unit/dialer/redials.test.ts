@@ -30,14 +30,19 @@ async function redialed(bench: Bench, call: Call): Promise<Call> {
   return redial;
 }
 
+/** Puts a call in this state, and redials it. */
+async function redialFrom(state: CallState) {
+  const bench = createDialerBench();
+  const before = aCall();
+  const row = await putIn(bench, state, before);
+  return { bench, before, row, redial: await redialed(bench, before) };
+}
+
 const placed = (row: CallRow) => outcomeOf(row, row.claims[0], { reason: "r" });
 
 describe("a redial", () => {
   it("is dialed if the call that it replaces surely was not placed", async () => {
-    const bench = createDialerBench();
-    const before = aCall();
-    await putIn(bench, "NEEDS_REVIEW", before);
-    const redial = await redialed(bench, before);
+    const { bench, before, redial } = await redialFrom("NEEDS_REVIEW");
     await sendEach(bench, redial, redial);
     expect(await bench.deliver()).toEqual(["ack", "ack"]);
     expect(bench.dialed.map(({ call }) => call)).toEqual([{ ...redial, first: "request" }]);
@@ -53,10 +58,7 @@ describe("a redial", () => {
   });
 
   it("is not dialed if the call that it replaces turns out to be placed", async () => {
-    const bench = createDialerBench();
-    const before = aCall();
-    const row = await putIn(bench, "NEEDS_REVIEW", before);
-    const redial = await redialed(bench, before);
+    const { bench, before, row, redial } = await redialFrom("NEEDS_REVIEW");
     await bench.send(placed(row));
     await bench.deliver();
     expect(bench.eventsOf("call.placed_late")).toMatchObject([
@@ -94,10 +96,7 @@ describe("a redial", () => {
   });
 
   it("that waits looks at its ancestors when it is dialed, not when it was sent", async () => {
-    const bench = createDialerBench();
-    const before = aCall();
-    const row = await putIn(bench, "NEEDS_REVIEW", before);
-    const redial = await redialed(bench, before);
+    const { bench, row, redial } = await redialFrom("NEEDS_REVIEW");
     await putIn(bench, "WAITING", redial, { dueAt: bench.now() + 60_000 });
     await bench.send(placed(row));
     await bench.deliver();
@@ -157,10 +156,7 @@ describe("a redial", () => {
   });
 
   it("whose ancestors cannot be read is not dialed, and waits until they can", async () => {
-    const bench = createDialerBench();
-    const before = aCall();
-    await putIn(bench, "REJECTED", before);
-    const redial = await redialed(bench, before);
+    const { bench, before, redial } = await redialFrom("REJECTED");
     bench.breakLedger({
       read: (ids) => (ids.includes(before.id) ? boom() : bench.rows.read(ids)),
     });

@@ -27,6 +27,7 @@ import {
   rowOf,
   statesOf,
 } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const agentRefused: DialOutcome = { kind: "route_refused", code: "twilio_21210" };
 const rejected: DialOutcome = { kind: "rejected", code: "http_422" };
@@ -79,8 +80,7 @@ describe("a refusal of the account", () => {
     const bench = createBench();
     const calls = await putDue(bench, 3);
     bench.advance(60_000);
-    const [first] = calls;
-    if (first === undefined) throw new Error("no call was made");
+    const first = firstOf(calls);
     bench.answer = async () => refused;
     await deliverRows(bench, [first]);
     expect(await rowOf(bench, first)).toMatchObject({ state: "WAITING", reason: "http_401" });
@@ -109,8 +109,7 @@ describe("a refusal of the agent", () => {
     const bench = createBench();
     bench.answer = async ({ request }) =>
       request.agent_id === "agent_sales" ? agentRefused : placed;
-    const [first] = await putDue(bench, 1);
-    if (first === undefined) throw new Error("no call was made");
+    const first = firstOf(await putDue(bench, 1));
     await deliverRows(bench, [first]);
     expect(await rowOf(bench, first)).toMatchObject({ state: "WAITING", reason: "twilio_21210" });
     expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "agent_refused" });

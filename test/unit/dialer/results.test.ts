@@ -15,12 +15,12 @@ import {
   resultOf,
   twilio,
 } from "../../support/results-bench.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 describe("the result of a placed call", () => {
   it("is asked for after two minutes, and stays once the call has ended", async () => {
     const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     const asked: string[] = [];
     bench.record = async ({ providerCallId }) => {
       asked.push(providerCallId);
@@ -44,8 +44,7 @@ describe("the result of a placed call", () => {
 
   it("is not asked for unless the plan says so, and the row is as before", async () => {
     const bench = createBench(null);
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     const row = await rowOf(bench, call);
     expect(row).toMatchObject({ backlog: null, dueAt: null, result: null });
     expect(toStoredRow(row)).not.toHaveProperty("result");
@@ -55,8 +54,7 @@ describe("the result of a placed call", () => {
 
   it("of a live call is asked for at 2, 6, 14 and 30 minutes, and is unknown when the time is over", async () => {
     const bench = createBench({ waitMinutes: 40 });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     const placedAt = (await rowOf(bench, call)).claimedAt ?? 0;
     const asked: number[] = [];
     bench.record = async () => {
@@ -74,8 +72,7 @@ describe("the result of a placed call", () => {
 
   it("of a call without a record yet is asked for again, and unknown in the end", async () => {
     const bench = createBench({ waitMinutes: 5 });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     await pollAfter(bench, 2);
     expect(await resultOf(bench, call)).toBeNull();
     await pollAfter(bench, 3);
@@ -84,8 +81,7 @@ describe("the result of a placed call", () => {
 
   it("is not unknown by an answer that took until the time was over", async () => {
     const bench = createBench({ waitMinutes: 60 });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     bench.record = async () => {
       bench.advance(40 * minuteMs);
       return live;
@@ -103,8 +99,7 @@ describe("the result of a placed call", () => {
   it("is read from a list where many calls are due, and one by one where the list lacks it", async () => {
     const bench = createBench({}, { providers: { twilio: { callsPerSecond: 100 } } });
     const calls = await place(bench, 12);
-    const [unmapped] = calls;
-    if (unmapped === undefined) throw new Error("it was placed");
+    const unmapped = firstOf(calls);
     let lists = 0;
     bench.list = async (from) => {
       lists += 1;
@@ -175,8 +170,7 @@ describe("the result of a placed call", () => {
 
   it("is not given up by a dialer whose plan does not ask for results", async () => {
     const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     bench.advance(2 * minuteMs);
     await bench.sweep();
     bench.changePlan(twilio);

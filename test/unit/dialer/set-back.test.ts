@@ -22,6 +22,7 @@ import {
   stateOf,
   statesOf,
 } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const startAt = "2026-11-18T12:00:00Z";
 const minute = 60_000;
@@ -53,8 +54,7 @@ describe("a clock that is set back", () => {
   /** Delivers a call under whose claim the clock moves by so much, as the last thing before its request. */
   async function movedUnderClaim(byMs: number) {
     const bench = createBreakersBench();
-    const [call] = await putDue(bench, 1);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(await putDue(bench, 1));
     await openBreaker(bench, account, { probeAt: bench.now() });
     let isMoved = false;
     bench.breakDocuments({
@@ -146,8 +146,7 @@ describe("the epoch in a process that has just begun", () => {
   const putEpoch = (bench: Bench, epoch: number) =>
     putDocument(bench, sweepKey, sweptAt(bench.now(), { epoch, visitedAt: 0 }));
   async function deliverOne(bench: Bench) {
-    const [call] = callsNow(bench, 1);
-    if (call === undefined) throw new Error("there is a call");
+    const call = firstOf(callsNow(bench, 1));
     await sendEach(bench, call);
     await bench.deliver();
     return stateOf(bench, call);

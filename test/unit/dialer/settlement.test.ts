@@ -18,6 +18,7 @@ import {
   sendEach,
   stateOf,
 } from "../../support/dialer-calls.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 /** True if some of these changes settle a claim. */
 const settles = (changes: readonly Change[]) =>
@@ -336,8 +337,7 @@ describe("a late success", () => {
 describe("what a later version wrote of a row", () => {
   it("survives a claim and a settlement", async () => {
     const bench = createDialerBench();
-    const [call] = callsNow(bench, 1);
-    if (call === undefined) throw new Error("no call was made");
+    const call = firstOf(callsNow(bench, 1));
     const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
     const json = JSON.stringify({ ...row, laterField: { deep: [1, "two"] } });
     bench.stored.set(call.id, { id: call.id, version: row.version, json });

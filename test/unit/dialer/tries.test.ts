@@ -25,9 +25,19 @@ import {
   pollAfter,
 } from "../../support/results-bench.ts";
 import { createRetryBench, noAnswer, placeFirst, retry, tell } from "../../support/retry-bench.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const rowIn = async (bench: Bench, { id }: { id: string }): Promise<CallRow | undefined> =>
   (await bench.rows.read([id])).rows.get(id);
+
+/** Places a call that has turned out busy, so that its second try waits. */
+async function placeBusy() {
+  const bench = createRetryBench();
+  const placed = await placeFirst(bench);
+  tell(bench, busy);
+  await pollAfter(bench, 2);
+  return { bench, ...placed };
+}
 
 describe("a call of an agent with retry", () => {
   it("is tried again after busy and no answer, once after each, and no more once it is completed", async () => {
@@ -143,8 +153,7 @@ describe("a call of an agent with retry", () => {
       const zone = { callingHours, defaultTimeZone: "America/New_York" };
       const bench = createRetryBench({ ...retry, within }, zone);
       bench.advance(Date.parse("2026-11-25T21:30:00Z") - bench.now()); // 16:30 in New York
-      const [call] = callsNow(bench, 1, { timezone: "America/New_York" });
-      if (call === undefined) throw new Error("there is one");
+      const call = firstOf(callsNow(bench, 1, { timezone: "America/New_York" }));
       await sendEach(bench, call);
       await bench.simulate(10, { firstSweepSeconds: 1000 });
       tell(bench, noAnswer);
@@ -157,8 +166,7 @@ describe("a call of an agent with retry", () => {
 
   it("leaves rows as they were without it", async () => {
     const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
+    const call = firstOf(await place(bench, 1));
     const row = await rowOf(bench, call);
     expect(row.request).toBeNull();
     expect(Object.keys(toStoredRow(row))).not.toContain("tries");
@@ -193,10 +201,7 @@ describe("a crash between a result and its next try", () => {
 
 describe("the next try", () => {
   it("is cancelled by a contradicting result, as long as it waits", async () => {
-    const bench = createRetryBench();
-    const { call, second } = await placeFirst(bench);
-    tell(bench, busy);
-    await pollAfter(bench, 2);
+    const { bench, call, second } = await placeBusy();
     await contradict(bench, call);
     expect(await rowOf(bench, second)).toMatchObject({
       state: "CANCELLED",
@@ -208,10 +213,7 @@ describe("the next try", () => {
   });
 
   it("that was cancelled stays so after a restore that forgets the contradiction", async () => {
-    const bench = createRetryBench();
-    const { call, second } = await placeFirst(bench);
-    tell(bench, busy);
-    await pollAfter(bench, 2);
+    const { bench, call, second } = await placeBusy();
     const backup = structuredClone([...bench.stored]);
     await contradict(bench, call);
     for (const [id, row] of backup) bench.stored.set(id, row);
@@ -224,10 +226,7 @@ describe("the next try", () => {
   });
 
   it("raises an alarm by a contradicting result once it is placed", async () => {
-    const bench = createRetryBench();
-    const { call, second } = await placeFirst(bench);
-    tell(bench, busy);
-    await pollAfter(bench, 2);
+    const { bench, call, second } = await placeBusy();
     await bench.simulate(20 * 60);
     await contradict(bench, call);
     expect(bench.eventsOf("try.not_cancelled")).toMatchObject([
@@ -236,10 +235,7 @@ describe("the next try", () => {
   });
 
   it("is not dialed where its ancestor was contradicted and the cancellation was lost", async () => {
-    const bench = createRetryBench();
-    const { call, second } = await placeFirst(bench);
-    tell(bench, busy);
-    await pollAfter(bench, 2);
+    const { bench, call, second } = await placeBusy();
     const row = await rowOf(bench, call);
     const entry = { at: bench.now(), state: row.state, reason: "result_contradicted" };
     const version = bench.deps.random.version();
@@ -255,8 +251,7 @@ describe("the next try", () => {
   it("does not follow a call that an operator has acted on", async () => {
     const bench = createRetryBench();
     bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was dialed");
+    const call = firstOf(await place(bench, 1));
     const row = await rowOf(bench, call);
     expect(row.state).toBe("NEEDS_REVIEW");
     const write = { version: bench.deps.random.version(), at: bench.now() };
@@ -268,8 +263,7 @@ describe("the next try", () => {
   it("does not follow a call that an operator has taken for not placed, and whose success comes late", async () => {
     const bench = createRetryBench();
     bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was dialed");
+    const call = firstOf(await place(bench, 1));
     const row = await rowOf(bench, call);
     const write = { version: bench.deps.random.version(), at: bench.now() };
     const action = { to: "CANCELLED" } as const;
@@ -296,10 +290,7 @@ async function contradict(bench: Bench, call: { id: string }): Promise<void> {
 
 describe("a chain of tries", () => {
   it("ends where the callee opts out, also between two tries", async () => {
-    const bench = createRetryBench();
-    const { call, second } = await placeFirst(bench);
-    tell(bench, busy);
-    await pollAfter(bench, 2);
+    const { bench, call, second } = await placeBusy();
     await optOut(await rowOf(bench, second), bench.deps);
     await bench.simulate(20 * 60);
     expect(bench.dialed).toHaveLength(1);

@@ -10,6 +10,7 @@ import { aCall } from "../../support/calls.ts";
 import { amazonConnectAnswers } from "../../support/provider-answers/amazon-connect.ts";
 import { amazonConnectResults } from "../../support/provider-results/amazon-connect.ts";
 import { type Received } from "../../support/receiver.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const instance = "00fbeee1-123e-111e-93e3-11111bfbfcc1";
 const flow = "846ec553-a005-41c0-8341-000000000000";
@@ -72,8 +73,7 @@ describe("Amazon Connect", () => {
       { call: aCall(), attempt: 1, timeoutSeconds: 1, ring: (own) => own },
       route,
     );
-    const [received] = receiver.received;
-    if (received === undefined) throw new Error("nothing was received");
+    const received = firstOf(receiver.received);
     return { outcome, received };
   }
 

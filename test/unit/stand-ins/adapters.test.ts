@@ -5,6 +5,7 @@ import { typeNames } from "../../../shared/providers/routes.ts";
 import { startTestPair } from "../../support/test-adapter.ts";
 import { base64, createPrivateKey } from "../../support/private-key.ts";
 import { aCallOfText, type Pair, routeFields, startPair } from "../../support/stand-ins.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 /** Types that have both an adapter and a stand-in. */
 const types = typeNames.filter((type) => standInTypes.has(type) && type in routeFields);
@@ -108,8 +109,7 @@ describe.each(searched)("a look-up at %s's stand-in", (type) => {
     const call = aCallOfText();
     await dial({ call });
     endCalls(pair);
-    const [placed] = standIn.calls.placed;
-    if (placed === undefined) throw new Error("nothing was placed");
+    const placed = firstOf(standIn.calls.placed);
     standIn.calls.addBeside("neighbour", placed);
     standIn.calls.addBeside("older", placed);
     standIn.calls.addBeside("child_leg", placed);

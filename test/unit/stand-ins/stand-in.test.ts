@@ -3,6 +3,7 @@ import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import { typeNames } from "../../../shared/providers/routes.ts";
 import { startTestPair, startTestStandIn } from "../../support/test-adapter.ts";
 import { aCallOfText, imitationOf } from "../../support/stand-ins.ts";
+import { firstOf } from "../../support/first-of.ts";
 
 const postTo = (url: string, body: unknown, headers: Record<string, string> = {}) =>
   fetch(url, {
@@ -130,8 +131,7 @@ describe("the stand-in of Twilio", () => {
   it("gives a queued call no times, so that only its status finds it", async () => {
     const { standIn, dial, list } = await startTwilio();
     await dial();
-    const [call] = standIn.calls.placed;
-    if (call === undefined) throw new Error("nothing was placed");
+    const call = firstOf(standIn.calls.placed);
     call.status = "queued";
     expect((await list({ From: from, "StartTime>": "2020-01-01T00:00:00Z" })).calls).toEqual([]);
     expect((await list({ From: from, Status: "queued" })).calls).toMatchObject([
@@ -142,8 +142,7 @@ describe("the stand-in of Twilio", () => {
   it("lists a child leg as one, and its pages one after the other", async () => {
     const { standIn, dial, list } = await startTwilio();
     await dial();
-    const [call] = standIn.calls.placed;
-    if (call === undefined) throw new Error("nothing was placed");
+    const call = firstOf(standIn.calls.placed);
     const child = standIn.calls.addBeside("child_leg", call);
     const first = await list({ From: from, PageSize: "1" });
     expect(first.calls).toHaveLength(1);
