@@ -54,7 +54,7 @@ const reportSchema = z.object({
 const exceptions = exceptionsSchema.parse(JSON.parse(await readFile(values.exceptions, "utf8")));
 const registry = values.registry === undefined ? [] : ["--registry", values.registry];
 const reports = await Promise.all(
-  ["", "infra/aws", "infra/client", "infra/mcp", "test"].map(reportOf),
+  ["", "infra/aws", "infra/client", "infra/mcp", "test", "test/mutation"].map(reportOf),
 );
 if (reports.includes(undefined)) {
   console.log("NOT AUDITED: the registry has not said what it knows of these packages.");

@@ -1,7 +1,4 @@
-import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { searchIn } from "./mutant.ts";
-import { mutants } from "./mutant-list.ts";
 import { measureRates, missesOf } from "./rates.ts";
 import { runSeeds, textOf } from "./seeds.ts";
 import { simulateTrouble } from "./trouble.ts";
@@ -23,19 +20,4 @@ describe("a short simulation", () => {
     const rates = await measureRates({ callsPerSecond: 20, ledgerMs: 100, calls: 1000 });
     expect(missesOf(rates)).toEqual([]);
   }, 60_000);
-});
-
-describe("the list of mutants", () => {
-  it("names code that stands once in the core", () => {
-    const search = searchIn(".");
-    for (const { code } of mutants.flatMap(({ edits }) => edits)) {
-      expect(search(code).start).toBeGreaterThan(0);
-    }
-  });
-
-  it("names tests that there are", () => {
-    const tests = new Set(mutants.flatMap((mutant) => mutant.tests));
-    expect([...tests].filter((test) => !existsSync(test))).toEqual([]);
-    expect(tests.size).toBeGreaterThan(20);
-  });
 });

@@ -1,0 +1,33 @@
+import { resolve } from "node:path";
+import { defineConfig } from "vitest/config";
+import { BaseSequencer } from "vitest/node";
+
+/** Tests that notice most mutants. They run first, as the first failure ends a mutant's run. */
+const first =
+  /\/(state-machine|states|claims|a-call|settlement|unknown|caps|look-up|orders|hours)\.test/;
+
+class TelltalesFirst extends BaseSequencer {
+  override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
+    const isFirst = ({ moduleId }: (typeof files)[number]) => first.test(moduleId);
+    return [...files.filter(isFirst), ...files.filter((file) => !isFirst(file))];
+  }
+}
+
+/** The tests that `npm run mutants` runs for each mutant of its mutation tester: those of calls, without those of events. */
+export default defineConfig({
+  root: resolve(import.meta.dirname, ".."),
+  test: {
+    isolate: false,
+    setupFiles: ["test/support/end-left-work.ts", "test/mutation/skip-slow.ts"],
+    include: [
+      "test/unit/calls/states.test.ts",
+      "test/unit/dialer/{a-call,account-days,caps,claims,delivery,erasures,fresh-calls,hanging}.test.ts",
+      "test/unit/dialer/{hash-key-*,hours,last-look,live-calls,look-up,orders,pace,pauses,redials}.test.ts",
+      "test/unit/dialer/{restore,set-back,settlement,state-machine,sweep,test-calls,unknown}.test.ts",
+      "test/unit/dialer/{unreadable,wake-dispatcher}.test.ts",
+      "test/simulation/{claimed,waiting}.test.ts",
+    ],
+    sequence: { sequencer: TelltalesFirst },
+    testTimeout: 8_000,
+  },
+});

@@ -1,0 +1,153 @@
+import { argument, becomes, callBecomes, ignore, leaveOut, returns } from "./edits.ts";
+import { toMutants } from "./mutant.ts";
+
+const simulated = ["claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
+
+const ofRows = toMutants(unit("state-machine", "claims", "settlement", "unknown"), [
+  [
+    "every claim since the call was surely not placed is kept",
+    "applyClaim.claims",
+    becomes("[version]"),
+  ],
+  ["a resend is known as one", "applyClaim.resent", becomes("false")],
+  ["a claim's age is its own", "applyClaim.claimedAt", becomes("before.claimedAt ?? at")],
+  ["a claim is good for ten seconds", "claimAgeMsMax", becomes("12_000")],
+  ["a claim's life has time to settle", "settleMs", becomes("0")],
+  ["a call is unknown since it first was", "toUnknown.unknownSince", becomes("write.at")],
+  [
+    "a claim does not go back to waiting by the passing of time",
+    "expireClaim",
+    callBecomes(
+      "toUnknown",
+      'enterState(row, { state: "WAITING", reason: "claim_lapsed", dueAt }, write)',
+    ),
+  ],
+  [
+    "an operator's act keeps the claims",
+    "applyAction.next",
+    becomes("{ ...enterState(row, { state: action.to, reason, by }, write), claims: [] }"),
+  ],
+  ["an answer after the lapse is accepted", "states.UNKNOWN.settlesTo", becomes('["REJECTED"]')],
+  [
+    "a lapsed claim is not cancelled by its holder",
+    "states.UNKNOWN.settlesTo",
+    becomes('["WAITING", "REJECTED", "CANCELLED"]'),
+  ],
+  ["a call of unknown outcome may have been placed", "states.UNKNOWN.placed", becomes('"no"')],
+  ["a placed call is erased", "states.PLACED.erasesPayload", becomes("false")],
+]);
+
+const ofRequests = toMutants(
+  [...unit("last-look", "orders", "hours", "a-call", "hash-key-rotation"), ...simulated],
+  [
+    [
+      "orders are checked again before the phone rings",
+      "createLastLook.look",
+      leaveOut("checkControls"),
+    ],
+    [
+      "a call whose orders cannot be read is withheld",
+      "createLastLook.look",
+      callBecomes("toWaiting", "undefined"),
+    ],
+    [
+      "the clock is checked again before the phone rings",
+      "createLastLook.look",
+      leaveOut("checkClock"),
+    ],
+    [
+      "the clock is checked once the connection stands",
+      "createLastLook.ring.mayLeave",
+      returns("true"),
+    ],
+    [
+      "a later request of an adapter must be able to end before the claim lapses",
+      "createLastLook.ring.laterMs",
+      becomes("timeoutSeconds * 1000"),
+    ],
+    [
+      "a withheld call is settled as the last look says",
+      "sendRequest",
+      callBecomes("lastLook.refused", 'toWaiting("claim_too_old", claim)'),
+    ],
+    [
+      "the do-not-call list is read under today's HASH_KEY",
+      "checkControls.hashes",
+      becomes("[claim.row.numberHash]"),
+    ],
+    ["the request of a resend is the first one's", "request.attempt", becomes("row.attempt")],
+  ],
+);
+
+const ofClaims = toMutants(
+  [
+    ...unit("claims", "settlement", "redials", "caps", "breakers", "account-days", "live-calls"),
+    ...simulated,
+  ],
+  [
+    [
+      "a call is not made again that was placed after all",
+      "checkClaim",
+      leaveOut("checkAncestors"),
+    ],
+    ["a number's cap is kept", "checkClaim.refused", leaveOut("checkCap")],
+    ["an account's live calls are limited", "checkClaim", callBecomes("live.enter", "true")],
+    ["an account's day is limited", "checkClaim", callBecomes("enterAccountDay", "true")],
+    [
+      "a settlement that the ledger does not take goes onto the queue",
+      "settleSurely",
+      callBecomes("sendOutcome", '"written"'),
+    ],
+  ],
+);
+
+const ofCaps = toMutants(
+  [...unit("caps", "hash-key-caps"), ...simulated],
+  [
+    ["a call counts from the time of its permit", "createCaps.count.at", becomes("clock.now()")],
+    [
+      "a number's entries are written on the version that was read",
+      "createCaps.count",
+      callBecomes("writeAll", "[writeAll(keys, added.next, current)]"),
+    ],
+    ["a place in the cap that may have rung stays", "createCaps.release.others", becomes("[]")],
+    [
+      "calls that were counted under the former HASH_KEY count",
+      "createCaps.count.added",
+      argument("unite", 0, "current.slice(-1)"),
+    ],
+    [
+      "a call that was not placed leaves its caps under both keys",
+      "createCaps.release",
+      argument("writeAll", 0, "keys.slice(-1)"),
+    ],
+    [
+      "calls to a number are counted under today's HASH_KEY",
+      "createCaps.keysOf",
+      returns("[call.client]"),
+    ],
+  ],
+);
+
+const ofLookUps = toMutants(
+  unit("look-up", "restore", "look-up-not-placed", "provider-callbacks"),
+  [
+    [
+      "a look-up covers all of the lost time",
+      "findPeriod.until",
+      becomes("claimedAt + claimAgeMsMax + limitMs"),
+    ],
+    [
+      "calls under the other HASH_KEY are rivals for a record found by number",
+      "findOwnId.pages",
+      callBecomes("hashes.map", "[ledger.list({ numberHash, limit: callsToNumberMax })]"),
+    ],
+    ["a record is taken by one call alone", "findOwnId", callBecomes("documents.write", "[true]")],
+    ["a found call is settled under its own claim", "settleFound.claim", becomes("row.id")],
+    ["a record of one attempt is no proof after a restore", "settleNotPlaced", ignore("lostUntil")],
+  ],
+);
+
+/** Steps of dialing one call: rows, claims, the request, caps, look-ups. */
+export const dialingMutants = [...ofRows, ...ofRequests, ...ofClaims, ...ofCaps, ...ofLookUps];

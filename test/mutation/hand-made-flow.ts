@@ -1,0 +1,152 @@
+import { becomes, callBecomes, exchange, ignore, leaveOut, returns } from "./edits.ts";
+import { toMutants } from "./mutant.ts";
+
+const simulated = ["claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
+
+const ofMessages = toMutants(
+  [...unit("delivery", "unreadable", "claims", "split", "dead-letters"), ...simulated],
+  [
+    [
+      "calls that wait are written before the message is acknowledged",
+      "splitRequest",
+      leaveOut("writeDecided"),
+    ],
+    ["a row of a later version is handed back", "dialCalls.retry", becomes("new Set()")],
+    ["a stored dead letter that failed stays", "handleStored", callBecomes("handle", '"done"')],
+    ["a purged row is not written anew", "writeDead.recent", becomes("calls")],
+    ["rows stay for the plan's retention", "purgeRows.before", becomes("clock.now()")],
+  ],
+);
+
+const ofTurns = toMutants(
+  [
+    ...unit("dispatcher", "dispatches", "wake-dispatcher", "sweep", "pace", "between-looks"),
+    ...simulated,
+    "test/simulation/turns.test.ts",
+  ],
+  [
+    ["a row is dispatched once", "createDueRows.dueIn", ignore("isSent")],
+    ["a row that is not due is not dispatched", "createDueRows.dueIn", ignore("dueAt")],
+    ["a dispatcher that ends gives its place back", "releaseDispatcher", leaveOut("beat")],
+    ["a dispatcher that ends looks once more", "endIdle", callBecomes("isIdle", "true")],
+    ["who writes a due row wakes a dispatcher", "wakeForRows", leaveOut("wakeDispatcher")],
+    ["a claim past its time becomes unknown", "expireClaims", leaveOut("expireClaim")],
+    [
+      "a permit is given to one request",
+      "createPermits.takeAll",
+      callBecomes("paces.map", "paces.map(() => permitTimes[0])"),
+    ],
+    ["a request waits for its permit", "createPermits.isValid.late", becomes("0")],
+    [
+      "a try is called as it was named",
+      "toTryId.digest",
+      becomes('hash("sha256", `${chain} ${Math.random()}`)'),
+    ],
+  ],
+);
+
+const ofLetters = toMutants(
+  ["test/unit/cli/dead-command.test.ts"],
+  [
+    [
+      "a dead letter is removed after its message was sent",
+      "putBackDeadLetter",
+      exchange("enqueue", "deadLetters.remove"),
+    ],
+  ],
+);
+
+const ofSandbox = toMutants(
+  ["test/unit/dialer/test-calls.test.ts"],
+  [
+    [
+      "a test client's calls go along the sandbox's route",
+      "dial-plan:findRoute.route",
+      becomes("own"),
+    ],
+    ["an older version cannot read a test call's row", "createFirstRow.route", becomes("null")],
+  ],
+);
+
+const ofCallbacks = toMutants(
+  [
+    "test/unit/dialer/signed-callbacks.test.ts",
+    "test/unit/lib/standard-webhooks.test.ts",
+    "test/unit/api/callbacks.test.ts",
+  ],
+  [
+    [
+      "a signature is of the message's id",
+      "computeMac",
+      callBecomes("createHmac", 'createHmac("sha256", key).update(timestamp)'),
+    ],
+    ["a signature is compared", "findSignatureProblem.isSigned", ignore("timingSafeEqual")],
+    [
+      "the code of a callback's URL is of one claim",
+      "codesUnder",
+      callBecomes("partsOf", "partsOf(subject).slice(0, 2)"),
+    ],
+  ],
+);
+
+const ofAdapters = [
+  ...toMutants(
+    ["test/unit/ports/memory-ledger.test.ts"],
+    [
+      [
+        "the ledger in memory writes on the version that was read",
+        "createMemoryLedger.write",
+        leaveOut("stored.set"),
+      ],
+    ],
+  ),
+  ...toMutants(
+    ["test/unit/ports/memory-documents.test.ts"],
+    [
+      [
+        "each permit in memory is given to one caller",
+        "createMemoryDocuments.takePermits",
+        leaveOut("put"),
+      ],
+    ],
+  ),
+  ...toMutants(
+    ["test/aws/dynamodb-ledger.test.ts", "test/aws/dynamodb-documents.test.ts"],
+    [
+      [
+        "DynamoDB writes over the version that was read",
+        "dynamodb-writes:isSeen",
+        becomes('"attribute_exists(#version)"'),
+      ],
+      [
+        "DynamoDB writes an absent item alone",
+        "isAbsent",
+        becomes('"attribute_not_exists(#nothing)"'),
+      ],
+      ["a repeated write is known by its version", "writeOne.current", becomes("undefined")],
+      [
+        "two writes of one item are made in order",
+        "dynamodb-writes:writeVersioned.byKey",
+        becomes("new Map(writes.map((one) => [one, [one]]))"),
+      ],
+    ],
+  ),
+  ...toMutants(
+    ["test/cloudflare/d1-ledger.test.ts", "test/cloudflare/d1-documents.test.ts"],
+    [
+      ["a D1 write counts by its version", "d1-writes:labelOf", returns("name")],
+      ["two D1 writes of one item are two statements", "inChunks", ignore("names")],
+    ],
+  ),
+];
+
+/** What carries calls from step to step: messages, turns, callbacks, the sandbox, the platforms' adapters. */
+export const flowMutants = [
+  ...ofMessages,
+  ...ofTurns,
+  ...ofLetters,
+  ...ofSandbox,
+  ...ofCallbacks,
+  ...ofAdapters,
+];

@@ -1,0 +1,163 @@
+import {
+  argument,
+  becomes,
+  callBecomes,
+  exchange,
+  ignore,
+  leaveOut,
+  never,
+  returns,
+} from "./edits.ts";
+import { toMutants } from "./mutant.ts";
+
+const simulated = ["claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
+
+const ofOrders = toMutants(
+  [
+    ...unit("orders", "hours", "pauses", "client-cancellations", "unknown", "call-headers"),
+    ...simulated,
+  ],
+  [
+    [
+      "a call waits for its calling hours",
+      "decideByClock",
+      leaveOut("decideByHours"),
+      ["checkTime", leaveOut("decideByHours")],
+      ["checkClock", leaveOut("schedule.closedBy")],
+    ],
+    ["nobody is dialed before the time that the client named", "decideByClock", never("notBefore")],
+    [
+      "a cancelled call is not dialed",
+      "decideEnd",
+      leaveOut("findCancellation"),
+      ["checkControls", leaveOut("findCancellation")],
+    ],
+    [
+      "a paused call waits",
+      "findWaitReason",
+      leaveOut("isPaused"),
+      ["checkControls", leaveOut("isPaused")],
+    ],
+    ["cancellations are read", "readControlDocuments", callBecomes("cancellationKeysOf", "[]")],
+    ["pauses are read", "readControlDocuments", callBecomes("pauseKeysOf", "[]")],
+    [
+      "an order on a request ends repeats of a day later",
+      "acceptedAfterMsMax.request",
+      becomes("10_000"),
+    ],
+    [
+      "calls posted after an order on their agent are meant",
+      "acceptedAfterMsMax.agent",
+      becomes("10_000"),
+    ],
+    ["a client's order ends its own calls alone", "isCovered", ignore("client")],
+    ["an order that names calls ends no other", "isCovered", ignore("indexes")],
+    [
+      "a client's pause stops its calls",
+      "pauseKeysOf.own",
+      becomes("[pauseKeyOf({ agent: agentId })]"),
+    ],
+    [
+      "a resend needs what a first request needs",
+      "decideUnknown.mayRing",
+      leaveOut("findWaitReason"),
+    ],
+    ["a resend of a cancelled call is not sent", "decideUnknown.mayRing", leaveOut("decideEnd")],
+    [
+      "a row's own call is dialed",
+      "decide-delivered:decide.call",
+      becomes("delivered ?? (row && toCall(row))"),
+    ],
+  ],
+);
+
+const ofLists = toMutants(
+  [
+    ...unit(
+      "orders",
+      "erasures",
+      "client-opt-outs",
+      "recorded-opt-outs",
+      "opt-out",
+      "hash-key-rotation",
+    ),
+    ...unit("checks", "erased-tries", "replay-journal"),
+    "test/unit/api/journal-order.test.ts",
+    "test/unit/ports/memory-restore.test.ts",
+  ],
+  [
+    [
+      "a listed number is not dialed",
+      "decideEnd",
+      leaveOut("isOnDoNotCallList"),
+      ["checkControls", leaveOut("isOnDoNotCallList")],
+    ],
+    ["who lacks a key of an entry dials nobody", "isOfOtherKey", returns("false")],
+    [
+      "an entry for one client's calls ends them",
+      "isOnDoNotCallList",
+      callBecomes("clientEntryOf", "hash"),
+    ],
+    [
+      "the list is searched under the former key too",
+      "decideEnd",
+      callBecomes("known.hashesOf", "known.hashesOf(hashedNumberOf(call))?.slice(0, 1)"),
+    ],
+    ["an erasure ends earlier calls", "decideEnd", leaveOut("findErasure")],
+    ["the last look sees an erasure", "checkControls", leaveOut("findErasure")],
+    ["a redial of an erased call is not made", "findErasure.acceptedAt", becomes("ownAt")],
+    ["an erased row has no evidence of checks", "withoutPerson.history", becomes("row.history")],
+    [
+      "sweeps erase later rows",
+      "sweepErasures",
+      callBecomes("eraseRows", "{ erased: 0, pending: [], isWhole: true }"),
+    ],
+    ["an erasure is in the journal", "eraseNumber", leaveOut("appendEntry")],
+    [
+      "a cancelled call is in the journal before its row changes",
+      "changeCall",
+      exchange("appendEntry", "isWritten"),
+    ],
+    ["a check's opt-out is listed", "decideByChecks", leaveOut("putEntries")],
+    ["a callee's opt-out is listed", "optOut", leaveOut("list")],
+    ["a callee's opt-out is in the journal", "listEntry", leaveOut("appendEntry")],
+  ],
+);
+
+const ofRestores = toMutants(
+  [...unit("restore", "set-back", "sweep"), "test/unit/ports/memory-restore.test.ts"],
+  [
+    [
+      "documents that show a restore are read",
+      "readWithSuspension",
+      argument("documents.read", 0, "keys"),
+    ],
+    [
+      "a ledger that goes back is noticed",
+      "readWithSuspension",
+      argument("isLedgerSuspended", 1, "epochSeen - 1"),
+    ],
+    [
+      "a process that just began notices it",
+      "readWithSuspension",
+      argument("isLedgerSuspended", 1, "seenBefore"),
+    ],
+    [
+      "an epoch that moves on holds nobody",
+      "readWithSuspension",
+      argument("isLedgerSuspended", 1, "epochSeen"),
+    ],
+    ["clocks of processes differ", "restoreMarginMs", becomes("0")],
+    [
+      "the ledger stays behind while dialing is suspended",
+      "takeLease.next.epoch",
+      becomes("Math.max(value.epoch, outside) + 1"),
+    ],
+    ["a restore is over once nothing more is found", "recover.isDone", becomes("waiting.isWhole")],
+    ["a seen epoch is not lowered", "noteEpoch", callBecomes("Math.max", "epoch")],
+  ],
+);
+
+/** Rules by which a call must wait or end: hours, orders, lists, erasures, restores. */
+export const ruleMutants = [...ofOrders, ...ofLists, ...ofRestores];

@@ -1,0 +1,54 @@
+/**
+ * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks the code, and shows that the tests notice. A mutation
+ * tester breaks the conditions of the files by which nobody is phoned twice. What its operators do not make, such as a
+ * step left out or another constant, is a list of our own. Exits with 1 unless every mutant is killed or accepted.
+ */
+import { parseArgs } from "node:util";
+import { printHelp } from "../../infra/cli/help.ts";
+import { listGone } from "./break-core.ts";
+import { root } from "./copies.ts";
+import { handMade } from "./hand-made.ts";
+import { runHandMade } from "./run-hand-made.ts";
+import { listMutated, runTester } from "./run-tester.ts";
+import { readCore } from "./tree.ts";
+
+printHelp(`npm run mutants -- [OPTIONS]
+
+Breaks conditions and critical steps, one at a time. Tests and simulations must notice; survivors that nobody has accepted
+end it with 1. Takes hours.
+
+  --only TEXT    files, rules and functions that match this regular expression
+  --hand-made    the list of our own alone
+  --seeds N      simulations of each mutant of our own (150)
+  --quick        unit tests alone for mutants of our own
+  --at-once N    mutants at once (2)`);
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: "" },
+    "hand-made": { type: "boolean", default: false },
+    seeds: { type: "string", default: "150" },
+    quick: { type: "boolean", default: false },
+    "at-once": { type: "string", default: "2" },
+  },
+});
+
+// All names are searched before anything runs, so that changed code is reported at once.
+const gone = listGone(readCore(root), handMade);
+if (gone.length > 0) {
+  console.error(`These mutants lead nowhere any more:\n    ${gone.join("\n    ")}`);
+  process.exit(1);
+}
+const only = new RegExp(values.only);
+const mutants = handMade.filter(
+  ({ breaks, edits }) => only.test(breaks) || edits.some(([path]) => only.test(path)),
+);
+const files = values["hand-made"] ? [] : (await listMutated()).filter((file) => only.test(file));
+if (mutants.length + files.length === 0) {
+  console.error("There is no such mutant.");
+  process.exit(1);
+}
+const isTesterFine = files.length === 0 || (await runTester(files, values["at-once"]));
+const options = { seeds: values.seeds, isQuick: values.quick, atOnce: Number(values["at-once"]) };
+const areOursFine = mutants.length === 0 || (await runHandMade(mutants, options));
+process.exit(isTesterFine && areOursFine ? 0 : 1);
