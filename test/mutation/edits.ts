@@ -27,9 +27,9 @@ export function becomes(text: string): Edit {
     const { node } = place;
     const value = childOf(node, "init") ?? childOf(node, "value");
     if (value === undefined) throw new Error(`has no value: ${place.path}`);
-    const isShort = Reflect.get(node, "shorthand") === true;
-    const { start, end } = isShort ? node : value;
-    return [replace({ start, end }, isShort ? `${nameOf(node)}: ${text}` : text, place)];
+    const change = replace(value, text, place);
+    if (Reflect.get(node, "shorthand") !== true) return [change];
+    return [{ ...rangeOf(node), becomes: `${nameOf(node)}: ${text}` }];
   };
 }
 

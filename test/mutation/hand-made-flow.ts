@@ -141,7 +141,7 @@ const ofAdapters = [
   ),
 ];
 
-/** What carries calls from step to step: messages, turns, callbacks, the sandbox, the platforms' adapters. */
+/** Mutants of what carries calls from step to step: messages, turns, callbacks, the sandbox, the platforms' adapters. */
 export const flowMutants = [
   ...ofMessages,
   ...ofTurns,

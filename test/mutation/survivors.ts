@@ -1,6 +1,6 @@
 import { listBelow, nameOf, pathTo, toSource, type Node, type Source } from "./tree.ts";
 
-/** What of the mutation tester's report is read. */
+/** The part of the mutation tester's report that is read. */
 export interface Report {
   files: Record<string, { source: string; mutants: ReportedMutant[] }>;
 }
@@ -28,7 +28,7 @@ export interface Survivor {
   to: string;
 }
 
-/** How the mutants of a file ended. */
+/** Counts of a file's mutants by their end. */
 export interface Score {
   file: string;
   killed: number;
