@@ -4,7 +4,7 @@ import { BaseSequencer } from "vitest/node";
 
 /** Tests that notice most mutants. They run first, as the first failure ends a mutant's run. */
 const first =
-  /\/(state-machine|states|claims|a-call|settlement|unknown|caps|look-up|orders|hours)\.test/;
+  /\/(state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours)\.test/;
 
 class TelltalesFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
@@ -21,10 +21,10 @@ export default defineConfig({
     setupFiles: ["test/support/end-left-work.ts", "test/mutation/skip-slow.ts"],
     include: [
       "test/unit/calls/states.test.ts",
-      "test/unit/dialer/{a-call,account-days,caps,claims,delivery,erasures,fresh-calls,hanging}.test.ts",
+      "test/unit/dialer/{a-call,account-days,caps,checks,claims,delivery,erased-tries,erasures,fresh-calls,hanging}.test.ts",
       "test/unit/dialer/{hash-key-*,hours,last-look,live-calls,look-up,orders,pace,pauses,redials}.test.ts",
       "test/unit/dialer/{restore,set-back,settlement,state-machine,sweep,test-calls,unknown}.test.ts",
-      "test/unit/dialer/{unreadable,wake-dispatcher}.test.ts",
+      "test/unit/dialer/{transition-guards,tries,unreadable,wake-dispatcher}.test.ts",
       "test/simulation/{claimed,waiting}.test.ts",
     ],
     sequence: { sequencer: TelltalesFirst },

@@ -34,7 +34,6 @@ const ofRows = toMutants(unit("state-machine", "claims", "settlement", "unknown"
     "states.UNKNOWN.settlesTo",
     becomes('["WAITING", "REJECTED", "CANCELLED"]'),
   ],
-  ["a call of unknown outcome may have been placed", "states.UNKNOWN.placed", becomes('"no"')],
   ["a placed call is erased", "states.PLACED.erasesPayload", becomes("false")],
 ]);
 
@@ -133,6 +132,7 @@ const ofCaps = toMutants(
 const ofLookUps = toMutants(
   unit("look-up", "restore", "look-up-not-placed", "provider-callbacks"),
   [
+    ["a call of unknown outcome may have been placed", "states.UNKNOWN.placed", becomes('"no"')],
     [
       "a look-up covers all of the lost time",
       "findPeriod.until",
