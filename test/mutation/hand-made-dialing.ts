@@ -130,13 +130,16 @@ const ofCaps = toMutants(
 );
 
 const ofLookUps = toMutants(
-  unit("look-up", "restore", "look-up-not-placed", "provider-callbacks"),
+  [
+    ...unit("look-up", "restore", "look-up-not-placed", "provider-callbacks"),
+    "test/unit/ports/memory-restore.test.ts",
+  ],
   [
     ["a call of unknown outcome may have been placed", "states.UNKNOWN.placed", becomes('"no"')],
     [
       "a look-up covers all of the lost time",
       "findPeriod.until",
-      becomes("claimedAt + claimAgeMsMax + limitMs"),
+      becomes("claimedAt + claimAgeMsMax + limitMs + clockMarginMs"),
     ],
     [
       "calls under the other HASH_KEY are rivals for a record found by number",

@@ -5,12 +5,20 @@ const simulated = ["claimed", "waiting"].map((name) => `test/simulation/${name}.
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
 
 const ofMessages = toMutants(
-  [...unit("delivery", "unreadable", "claims", "split", "dead-letters"), ...simulated],
+  [
+    ...unit("delivery", "unreadable", "claims", "split", "dead-letters", "a-call", "redials"),
+    ...simulated,
+  ],
   [
     [
       "calls that wait are written before the message is acknowledged",
       "splitRequest",
       leaveOut("writeDecided"),
+    ],
+    [
+      "a row's own call is dialed",
+      "decide-delivered:decide.call",
+      becomes("delivered ?? (row && toCall(row))"),
     ],
     ["a row of a later version is handed back", "dialCalls.retry", becomes("new Set()")],
     ["a stored dead letter that failed stays", "handleStored", callBecomes("handle", '"done"')],
@@ -38,6 +46,12 @@ const ofTurns = toMutants(
       callBecomes("paces.map", "paces.map(() => permitTimes[0])"),
     ],
     ["a request waits for its permit", "createPermits.isValid.late", becomes("0")],
+  ],
+);
+
+const ofTries = toMutants(
+  ["test/unit/dialer/tries.test.ts", "test/simulation/tries.test.ts"],
+  [
     [
       "a try is called as it was named",
       "toTryId.digest",
@@ -145,6 +159,7 @@ const ofAdapters = [
 export const flowMutants = [
   ...ofMessages,
   ...ofTurns,
+  ...ofTries,
   ...ofLetters,
   ...ofSandbox,
   ...ofCallbacks,

@@ -64,11 +64,6 @@ const ofOrders = toMutants(
       leaveOut("findWaitReason"),
     ],
     ["a resend of a cancelled call is not sent", "decideUnknown.mayRing", leaveOut("decideEnd")],
-    [
-      "a row's own call is dialed",
-      "decide-delivered:decide.call",
-      becomes("delivered ?? (row && toCall(row))"),
-    ],
   ],
 );
 

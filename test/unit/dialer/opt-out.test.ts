@@ -70,6 +70,19 @@ describe("a callee who asks not to be called again", () => {
     expect(await rowOf(bench, other)).toMatchObject({ state: "PLACED" });
   });
 
+  it("is in the journal, so that a restore does not bring the callee back", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    await callBack(bench, placed);
+    const { journal } = bench.deps;
+    const [name = "", ...others] = await journal.list({ limit: 9 });
+    expect(others).toEqual([]);
+    expect(JSON.parse((await journal.read(name)) ?? "{}")).toMatchObject({
+      kind: "list",
+      entries: [hashOf(number)],
+    });
+  });
+
   it("stays on the list, though an operator's removal from before lands later", async () => {
     const bench = createBench();
     const placed = await place(bench);
