@@ -186,11 +186,11 @@ const runVitest = (copy: string, args: readonly string[], msMax: number) =>
     msMax,
   });
 
-/** Returns the failed tests of a run, by their files. */
+/** Returns the failed tests of a run, by their files. Tests that were left out after the first failure have no error. */
 function failedIn(text: string): (Failure & { file: string })[] {
   return text
     .split(/^(?=(?:not )?ok )/m)
-    .filter((part) => /^not ok .* > /.test(part))
+    .filter((part) => /^not ok .* > /.test(part) && /^ *error:/m.test(part))
     .map((part) => {
       const [line = ""] = part.split("\n");
       const told = line.replace(/^not ok \d+ - /, "").replace(/ # time.*/, "");
