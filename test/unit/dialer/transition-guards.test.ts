@@ -65,6 +65,24 @@ describe("a change of a row", () => {
   });
 });
 
+describe("a placed call that may be tried again", () => {
+  const tries = { number: 1, budget: 3, until: now + 3_600_000, dialedAt: [now - 5] };
+  const place = (more: object) => {
+    const settlement = { id: call.id, claim: "last", reason: "placed", at: now, ...more };
+    return applySettlement(claimed({ tries }), { ...settlement, state: "PLACED" }, "fresh");
+  };
+
+  it("keeps its number until its result is asked for", () => {
+    const placed = place({ pollAt: now + 5 });
+    expect(placed?.request).not.toBeNull();
+    expect(placed?.dueAt).toBe(now + 5);
+  });
+
+  it("keeps no number where nobody asks for its result", () => {
+    expect(place({})).toMatchObject({ request: null, dueAt: null });
+  });
+});
+
 describe("a row's history", () => {
   it("has a step into another state, though its reason is that of the step before", () => {
     const unknownSince = now - 1_000;
