@@ -10,6 +10,7 @@ const because = {
   wake: "a dispatcher that is woken without need looks once and ends",
   json: "a field without a value is stored as an absent one",
   again: "a condition behind it leaves out the same rows: this one saves work",
+  early: "the documents are read at another moment before the permit: a request may leave later",
   page: "the last page may be empty: it costs one read",
   route: "a claimed row has its route",
   types: "the types allow no such value there",
@@ -77,6 +78,20 @@ const rows: readonly Row[] = [
     because.types,
   ],
   ["prepare-request:prepareRequest.waits", "BooleanLiteral", "true", "false", because.place],
+  [
+    "prepare-request:waitForPermit",
+    "ArithmeticOperator",
+    "2 * leadMs(memory)",
+    "2 / leadMs(memory)",
+    because.early,
+  ],
+  [
+    "prepare-request:waitForPermit",
+    "ConditionalExpression",
+    "slots.connection === undefined",
+    "false",
+    because.connection,
+  ],
   ["prepare-request:waitForPermit", "BooleanLiteral", "false", "true", because.connection],
   [
     "settle-call:count",
