@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { resolve } from "node:path";
@@ -36,6 +36,8 @@ interface Shared extends FunctionOptions {
 }
 
 interface Instance {
+  /** True while its process has an invocation. */
+  isBusy(): boolean;
   /** Gives the oldest waiting invocation to the process, once both are there. */
   dispatch(): void;
   /** Stops the process, and resolves once it has gone. */
@@ -43,17 +45,17 @@ interface Instance {
 }
 
 /**
- * Runs a function like Lambda: `instances` processes that fetch invocations from a Runtime API (2018-06-01)
- * and are restarted when they die. The death of a process fails its invocation only.
+ * Runs a function like Lambda: up to `instances` processes, each started when an invocation finds the others busy, that
+ * fetch invocations from a Runtime API (2018-06-01). The death of a process fails its invocation only.
  */
-export async function startFunction(options: FunctionOptions): Promise<LocalFunction> {
+export function startFunction(options: FunctionOptions): LocalFunction {
   const shared: Shared = { ...options, waiting: [], running: new Set(), isStopping: false };
-  await Promise.all(Array.from({ length: options.instances }, () => startInstance(shared)));
   return {
     invoke: (event) =>
       new Promise((answered, failed) => {
         shared.waiting.push({ event, answered, failed });
         for (const instance of shared.running) instance.dispatch();
+        startMissing(shared);
       }),
     async stop() {
       shared.isStopping = true;
@@ -62,36 +64,50 @@ export async function startFunction(options: FunctionOptions): Promise<LocalFunc
   };
 }
 
-/** Starts a process of a function, and another one in its stead when it dies. */
-async function startInstance(shared: Shared): Promise<void> {
+/** Starts processes until each waiting invocation has one that is free or starting, or there are enough. */
+function startMissing(shared: Shared): void {
+  const { waiting, running, instances } = shared;
+  if (shared.isStopping) return;
+  const free = [...running].filter((instance) => !instance.isBusy()).length;
+  const missing = Math.min(waiting.length - free, instances - running.size);
+  for (let n = 0; n < missing; n++) running.add(startInstance(shared));
+}
+
+/** Starts a process of a function, once its Runtime API listens. Another one follows it when it dies, where one is needed. */
+function startInstance(shared: Shared): Instance {
   const { name, bundle, environment } = shared;
-  const slot = createSlot(shared, () => child.kill("SIGKILL"));
-  const api = createServer((request, response) => void slot.serve(request, response));
-  await new Promise<void>((listening) => api.listen(0, host, listening));
-  const address = api.address();
-  const port = typeof address === "object" ? address?.port : undefined;
-  const child = spawn(process.execPath, [bootstrap, bundle, name], {
-    env: { ...environment, AWS_LAMBDA_RUNTIME_API: `${host}:${port}`, PATH: process.env["PATH"] },
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  const gone = new Promise<void>((resolved) => {
-    child.once("exit", () => resolved());
-  });
+  let child: ChildProcess | undefined;
+  let gone = Promise.resolve();
+  const slot = createSlot(shared, () => child?.kill("SIGKILL"));
   const instance: Instance = {
+    isBusy: slot.isBusy,
     dispatch: slot.dispatch,
     async stop() {
-      child.kill("SIGKILL");
+      child?.kill("SIGKILL");
       await gone;
     },
   };
-  shared.running.add(instance);
-  child.once("exit", () => {
-    shared.running.delete(instance);
-    api.closeAllConnections();
-    api.close();
-    slot.finish(({ failed }) => failed(new Error(`${name}'s process died`)));
-    if (!shared.isStopping) setTimeout(() => void startInstance(shared), respawnMs);
+  const api = createServer((request, response) => void slot.serve(request, response));
+  api.listen(0, host, () => {
+    if (shared.isStopping) return api.close();
+    const address = api.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    child = spawn(process.execPath, [bootstrap, bundle, name], {
+      env: { ...environment, AWS_LAMBDA_RUNTIME_API: `${host}:${port}`, PATH: process.env["PATH"] },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    const { promise, resolve: exited } = Promise.withResolvers<void>();
+    gone = promise;
+    child.once("exit", () => {
+      exited();
+      shared.running.delete(instance);
+      api.closeAllConnections();
+      api.close();
+      slot.finish(({ failed }) => failed(new Error(`${name}'s process died`)));
+      setTimeout(() => startMissing(shared), respawnMs);
+    });
   });
+  return instance;
 }
 
 /** Creates the Runtime API of one process, which has one invocation at a time. */
@@ -136,7 +152,7 @@ function createSlot({ name, timeoutSeconds, waiting }: Shared, kill: () => void)
     else finish(({ failed }) => failed(new Error(`${name} failed: ${body}`)));
   }
 
-  return { dispatch, finish, serve };
+  return { isBusy: () => current !== undefined, dispatch, finish, serve };
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -87,12 +87,12 @@ interface LocalFunction {
 }
 const start = (name: string, { bundle = name, ...limits }: LocalFunction) =>
   startFunction({ name, bundle: join(bundles, bundle, "index.mjs"), environment, ...limits });
-const api = await start("api", { instances: 2, timeoutSeconds: 30 });
+const api = start("api", { instances: 2, timeoutSeconds: 30 });
 // One more instance serves the schedule: a sweep waits behind no delivery.
 const instances = deliveriesAtOnce + eventsDeliveriesAtOnce + 1;
-const dialer = await start("dialer", { instances, timeoutSeconds: dialerTimeoutSeconds });
+const dialer = start("dialer", { instances, timeoutSeconds: dialerTimeoutSeconds });
 // One runs, and another one may be woken or take over.
-const dispatcher = await start("dispatcher", {
+const dispatcher = start("dispatcher", {
   bundle: "dialer",
   instances: 2,
   timeoutSeconds: dispatcherTimeoutSeconds,
