@@ -18,11 +18,11 @@ export default defineConfig({
   root: resolve(import.meta.dirname, ".."),
   test: {
     isolate: false,
-    setupFiles: ["test/support/end-left-work.ts", "test/mutation/skip-slow.ts"],
+    setupFiles: ["test/support/end-left-work.ts"],
     include: [
       "test/unit/calls/states.test.ts",
       "test/unit/dialer/{a-call,account-days,caps,checks,claims,delivery,erased-tries,erasures,expire-claims}.test.ts",
-      "test/unit/dialer/{fresh-calls,hanging,hash-key-*,hours,last-look,live-calls,look-up,orders,pace,pauses,redials}.test.ts",
+      "test/unit/dialer/{fresh-calls,hanging,hash-key-*,hours,last-look,look-up,orders,pace,pauses,redials}.test.ts",
       "test/unit/dialer/{restore,set-back,settle-surely,settlement,stage-errors,state-machine}.test.ts",
       "test/unit/dialer/{sweep,test-calls,transition-guards,tries,unknown,unreadable,wake-dispatcher}.test.ts",
       "test/simulation/{claimed,waiting}.test.ts",

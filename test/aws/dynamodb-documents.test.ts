@@ -11,6 +11,7 @@ import { randomId } from "../../shared/lib/random.ts";
 import { toPace } from "../../shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";
+import { perTier } from "../support/per-tier.ts";
 
 let engines: AwsEngines;
 let tables = 0;
@@ -29,7 +30,7 @@ describeDocuments(
   "DynamoDB",
   async (now) =>
     createDynamoDocuments(engines.dynamo, await createTable(), { now, freshVersion: randomId }),
-  { runs: 60 },
+  { runs: perTier({ quick: 6, slow: 60 }) },
 );
 
 describe("DynamoDB as documents", () => {

@@ -26,9 +26,10 @@ import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
+import { perTier, inSlowTier } from "../support/per-tier.ts";
 
 /** Short, as a list by time reads every hour until the retention ends, which the local server does slowly. */
-const retentionMs = 3 * 86_400_000;
+const retentionMs = perTier({ quick: 1, slow: 72 }) * 3_600_000;
 let engines: AwsEngines;
 let tables = 0;
 beforeAll(async () => {
@@ -42,7 +43,10 @@ async function createLedger(client = engines.dynamo) {
   return createDynamoLedger(client, table, { retentionMs, now: () => suiteNow });
 }
 
-describeCallLedger("DynamoDB", () => createLedger(), { told: attentionStates, runs: 8 });
+describeCallLedger("DynamoDB", () => createLedger(), {
+  told: attentionStates,
+  runs: perTier({ quick: 1, slow: 8 }),
+});
 
 type Output = Record<string, unknown>;
 
@@ -103,33 +107,37 @@ describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
     expect(found.size).toBe(59);
   });
 
-  it("asks again for keys that were left unprocessed, and gives up at last", async () => {
-    let left = 2;
-    const client = clientWith((command, output, input) => {
-      if (command !== "BatchGetItemCommand" || left-- <= 0) return;
-      const { RequestItems = {} }: { RequestItems?: Record<string, { Keys: object[] }> } = input;
-      const table = Object.keys(RequestItems).join();
-      const keys = RequestItems[table]?.Keys ?? [];
-      const items = Object(output["Responses"])[table].slice(0, 1);
-      const isItem = (key: { sk?: AttributeValue }) =>
-        items.some((item: { sk?: AttributeValue }) => item.sk?.S === key.sk?.S);
-      return {
-        Responses: { [table]: items },
-        UnprocessedKeys: { [table]: { Keys: keys.filter((key) => !isItem(key)) } },
-      };
-    });
-    const ledger = await createLedger(client);
-    const rows = rowsOfOneRequest(5);
-    await ledger.write(rows.map((next) => ({ next, seen: null })));
-    const ids = rows.map(({ id }) => id);
-    expect((await ledger.read(ids)).rows.size).toBe(5);
-    expect(left).toBeLessThan(1);
-    left = 1000;
-    await expect(ledger.read(rowsOfOneRequest(40).map(({ id }) => id))).rejects.toThrow(
-      /unprocessed/,
-    );
-    client.destroy();
-  });
+  it(
+    "asks again for keys that were left unprocessed, and gives up at last",
+    inSlowTier,
+    async () => {
+      let left = 2;
+      const client = clientWith((command, output, input) => {
+        if (command !== "BatchGetItemCommand" || left-- <= 0) return;
+        const { RequestItems = {} }: { RequestItems?: Record<string, { Keys: object[] }> } = input;
+        const table = Object.keys(RequestItems).join();
+        const keys = RequestItems[table]?.Keys ?? [];
+        const items = Object(output["Responses"])[table].slice(0, 1);
+        const isItem = (key: { sk?: AttributeValue }) =>
+          items.some((item: { sk?: AttributeValue }) => item.sk?.S === key.sk?.S);
+        return {
+          Responses: { [table]: items },
+          UnprocessedKeys: { [table]: { Keys: keys.filter((key) => !isItem(key)) } },
+        };
+      });
+      const ledger = await createLedger(client);
+      const rows = rowsOfOneRequest(5);
+      await ledger.write(rows.map((next) => ({ next, seen: null })));
+      const ids = rows.map(({ id }) => id);
+      expect((await ledger.read(ids)).rows.size).toBe(5);
+      expect(left).toBeLessThan(1);
+      left = 1000;
+      await expect(ledger.read(rowsOfOneRequest(40).map(({ id }) => id))).rejects.toThrow(
+        /unprocessed/,
+      );
+      client.destroy();
+    },
+  );
 });
 
 describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
@@ -252,65 +260,79 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     }
   });
 
-  it("spreads a batch over a hundred partitions, and every index but the backlog's over its shards", () => {
-    const keys = rowsOfOneRequest(10_000, { state: "UNKNOWN", backlog: "watch" }).map((row) =>
-      toItem(row, 0),
-    );
-    const counts = (name: string) =>
-      [...Map.groupBy(keys, (item) => item[name]?.S).values()].map(({ length }) => length);
-    expect(counts("pk")).toEqual(Array.from({ length: 100 }, () => 100));
-    for (const [name, shards] of [
-      ["due", 16],
-      ["attention", 8],
-      ["hour", 8],
-    ] as const) {
-      const even = 10_000 / shards;
-      expect(counts(name)).toHaveLength(shards);
-      expect(Math.min(...counts(name))).toBeGreaterThan(even * 0.8);
-      expect(Math.max(...counts(name))).toBeLessThan(even * 1.2);
-    }
-  });
+  it(
+    "spreads a batch over a hundred partitions, and every index but the backlog's over its shards",
+    inSlowTier,
+    () => {
+      const keys = rowsOfOneRequest(10_000, { state: "UNKNOWN", backlog: "watch" }).map((row) =>
+        toItem(row, 0),
+      );
+      const counts = (name: string) =>
+        [...Map.groupBy(keys, (item) => item[name]?.S).values()].map(({ length }) => length);
+      expect(counts("pk")).toEqual(Array.from({ length: 100 }, () => 100));
+      for (const [name, shards] of [
+        ["due", 16],
+        ["attention", 8],
+        ["hour", 8],
+      ] as const) {
+        const even = 10_000 / shards;
+        expect(counts(name)).toHaveLength(shards);
+        expect(Math.min(...counts(name))).toBeGreaterThan(even * 0.8);
+        expect(Math.max(...counts(name))).toBeLessThan(even * 1.2);
+      }
+    },
+  );
 
-  it("is a bounded number of queries and items for a page that finds little", async () => {
-    let queries = 0;
-    let items = 0;
-    const client = clientWith((command, { Items, Responses }) => {
-      if (command === "QueryCommand") queries += 1;
-      items += Array.isArray(Items) ? Items.length : 0;
-      for (const found of Object.values(Object(Responses))) items += Object(found).length;
-    });
-    const ledger = await createLedger(client);
-    const rows = [...rowsOfOneRequest(900), aRowIn("CANCELLED", { acceptedAt: suiteNow - 90_000 })];
-    await ledger.write(rows.map((next) => ({ next, seen: null })));
-    const cost = async (work: () => Promise<unknown>) => {
-      [queries, items] = [0, 0];
-      await work();
-      return { queries, items };
-    };
-    const list = (of: Parameters<typeof ledger.list>[0]) => cost(() => ledger.list(of));
-    // The queries read the keys of all shards, of which the newest 500 are examined.
-    expect(await list({ state: "CANCELLED", limit: 9 })).toEqual({ queries: 8, items: 901 + 500 });
-    const empty = { state: "CANCELLED", before: firstCallIdAt(suiteNow - 7_200_000) } as const;
-    expect(await list({ ...empty, limit: 9 })).toEqual({ queries: 200, items: 0 });
-    const { next } = await ledger.list({ ...empty, limit: 9 });
-    expect(next).toBe(firstCallIdAt(Math.floor(suiteNow / 3_600_000 - 2 - 24) * 3_600_000));
-    // No hour below the retention is read, and none above the clock.
-    const old = firstCallIdAt(suiteNow - 20 * 86_400_000);
-    expect(await list({ all: true, before: old, limit: 9 })).toEqual({ queries: 0, items: 0 });
-    const { queries: newest } = await list({ all: true, before: "call_ZZZZZZZZZZ", limit: 9 });
-    expect(newest).toBeLessThanOrEqual(16);
-    expect(await list({ state: "REJECTED", limit: 9 })).toEqual({ queries: 8, items: 0 });
-    expect(await list({ numberHash: rows[0]?.numberHash ?? "", limit: 9 })).toEqual({
-      queries: 1,
-      items: 2,
-    });
-    // Rows accepted since are not read, nor other rows that have not ended.
-    const young = rowsOfOneRequest(200, { state: "EXPIRED", backlog: null });
-    await ledger.write(young.map((row) => ({ next: row, seen: null })));
-    const ended = await cost(() => ledger.ended({ before: suiteNow - 100_000, limit: 9 }));
-    expect(ended.items).toBe(0);
-    client.destroy();
-  });
+  it(
+    "is a bounded number of queries and items for a page that finds little",
+    inSlowTier,
+    async () => {
+      let queries = 0;
+      let items = 0;
+      const client = clientWith((command, { Items, Responses }) => {
+        if (command === "QueryCommand") queries += 1;
+        items += Array.isArray(Items) ? Items.length : 0;
+        for (const found of Object.values(Object(Responses))) items += Object(found).length;
+      });
+      const ledger = await createLedger(client);
+      const rows = [
+        ...rowsOfOneRequest(900),
+        aRowIn("CANCELLED", { acceptedAt: suiteNow - 90_000 }),
+      ];
+      await ledger.write(rows.map((next) => ({ next, seen: null })));
+      const cost = async (work: () => Promise<unknown>) => {
+        [queries, items] = [0, 0];
+        await work();
+        return { queries, items };
+      };
+      const list = (of: Parameters<typeof ledger.list>[0]) => cost(() => ledger.list(of));
+      // The queries read the keys of all shards, of which the newest 500 are examined.
+      expect(await list({ state: "CANCELLED", limit: 9 })).toEqual({
+        queries: 8,
+        items: 901 + 500,
+      });
+      const empty = { state: "CANCELLED", before: firstCallIdAt(suiteNow - 7_200_000) } as const;
+      expect(await list({ ...empty, limit: 9 })).toEqual({ queries: 200, items: 0 });
+      const { next } = await ledger.list({ ...empty, limit: 9 });
+      expect(next).toBe(firstCallIdAt(Math.floor(suiteNow / 3_600_000 - 2 - 24) * 3_600_000));
+      // No hour below the retention is read, and none above the clock.
+      const old = firstCallIdAt(suiteNow - 20 * 86_400_000);
+      expect(await list({ all: true, before: old, limit: 9 })).toEqual({ queries: 0, items: 0 });
+      const { queries: newest } = await list({ all: true, before: "call_ZZZZZZZZZZ", limit: 9 });
+      expect(newest).toBeLessThanOrEqual(16);
+      expect(await list({ state: "REJECTED", limit: 9 })).toEqual({ queries: 8, items: 0 });
+      expect(await list({ numberHash: rows[0]?.numberHash ?? "", limit: 9 })).toEqual({
+        queries: 1,
+        items: 2,
+      });
+      // Rows accepted since are not read, nor other rows that have not ended.
+      const young = rowsOfOneRequest(200, { state: "EXPIRED", backlog: null });
+      await ledger.write(young.map((row) => ({ next: row, seen: null })));
+      const ended = await cost(() => ledger.ended({ before: suiteNow - 100_000, limit: 9 }));
+      expect(ended.items).toBe(0);
+      client.destroy();
+    },
+  );
 });
 
 /**

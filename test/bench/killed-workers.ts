@@ -37,7 +37,10 @@ export interface Fates {
 /** Kills the dialing process repeatedly, each time after a number of further calls has arrived. */
 async function killAgainAndAgain(received: readonly unknown[], kill: () => Promise<void>) {
   for (let n = 1; n <= kills; n++) {
-    await until(() => received.length >= n * callsBetweenKills, settleMsMax, 1);
+    await until(() => received.length >= n * callsBetweenKills, {
+      hangMs: settleMsMax,
+      everyMs: 1,
+    });
     await kill();
   }
 }
@@ -85,7 +88,7 @@ export async function killBullmq(redis: Redis): Promise<Fates> {
       ended = completed + failed;
       return ended === people;
     };
-    await until(haveEnded, settleMsMax, 250);
+    await until(haveEnded, { hangMs: settleMsMax, everyMs: 250 });
     const times = timesOf(provider.received);
     return {
       twice: [...times.values()].filter((count) => count > 1).length,
@@ -121,12 +124,11 @@ export async function killOurs(): Promise<Fates> {
   try {
     await post(Array.from({ length: people }, (_, n) => callRequest(n)));
     const dialers = () => functionProcesses(service, "dialer").map(({ pid }) => pid);
-    const processes = dialers().length;
     await killAgainAndAgain(provider.received, async () => {
       const dead = dialers();
       for (const pid of dead) process.kill(pid, "SIGKILL");
-      const isReplaced = () => dialers().filter((pid) => !dead.includes(pid)).length === processes;
-      await until(isReplaced, 10_000);
+      const isReplaced = () => dialers().some((pid) => !dead.includes(pid));
+      await until(isReplaced, { hangMs: 10_000 });
     });
     let rows = await aws.rows(service);
     const areSettled = async () => {
@@ -136,7 +138,7 @@ export async function killOurs(): Promise<Fates> {
         rows.every(({ state }) => state === "PLACED" || state === "NEEDS_REVIEW")
       );
     };
-    await until(areSettled, settleMsMax, 2_000);
+    await until(areSettled, { hangMs: settleMsMax, everyMs: 2_000 });
     const times = timesOf(provider.received);
     const unphoned = rows.filter(({ id }) => !times.has(id));
     return {

@@ -54,7 +54,7 @@ async function measure(platform: PlatformUnderTest): Promise<Measured> {
     accepted += count;
     await post(Array.from({ length: count }, (_, n) => callRequest(from + n)));
     const startedAt = Date.now();
-    await until(() => provider.received.length >= accepted, endMsMax, 5);
+    await until(() => provider.received.length >= accepted, { hangMs: endMsMax, everyMs: 5 });
     return ((provider.received[accepted - 1]?.at ?? 0) - startedAt) / 1000;
   };
   try {
@@ -69,7 +69,7 @@ async function measure(platform: PlatformUnderTest): Promise<Measured> {
       accepted += 1;
       await post(callRequest(accepted));
       const answeredAt = Date.now();
-      await until(() => provider.received.length >= accepted, endMsMax, 5);
+      await until(() => provider.received.length >= accepted, { hangMs: endMsMax, everyMs: 5 });
       loneMs.push(Math.max(0, (provider.received[accepted - 1]?.at ?? 0) - answeredAt));
     }
     const twice = accepted - new Set(provider.received.map(({ id }) => id)).size;

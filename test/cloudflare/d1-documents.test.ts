@@ -7,6 +7,7 @@ import { suiteNow } from "../support/call-rows.ts";
 import { aDocument, anew } from "../support/documents.ts";
 import { countingD1 } from "./counting-d1.ts";
 import { testEnv } from "./env.ts";
+import { perTier } from "../support/per-tier.ts";
 
 const { LEDGER } = testEnv;
 
@@ -15,7 +16,7 @@ async function createDocuments(now: () => number, database = LEDGER) {
   return createD1Documents(database, { now, freshVersion: randomId });
 }
 
-describeDocuments("D1", (now) => createDocuments(now), { runs: 60 });
+describeDocuments("D1", (now) => createDocuments(now), { runs: perTier({ quick: 6, slow: 60 }) });
 
 describe("D1 as documents: D1's bill", () => {
   it("is a row for each write, each addition and each taking of permits, in one statement", async () => {

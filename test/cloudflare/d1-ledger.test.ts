@@ -14,6 +14,7 @@ import {
 } from "../support/call-rows.ts";
 import { countingD1 } from "./counting-d1.ts";
 import { testEnv } from "./env.ts";
+import { perTier, inSlowTier } from "../support/per-tier.ts";
 
 const { LEDGER } = testEnv;
 const told = statesWhere(({ purge }) => purge !== "never");
@@ -23,7 +24,7 @@ async function createLedger(database = LEDGER) {
   return createD1Ledger(database);
 }
 
-describeCallLedger("D1", createLedger, { told, runs: 30 });
+describeCallLedger("D1", createLedger, { told, runs: perTier({ quick: 3, slow: 30 }) });
 
 describe("D1 as a call ledger: D1's bill", () => {
   const placed = (row: CallRow) =>
@@ -87,7 +88,7 @@ describe("D1 as a call ledger: D1's bill", () => {
     expect(second).toMatchObject({ written: 500, statements: 1 });
   });
 
-  it("does not grow with the ledger", async () => {
+  it("does not grow with the ledger", inSlowTier, async () => {
     const { database, cost } = countingD1(LEDGER);
     const ledger = await createLedger(database);
     const costs = async () => {
@@ -118,78 +119,88 @@ describe("D1 as a call ledger: D1's bill", () => {
     expect(withFew.due).toBeLessThanOrEqual(20 * 4 + 40); // reads its index only, beside the requested rows
   });
 
-  it("reads a bounded number of rows for any page, with 100,000 calls in the ledger", async () => {
-    const { database, cost } = countingD1(LEDGER);
-    const ledger = await createLedger(database);
-    await fill(100_000);
-    const readBy = async (work: () => Promise<unknown>) => (await cost(work)).read;
-    const list = (of: Parameters<typeof ledger.list>[0]) => readBy(() => ledger.list(of));
-    expect(await list({ state: "NEEDS_REVIEW", limit: 50 })).toBeLessThanOrEqual(101);
-    const oldest = () => ledger.listOldest({ state: "NEEDS_REVIEW", limit: 50 });
-    expect(await readBy(oldest)).toBeLessThanOrEqual(101);
-    expect(await list({ state: "REJECTED", limit: 50 })).toBeLessThanOrEqual(1); // there is no such row
-    expect(await list({ state: "PLACED", limit: 50 })).toBeLessThanOrEqual(110);
-    expect(await list({ state: "WAITING", limit: 50 })).toBeLessThanOrEqual(600);
-    expect(await list({ state: "CANCELLED", limit: 50 })).toBeLessThanOrEqual(5000);
-    expect(await list({ all: true, limit: 50 })).toBeLessThanOrEqual(50);
-    expect(await list({ requestId: "no such", limit: 50 })).toBeLessThanOrEqual(1);
-    // Half of the requests are another client's of the same campaign, half are of this client's other campaigns.
-    const requests = Array.from({ length: 400 }, (_, n) =>
-      aRow(
-        n % 2 === 0
-          ? { first: "request", client: "listed", campaign: n % 100 === 0 ? "spring" : "autumn" }
-          : { first: "request", client: "other", campaign: "spring" },
-      ),
-    );
-    await ledger.write(requests.map((next) => ({ next, seen: null })));
-    const spring = { client: "listed", campaign: "spring" };
-    expect(await list({ ...spring, limit: 50 })).toBeLessThanOrEqual(2 * 4);
-    expect(await list({ ...spring, limit: 2 })).toBeLessThanOrEqual(2 * 2);
-    const middle = firstCallIdAt(suiteNow - 50_000_000);
-    expect(await list({ all: true, before: middle, limit: 50 })).toBeLessThanOrEqual(50);
-    const ended = await readBy(() => ledger.ended({ before: suiteNow - 60_000_000, limit: 1000 }));
-    expect(ended).toBeLessThanOrEqual(2000);
-    const none = { before: suiteNow, after: firstCallIdAt(suiteNow), limit: 9 };
-    expect(await readBy(() => ledger.ended(none))).toBeLessThanOrEqual(2);
-  }, 60_000);
+  it(
+    "reads a bounded number of rows for any page, with 100,000 calls in the ledger",
+    inSlowTier,
+    async () => {
+      const { database, cost } = countingD1(LEDGER);
+      const ledger = await createLedger(database);
+      await fill(100_000);
+      const readBy = async (work: () => Promise<unknown>) => (await cost(work)).read;
+      const list = (of: Parameters<typeof ledger.list>[0]) => readBy(() => ledger.list(of));
+      expect(await list({ state: "NEEDS_REVIEW", limit: 50 })).toBeLessThanOrEqual(101);
+      const oldest = () => ledger.listOldest({ state: "NEEDS_REVIEW", limit: 50 });
+      expect(await readBy(oldest)).toBeLessThanOrEqual(101);
+      expect(await list({ state: "REJECTED", limit: 50 })).toBeLessThanOrEqual(1); // there is no such row
+      expect(await list({ state: "PLACED", limit: 50 })).toBeLessThanOrEqual(110);
+      expect(await list({ state: "WAITING", limit: 50 })).toBeLessThanOrEqual(600);
+      expect(await list({ state: "CANCELLED", limit: 50 })).toBeLessThanOrEqual(5000);
+      expect(await list({ all: true, limit: 50 })).toBeLessThanOrEqual(50);
+      expect(await list({ requestId: "no such", limit: 50 })).toBeLessThanOrEqual(1);
+      // Half of the requests are another client's of the same campaign, half are of this client's other campaigns.
+      const requests = Array.from({ length: 400 }, (_, n) =>
+        aRow(
+          n % 2 === 0
+            ? { first: "request", client: "listed", campaign: n % 100 === 0 ? "spring" : "autumn" }
+            : { first: "request", client: "other", campaign: "spring" },
+        ),
+      );
+      await ledger.write(requests.map((next) => ({ next, seen: null })));
+      const spring = { client: "listed", campaign: "spring" };
+      expect(await list({ ...spring, limit: 50 })).toBeLessThanOrEqual(2 * 4);
+      expect(await list({ ...spring, limit: 2 })).toBeLessThanOrEqual(2 * 2);
+      const middle = firstCallIdAt(suiteNow - 50_000_000);
+      expect(await list({ all: true, before: middle, limit: 50 })).toBeLessThanOrEqual(50);
+      const ended = await readBy(() =>
+        ledger.ended({ before: suiteNow - 60_000_000, limit: 1000 }),
+      );
+      expect(ended).toBeLessThanOrEqual(2000);
+      const none = { before: suiteNow, after: firstCallIdAt(suiteNow), limit: 9 };
+      expect(await readBy(() => ledger.ended(none))).toBeLessThanOrEqual(2);
+    },
+  );
 
-  it("finds the few of a state among thousands, and what has ended behind thousands that wait", async () => {
-    const ledger = await createLedger();
-    await fill(6000);
-    const few = [0, 3_000_000, 7_000_000].map((age) =>
-      aRowIn("CANCELLED", { acceptedAt: suiteNow - age }),
-    );
-    await ledger.write(few.map((next) => ({ next, seen: null })));
-    const found: string[] = [];
-    let before: string | undefined;
-    do {
-      const page = await ledger.list({ state: "CANCELLED", before, limit: 2 });
-      found.push(...page.rows.map(({ id }) => id));
-      before = page.next;
-    } while (before !== undefined);
-    expect(found).toEqual(few.map(({ id }) => id));
+  it(
+    "finds the few of a state among thousands, and what has ended behind thousands that wait",
+    inSlowTier,
+    async () => {
+      const ledger = await createLedger();
+      await fill(6000);
+      const few = [0, 3_000_000, 7_000_000].map((age) =>
+        aRowIn("CANCELLED", { acceptedAt: suiteNow - age }),
+      );
+      await ledger.write(few.map((next) => ({ next, seen: null })));
+      const found: string[] = [];
+      let before: string | undefined;
+      do {
+        const page = await ledger.list({ state: "CANCELLED", before, limit: 2 });
+        found.push(...page.rows.map(({ id }) => id));
+        before = page.next;
+      } while (before !== undefined);
+      expect(found).toEqual(few.map(({ id }) => id));
 
-    await LEDGER.prepare(
-      "UPDATE calls SET row = json_set(row, '$.state', 'DIALING') WHERE state = 'PLACED'",
-    ).run();
-    const ended: string[] = [];
-    let after: string | undefined;
-    do {
-      const page = await ledger.ended({ before: suiteNow + 1, after, limit: 9 });
-      ended.push(...page.rows.filter(({ state }) => state === "CANCELLED").map(({ id }) => id));
-      after = page.next;
-    } while (after !== undefined);
-    expect(ended).toEqual(found.toReversed());
-  });
+      await LEDGER.prepare(
+        "UPDATE calls SET row = json_set(row, '$.state', 'DIALING') WHERE state = 'PLACED'",
+      ).run();
+      const ended: string[] = [];
+      let after: string | undefined;
+      do {
+        const page = await ledger.ended({ before: suiteNow + 1, after, limit: 9 });
+        ended.push(...page.rows.filter(({ state }) => state === "CANCELLED").map(({ id }) => id));
+        after = page.next;
+      } while (after !== undefined);
+      expect(ended).toEqual(found.toReversed());
+    },
+  );
 
-  it("gives thousands of places of each backlog", async () => {
+  it("gives thousands of places of each backlog", inSlowTier, async () => {
     const ledger = await createLedger();
     await fill(300_000);
     const backlogs = [{ key: '["crm","3"]' }, { key: "none" }, { key: '["crm","4"]' }];
     const places = await ledger.due({ backlogs, until: suiteNow, each: 12_000 });
     expect(places.map(({ length }) => length)).toEqual([12_000, 0, 12_000]);
     expect(new Set(places.flat().map(({ id }) => id)).size).toBe(24_000);
-  }, 60_000);
+  });
 });
 
 /** The ten digits of a time `t` in an id, like those of shared/calls/ids.ts. */

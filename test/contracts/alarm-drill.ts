@@ -112,7 +112,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
         .output()
         .split("\n")
         .filter((line) => line.includes(`"${event}"`) && line.includes('"level":"alarm"'));
-    const raised = (event: string) => until(() => alarms(event).length > 0, 60 * second, 250);
+    const raised = (event: string) => until(() => alarms(event).length > 0, { everyMs: 250 });
     /** Returns a field of the latest alarm. */
     const fieldOf = (event: string, field: string) =>
       new RegExp(`"${field}":"((?:[^"\\\\]|\\\\.)*)"`).exec(alarms(event).at(-1) ?? "")?.[1] ?? "";
@@ -139,7 +139,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
     const rowOf = async (id: string) => (await platform.rows(service)).find((row) => row.id === id);
     const stateOf = async (id: string) => (await rowOf(id))?.state;
     const comesTo = (id: string, state: string) =>
-      until(async () => (await stateOf(id)) === state, 60 * second, 500);
+      until(async () => (await stateOf(id)) === state, { everyMs: 500 });
     const requestFor = (id: string): ReceivedCall => {
       const found = receiver.received.find((one) => one.id === id);
       if (found === undefined) throw new Error(`there was no request for ${id}`);
@@ -192,8 +192,8 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       const tells = (status: string) => callBack(call, { status, human: null });
       expect(await tells("completed")).toBe(204);
       // The queue keeps no order.
-      await until(async () => (await rowOf(id))?.result?.status === "completed", 30 * second, 250);
-      await until(async () => (await tells("busy")) === 204, 20 * second);
+      await until(async () => (await rowOf(id))?.result?.status === "completed", { everyMs: 250 });
+      await until(async () => (await tells("busy")) === 204);
       await raised("result.contradicted");
       for (const command of await commandsFor("result.contradicted")) {
         expect(await follow(command, { ID: id })).toContain("completed");
@@ -230,7 +230,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       expect(await stateOf(id)).toBe("WAITING");
       isMended = true;
       const before = receiver.to("/events").length;
-      await until(() => receiver.to("/events").length > before, 60 * second);
+      await until(() => receiver.to("/events").length > before);
     });
 
     it("gives both sides a new secret where callbacks do not verify", async () => {
@@ -256,9 +256,9 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       await follow(look);
       const confirm = withWord(await commandsUnder("Restoring the ledger"), "--at");
       await follow(confirm.replace(/--at \S+/, `--at ${copiedAt}`));
-      await until(async () => (await follow(look)).includes("dialed again"), 120 * second, second);
+      await until(async () => (await follow(look)).includes("dialed again"), { everyMs: second });
       // A call that was accepted within a minute of it may be one that the restore took away.
-      await until(() => Date.now() > noticedAt + 62 * second, 90 * second, second);
+      await until(() => Date.now() > noticedAt + 62 * second, { everyMs: second });
       const id = await post("told");
       await comesTo(id, "PLACED");
     });

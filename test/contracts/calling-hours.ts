@@ -54,9 +54,8 @@ export function describeCallingHours(platform: PlatformUnderTest): void {
         { phone_number: "+12125550101", agent_id: "federal" },
         { phone_number: "+18005550100", agent_id: "federal" },
       ]);
-      await until(
-        () => open.every((_, n) => bench.receivedBy(`zone_${closed.length + n}`).length === 2),
-        20_000,
+      await until(() =>
+        open.every((_, n) => bench.receivedBy(`zone_${closed.length + n}`).length === 2),
       );
 
       // The ledger shows when they will be dialed. The zones of New York and of the toll-free number follow
@@ -68,7 +67,7 @@ export function describeCallingHours(platform: PlatformUnderTest): void {
       await until(async () => {
         if (!isDecided()) rows = await platform.rows(bench.service);
         return isDecided();
-      }, 30_000);
+      });
       expect(Date.now()).toBeLessThan(first);
       const waitsFor = (agent: string) =>
         rows
@@ -103,13 +102,13 @@ export function describeCallingHours(platform: PlatformUnderTest): void {
       }
 
       const all = () => callees.every((_, n) => bench.receivedBy(`zone_${n}`).length === 2);
-      await until(all, first + minuteMs - Date.now() + 60_000);
+      await until(all);
       for (const [index, { opensAt }] of closed.entries()) {
         for (const { at } of bench.receivedBy(`zone_${index}`)) {
           expect(at).toBeGreaterThanOrEqual(opensAt);
           expect(at).toBeLessThanOrEqual(opensAt + minuteMs);
         }
       }
-    }, 300_000);
+    });
   });
 }

@@ -100,7 +100,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
       // These calls go first and alone, so that both are under way at the same time whatever happens to the
       // others.
       await bench.post([twice, twice]);
-      await until(() => twilio.requests.length === 2, 10_000);
+      await until(() => twilio.requests.length === 2);
       await bench.post(calls);
       const ended = new Set<string>(["PLACED", "REJECTED", "NEEDS_REVIEW"]);
       const open = async () => {
@@ -111,7 +111,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
         );
         return rows.length === calls.length + 2 ? told : [`${rows.length} rows`, ...told];
       };
-      await until(async () => (await open()).length === 0, 90_000, 1000).catch(async () => {
+      await until(async () => (await open()).length === 0, { everyMs: 1000 }).catch(async () => {
         expect(await open()).toEqual([]); // on failure, prints the open calls
       });
 

@@ -36,7 +36,7 @@ export function describeForbiddenNumbers(platform: PlatformUnderTest): void {
       const count = async (state: string) =>
         (await platform.rows(bench.service)).filter((row) => row.state === state).length;
       const isDone = async () => (await count("PLACED")) + (await count("REJECTED")) === 20;
-      await until(isDone, 60_000, 500);
+      await until(isDone, { everyMs: 500 });
       expect([await count("PLACED"), await count("REJECTED")]).toEqual([10, 10]);
       const { calls, requests, problems } = bench.servers.provider;
       expect(calls.placed.map(({ number }) => number).toSorted()).toEqual(permitted);

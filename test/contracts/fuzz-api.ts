@@ -19,6 +19,8 @@ export interface FuzzedApi extends ApiUnderTest {
 
 /** Minimum share of each status among the answers: otherwise most requests would fail at the first check. */
 const shareMin = { 201: 0.2, 401: 0.02, 422: 0.2 };
+/** Number of answers from which on their shares say something. */
+const sharesFrom = 200;
 
 /**
  * Describes the two endpoints under unreasonable requests, on any platform, under `apiEnvironment`. The
@@ -135,16 +137,15 @@ export function describeFuzz(
             if (accepted.length > 0) await expectQueued(accepted);
           },
         ),
-        // After the time limit, the smallest counterexample found so far is reported.
-        { numRuns: runs, interruptAfterTimeLimit: 60_000 },
+        { numRuns: runs },
       );
       await expectQueued([]);
       const all = answered[201] + answered[401] + answered[422];
       await annotate(`${name}: ${all} requests, answered ${JSON.stringify(answered)}`);
-      for (const status of [201, 401, 422] as const) {
+      for (const status of all < sharesFrom ? [] : ([201, 401, 422] as const)) {
         expect(answered[status] / all, `answers of ${status}`).toBeGreaterThan(shareMin[status]);
       }
-    }, 90_000);
+    });
 
     it.each(hostileRequests)("answers $expected to $name", async (request) => {
       const accepted: Sent[] = [];

@@ -36,7 +36,7 @@ export async function startLines() {
           agent_id: "of_lines",
         })),
       );
-      await until(() => ended === batchCalls, batchCalls * 1_500, 250);
+      await until(() => ended === batchCalls, { everyMs: 250 });
       expect(receiver.received).toHaveLength(batchCalls);
       expect(most).toBeLessThanOrEqual(lines);
       expect(most).toBeGreaterThan(1);

@@ -112,6 +112,15 @@ export const sought = {
 
 export type AnswerWith = Parameters<typeof startTestReceiver>[0];
 
+/** Time limit of a request whose answer comes, on a machine that may do much else. */
+export const patientSeconds = 60;
+
+interface DialOptions {
+  ring?: (own: Send) => Send;
+  /** Time limit of the dialing. Shorter where a test waits for it to pass. */
+  timeoutSeconds?: number;
+}
+
 /** Creates what the parts of the suite share: the provider under test at receivers that answer as a test says. */
 export function createProviderBench(provider: ProviderUnderTest) {
   const { type, fields, secrets, read = (text): unknown => JSON.parse(text) } = provider;
@@ -126,9 +135,9 @@ export function createProviderBench(provider: ProviderUnderTest) {
     baseUrl: string,
     call = aCall(),
     send: Send = sendByNode,
-    ring: (own: Send) => Send = (own) => own,
+    { ring = (own) => own, timeoutSeconds = patientSeconds }: DialOptions = {},
   ): Promise<DialOutcome> =>
-    providerAt(baseUrl, send).dial({ call, attempt: 1, timeoutSeconds: 1, ring }, routeAt(baseUrl));
+    providerAt(baseUrl, send).dial({ call, attempt: 1, timeoutSeconds, ring }, routeAt(baseUrl));
 
   return {
     provider,
@@ -137,12 +146,15 @@ export function createProviderBench(provider: ProviderUnderTest) {
     dialAt,
 
     /** Dials a receiver that gives this last answer. Resolves to the outcome and all requests received. */
-    async dial(answer: AnswerWith, call = aCall()) {
+    async dial(answer: AnswerWith, call = aCall(), options: DialOptions = {}) {
       const receiver = await startTestReceiver((request, response, received) => {
         if (received.length >= requestsMax) answer(request, response, received);
         else response.end(JSON.stringify(provider.firstAnswer));
       });
-      return { outcome: await dialAt(receiver.url, call), received: receiver.received };
+      return {
+        outcome: await dialAt(receiver.url, call, sendByNode, options),
+        received: receiver.received,
+      };
     },
 
     /** Dials where the last look withholds the request. Resolves to the error, the looks, and the requests received. */
@@ -155,7 +167,7 @@ export function createProviderBench(provider: ProviderUnderTest) {
         looks += 1;
         throw new Withheld("not any more");
       };
-      const error: unknown = await dialAt(receiver.url, aCall(), sendByNode, ring).catch(
+      const error: unknown = await dialAt(receiver.url, aCall(), sendByNode, { ring }).catch(
         (thrown: unknown) => thrown,
       );
       return { error, looks, received: receiver.received };

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { type AnswerFixture, type ProviderBench, saysNotPlaced } from "./provider-bench.ts";
+import { perTier } from "../support/per-tier.ts";
 
 /** Statuses by which a request is refused before it acts, and the outcome that they have by themselves. */
 const refused: ReadonlyMap<number, DialOutcome["kind"]> = new Map([
@@ -84,7 +85,7 @@ export function describeNotPlaced({ provider, dialAnswered }: ProviderBench): vo
           true,
         ]);
       }),
-      { numRuns: 250 },
+      { numRuns: perTier({ quick: 25, slow: 250 }) },
     );
   });
 
@@ -97,7 +98,7 @@ export function describeNotPlaced({ provider, dialAnswered }: ProviderBench): vo
         expect(outcome.code).toMatch(/^\w{1,60}$/);
         expect(outcome.code).not.toMatch(/\d{7}/);
       }),
-      { numRuns: 200 },
+      { numRuns: perTier({ quick: 20, slow: 200 }) },
     );
   });
 

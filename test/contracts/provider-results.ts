@@ -9,6 +9,7 @@ import type {
   ResultFixture,
   ResultsUnderTest,
 } from "./provider-bench.ts";
+import { perTier } from "../support/per-tier.ts";
 
 const providerCallId = "provider-1";
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
@@ -62,11 +63,11 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
       }, placed);
       expect(result).toBeUndefined();
     }
-    for (const of of [
+    for (const other of [
       ...(results.tells.includes("id") ? [{ ...placed, id: aCall().id }] : []),
       ...(results.tells.includes("attempt") ? [{ ...placed, attempt: 2 }] : []),
     ]) {
-      expect((await read(fixture?.record ?? {}, of)).result).toBeUndefined();
+      expect((await read(fixture?.record ?? {}, other)).result).toBeUndefined();
     }
   });
 
@@ -114,7 +115,7 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
           expect(value === null || (Number.isSafeInteger(value) && value >= 0)).toBe(true);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: perTier({ quick: 30, slow: 300 }) },
     );
   });
 

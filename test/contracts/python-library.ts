@@ -141,7 +141,7 @@ export function describePythonLibrary(): void {
         (part) => Object(part).call_ids.length,
       );
       expect(sizes).toEqual([139, 139, 22]);
-    }, 60_000);
+    });
 
     // Under a key that is older than 24 hours, the service would take the calls for others.
     it("sends nothing again after its time, though the machine has slept in between", async () => {

@@ -34,7 +34,7 @@ export function describeRestore(
   name: string,
   create: (now: () => number) => Promise<RestorableLedger>,
 ): void {
-  describe(`a restore of ${name}`, { timeout: 60_000 }, () => {
+  describe(`a restore of ${name}`, () => {
     let bench: Awaited<ReturnType<typeof createBench>>;
     beforeEach(async () => {
       bench = await createBench(create);

@@ -113,7 +113,7 @@ export function describeResults(platform: PlatformUnderTest): void {
       const standIns = [servers.ofTwilio, servers.ofUltravox];
       const id = await bench.post(calls);
       const hints = () => standIns.flatMap(({ requests }) => addressesIn(requests));
-      await until(() => hints().length === 8 && receiver.received.length === 4, 60_000);
+      await until(() => hints().length === 8 && receiver.received.length === 4);
       await new Promise((next) => setTimeout(next, 1500)); // the stand-ins' calls end
 
       expect(taken).toHaveLength(4);
@@ -148,9 +148,9 @@ export function describeResults(platform: PlatformUnderTest): void {
       const applyDelivery = new Set(taken.slice(2).map((call) => call.id));
       const countTold = async () =>
         (await told()).filter((one: string) => applyDelivery.has(one)).length;
-      await until(async () => (await countTold()) === applyDelivery.size, 5_000, 250);
+      await until(async () => (await countTold()) === applyDelivery.size, { everyMs: 250 });
       await tell(taken.slice(0, 2));
-      await until(async () => (await read()).finished === true, 60_000, 500);
+      await until(async () => (await read()).finished === true, { everyMs: 500 });
       await forgeAll();
       await tell(taken); // late, and told already
       expect(early).toEqual([204, 204, 204, 204]);

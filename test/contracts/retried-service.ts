@@ -23,7 +23,7 @@ interface Told {
 
 /** Describes calls that are tried again, on the whole service with a webhook that calls back. */
 export function describeRetriedService(platform: PlatformUnderTest): void {
-  describe(`${platform.script} with retries`, { timeout: 60_000 }, () => {
+  describe(`${platform.script} with retries`, () => {
     const dialed: { phone_number: string; at: number }[] = [];
     const told: Told[] = [];
     const bench = useOpenService(
@@ -63,7 +63,7 @@ export function describeRetriedService(platform: PlatformUnderTest): void {
       const post = (phone_number: string) => bench.post({ phone_number, agent_id: "of_webhook" });
       const [first, second] = [await post(retried), await post(declined)];
       const finished = () => told.filter(({ type }) => type === "request.finished");
-      await until(() => finished().length === 2, 40_000, 250);
+      await until(() => finished().length === 2, { everyMs: 250 });
 
       const times = dialed.flatMap((one) => (one.phone_number === retried ? one.at : []));
       expect(times).toHaveLength(3);

@@ -24,7 +24,7 @@ export function describeSandbox(
   name: string,
   create: (now: () => number) => Promise<Stores>,
 ): void {
-  describe(`the sandbox over ${name}`, { timeout: 60_000 }, () => {
+  describe(`the sandbox over ${name}`, () => {
     let bench: Awaited<ReturnType<typeof createBench>>;
     beforeEach(async () => {
       bench = await createBench(create);

@@ -19,7 +19,7 @@ const minute = 60_000;
 
 /** Describes how the dialer tries calls again over a real ledger. */
 export function describeTries(name: string, create: (now: () => number) => Promise<Stores>): void {
-  describe(`tries over ${name}`, { timeout: 60_000 }, () => {
+  describe(`tries over ${name}`, () => {
     let bench: Awaited<ReturnType<typeof createBench>>;
     beforeEach(async () => {
       bench = await createBench(create);

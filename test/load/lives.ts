@@ -3,9 +3,6 @@ import { functionProcesses } from "../support/processes.ts";
 import { type PlatformUnderTest, type RunningService, startService } from "../support/service.ts";
 import { watchMemory } from "./memory.ts";
 
-/** A start on the state of a long run first reads much of it. */
-const readyMsMax = 120_000;
-
 /** Ends every running service at once, for the case that the load itself is ended. */
 export function endServices(): void {
   for (const {
@@ -30,7 +27,7 @@ export async function startLives(
   const logs: string[] = [];
   const memory = watchMemory();
   const start = async () => {
-    const started = await startService(platform, environment, stateDirectory, readyMsMax);
+    const started = await startService(platform, environment, stateDirectory);
     running.add(started);
     memory.follow(started);
     return started;

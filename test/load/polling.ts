@@ -102,7 +102,7 @@ async function measure(platform: PlatformUnderTest): Promise<boolean> {
     for (let n = 0; n < calls; n++) {
       const id = toCallId(await post(token), 0);
       const acceptedAt = Date.now();
-      await until(() => receivedAt.has(id), 60_000, 2);
+      await until(() => receivedAt.has(id), { hangMs: 60_000, everyMs: 2 });
       times.push(Math.max(0, (receivedAt.get(id) ?? 0) - acceptedAt));
       await sleep(gapMs);
     }
@@ -135,7 +135,7 @@ async function measure(platform: PlatformUnderTest): Promise<boolean> {
         )),
       );
     }
-    await until(() => receivedAt.size >= clients, 300_000, 100);
+    await until(() => receivedAt.size >= clients, { hangMs: 300_000, everyMs: 100 });
     await dialAll(own ?? ""); // warms up
     const quiet: number[][] = [];
     const polled: number[][] = [];

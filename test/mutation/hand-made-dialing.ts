@@ -81,7 +81,15 @@ const ofRequests = toMutants(
 
 const ofClaims = toMutants(
   [
-    ...unit("claims", "settlement", "redials", "caps", "breakers", "account-days", "live-calls"),
+    ...unit(
+      "claims",
+      "settlement",
+      "redials",
+      "caps",
+      "breakers",
+      "account-days",
+      "live-calls.slow",
+    ),
     ...simulated,
   ],
   [

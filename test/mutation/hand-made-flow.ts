@@ -50,7 +50,7 @@ const ofTurns = toMutants(
 );
 
 const ofTries = toMutants(
-  ["test/unit/dialer/tries.test.ts", "test/simulation/tries.test.ts"],
+  ["test/unit/dialer/tries.test.ts", "test/simulation/tries.slow.test.ts"],
   [
     [
       "a try is called as it was named",

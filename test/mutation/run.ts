@@ -5,12 +5,6 @@
  */
 import { parseArgs } from "node:util";
 import { printHelp } from "../../infra/cli/help.ts";
-import { listGone } from "./break-core.ts";
-import { root } from "./copies.ts";
-import { handMade } from "./hand-made.ts";
-import { runHandMade } from "./run-hand-made.ts";
-import { listMutated, runTester } from "./run-tester.ts";
-import { readCore } from "./tree.ts";
 
 printHelp(`npm run mutants -- [OPTIONS]
 
@@ -22,6 +16,14 @@ end it with 1. Takes hours.
   --seeds N      simulations of each mutant of our own (150)
   --quick        unit tests alone for mutants of our own
   --at-once N    mutants at once (2)`);
+
+// The words above need no package of this folder, which the help of all commands is tested without.
+const { listGone } = await import("./break-core.ts");
+const { root } = await import("./copies.ts");
+const { handMade } = await import("./hand-made.ts");
+const { runHandMade } = await import("./run-hand-made.ts");
+const { listMutated, runTester } = await import("./run-tester.ts");
+const { readCore } = await import("./tree.ts");
 
 const { values } = parseArgs({
   options: {

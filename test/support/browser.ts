@@ -1,7 +1,15 @@
 import { env } from "node:process";
-import { type Browser, chromium } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from "playwright-core";
 
 const launchTries = 30;
+/** A guard against what never shows, in milliseconds: a busy machine may take as long as that. */
+const hangMs = 300_000;
 
 /**
  * Starts a headless Chromium: that of CHROMIUM_PATH, or on Linux the one of the packages, with the libraries
@@ -33,4 +41,19 @@ export async function startBrowser(): Promise<Browser> {
       await new Promise((next) => setTimeout(next, 1000));
     }
   }
+}
+
+/** Opens a context whose waits are limited only by a guard against what never shows. */
+export async function openContext(
+  browser: Browser,
+  options?: BrowserContextOptions,
+): Promise<BrowserContext> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(hangMs);
+  return context;
+}
+
+/** Opens a page in a context of its own. */
+export async function openPage(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
+  return (await openContext(browser, options)).newPage();
 }

@@ -33,7 +33,7 @@ export async function tellOwnReceiver(address: string, token: string, call: obje
     expect(status).toBe(202);
     const ofTest = () =>
       own.received.find(({ headers }) => headers["webhook-id"] === body.event_id);
-    await until(() => ofTest() !== undefined, 30_000, 50);
+    await until(() => ofTest() !== undefined, { everyMs: 50 });
     return ofTest() ?? Object(undefined);
   };
   try {
@@ -50,7 +50,7 @@ export async function tellOwnReceiver(address: string, token: string, call: obje
 
     const context = { lead_id: "L-own", name: "Confidential" };
     expect((await ask("POST", "calls", { ...call, context })).status).toBe(201);
-    await until(() => eventsOf("call.ended").length > 0, 60_000, 50);
+    await until(() => eventsOf("call.ended").length > 0, { everyMs: 50 });
     const told = [...eventsOf("call.placed"), ...eventsOf("call.ended")];
     expect(told.map((one) => isSignedBy(secret, one))).not.toContain(false);
     for (const { text } of told) expect(JSON.parse(text).data.echo).toEqual({ lead_id: "L-own" });
@@ -58,9 +58,7 @@ export async function tellOwnReceiver(address: string, token: string, call: obje
       (await ask("GET", "receivers/main/deliveries")).body.deliveries;
     const wanted = [...types, "receiver.test"].toSorted();
     await expect
-      .poll(async () => [...new Set((await list()).map(({ type }) => type))].toSorted(), {
-        timeout: 15_000,
-      })
+      .poll(async () => [...new Set((await list()).map(({ type }) => type))].toSorted())
       .toEqual(wanted);
     expect(new Set((await list()).map(({ status }) => status))).toEqual(new Set([204]));
 

@@ -80,5 +80,5 @@ export function untilListening(port: number): Promise<void> {
       };
       socket.once("connect", told(true)).once("error", told(false));
     });
-  return until(isListening, startMsMax, 20);
+  return until(isListening, { hangMs: startMsMax, everyMs: 20 });
 }

@@ -63,14 +63,13 @@ export const oursOnAws: Engine = {
     const endNow = () => void service.end("SIGKILL");
     process.once("exit", endNow);
     const dialers = () => functionProcesses(service, "dialer").map(({ pid }) => pid);
-    const count = dialers().length;
     return {
       ...clientOf(() => service.address, token, operatorToken),
       async kill() {
         const dead = dialers();
         for (const pid of dead) process.kill(pid, "SIGKILL");
-        const isReplaced = () => dialers().filter((pid) => !dead.includes(pid)).length === count;
-        await until(isReplaced, waitMsMax);
+        const isReplaced = () => dialers().some((pid) => !dead.includes(pid));
+        await until(isReplaced, { hangMs: waitMsMax });
       },
       roots: () => ({ engine: [service.npm.pid ?? 0], database: [] }),
       async stop() {
@@ -86,7 +85,7 @@ export const oursOnAws: Engine = {
 async function untilRows(stateDirectory: string, calls: number): Promise<void> {
   using database = await openLocalD1(stateDirectory);
   const count = database.prepare("SELECT count(*) AS count FROM calls");
-  await until(() => Number(count.get()?.["count"]) >= calls, waitMsMax, 5);
+  await until(() => Number(count.get()?.["count"]) >= calls, { hangMs: waitMsMax, everyMs: 5 });
 }
 
 /** A folder whose `wrangler` does nothing: a restart has its bundles and its migrated D1 already. */
@@ -120,7 +119,7 @@ export const oursOnWorkerd: Engine = {
         group: true,
       });
       // Its API answers a little before Miniflare is ready, which requests at that time can block for good.
-      await until(() => readFileSync(log, "utf8").includes("ready at"), waitMsMax);
+      await until(() => readFileSync(log, "utf8").includes("ready at"), { hangMs: waitMsMax });
       return child;
     };
     const { PATH = "" } = process.env;

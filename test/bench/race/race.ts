@@ -149,7 +149,7 @@ async function warmUp(accept: (n: number) => Promise<string | undefined>): Promi
     if ((await accept(firstWarmUp + warm)) !== undefined) warm += 1;
     return warm === warmUpCalls;
   };
-  await until(isWarm, warmUpMsMax);
+  await until(isWarm, { hangMs: warmUpMsMax });
   await sleep(warmUpMs);
 }
 

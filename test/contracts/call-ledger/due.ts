@@ -9,6 +9,7 @@ import {
   rowsOfOneRequest,
   suiteNow,
 } from "../../support/call-rows.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const [sales, support] = ['["crm","agent_sales"]', '["crm","agent é 中 #1"]'] as const;
 const byPosition = (a: DuePosition, b: DuePosition) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1);
@@ -118,14 +119,19 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
     });
 
     it("reads what is watched through to its end, page by page", async () => {
-      const rows = Array.from({ length: 230 }, (_, index) =>
+      const rows = Array.from({ length: perTier({ quick: 60, slow: 230 }) }, (_, index) =>
         aRowIn("UNKNOWN", { dueAt: suiteNow - (index % 7) }),
       );
       await write(...rows, aRowIn("DIALING"));
       const found: DuePosition[] = [];
       for (let pages = 0; pages < 9; pages++) {
         const after = found.at(-1);
-        found.push(...((await dueOf("watch", { each: 50, ...(after && { after }) })) ?? []));
+        found.push(
+          ...((await dueOf("watch", {
+            each: perTier({ quick: 25, slow: 50 }),
+            ...(after && { after }),
+          })) ?? []),
+        );
       }
       expect(found).toEqual(placesOf(rows));
     });

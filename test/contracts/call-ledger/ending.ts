@@ -83,8 +83,8 @@ export function describeEnding(
       await ledger.purge([]);
       expect([...(await ledger.read([gone.id, kept.id])).rows.keys()]).toEqual([kept.id]);
       expect(idsOf((await ledger.list({ state: "UNKNOWN", limit: 9 })).rows)).toEqual([kept.id]);
-      for (const of of [{ numberHash: gone.numberHash }, { requestId: requestIdOf(gone.id) }]) {
-        expect((await ledger.list({ ...of, limit: 9 })).rows).toEqual([]);
+      for (const filter of [{ numberHash: gone.numberHash }, { requestId: requestIdOf(gone.id) }]) {
+        expect((await ledger.list({ ...filter, limit: 9 })).rows).toEqual([]);
       }
       const [places] = await ledger.due({ backlogs: [{ key: "watch" }], until: suiteNow, each: 9 });
       expect(idsOf(places ?? [])).toEqual([kept.id]);

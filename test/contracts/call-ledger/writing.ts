@@ -13,6 +13,7 @@ import {
   rowsOfOneRequest,
   suiteNow,
 } from "../../support/call-rows.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const dueBacklogs = ['["crm","agent_sales"]', '["crm","agent_support"]', "watch"];
 const backlogs = [...dueBacklogs, dialingBacklog];
@@ -87,8 +88,8 @@ export function describeWriting(
       expect(await ledger.write(changes)).toEqual([true, false, false, true, false]);
     });
 
-    it("writes a thousand rows, repeats them, and tells the refused from the written", async () => {
-      const rows = rowsOfOneRequest(1000);
+    it("writes many rows at once, repeats them, and tells the refused from the written", async () => {
+      const rows = rowsOfOneRequest(perTier({ quick: 130, slow: 1000 }));
       const changes = rows.map((next) => ({ next, seen: null }));
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));
@@ -98,8 +99,10 @@ export function describeWriting(
       }));
       expect(await ledger.write(mixed)).toEqual(rows.map((_, index) => index % 3 !== 0));
       const { rows: found } = await ledger.read(rows.map(({ id }) => id));
-      expect([...found.values()].filter(({ state }) => state === "PLACED")).toHaveLength(666);
-    }, 30_000);
+      expect([...found.values()].filter(({ state }) => state === "PLACED")).toHaveLength(
+        Math.floor((rows.length * 2) / 3),
+      );
+    });
 
     it("writes large rows, many at once", async () => {
       const context = Object.fromEntries(
@@ -180,7 +183,7 @@ export function describeWriting(
         }),
         { numRuns: runs },
       );
-    }, 120_000);
+    });
   });
 }
 

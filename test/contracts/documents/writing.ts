@@ -10,6 +10,7 @@ import {
   type CreateDocuments,
   removeCurrent,
 } from "../../support/documents.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 export function describeDocumentWriting(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: writing`, () => {
@@ -93,8 +94,8 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(await read(key)).toEqual(key);
     });
 
-    it("writes and reads several hundred, and large ones", async () => {
-      const numbers = Array.from({ length: 300 }, (_, at) =>
+    it("writes and reads many at once, and large ones", async () => {
+      const numbers = Array.from({ length: perTier({ quick: 130, slow: 300 }) }, (_, at) =>
         aDocument("do-not-call", randomId(), { at }),
       );
       const entries = Array.from({ length: 200 }, (_, at) => ({
@@ -102,7 +103,9 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
         claim: randomId(),
         at,
       }));
-      const caps = Array.from({ length: 40 }, () => aDocument("cap", randomId(), { entries }));
+      const caps = Array.from({ length: perTier({ quick: 5, slow: 40 }) }, () =>
+        aDocument("cap", randomId(), { entries }),
+      );
       const all = [...numbers, ...caps];
       expect(new Set(await documents.write(anew(...all)))).toEqual(new Set([true]));
       const found = await documents.read([...all, ...all.slice(0, 10)]);

@@ -69,7 +69,7 @@ function removeAfterEach(api: OperatorApiBench): void {
     await api.ledger.purge(calls.splice(0));
     const keys = requests.splice(0).map((key) => ({ kind: "request", key }) as const);
     await removeCurrent(api.documents, ...keys);
-  }, 60_000);
+  });
 }
 
 /** Describes what operators see of the receivers of events. */
@@ -281,7 +281,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     expect(new Set(await messagesOf(Math.ceil(count / 50)))).toEqual(
       new Set(rows.map(({ id }) => id)),
     );
-  }, 60_000);
+  });
 
   it("has requests finished again that were told, or whose tries are used up", async () => {
     const client = "told-all";

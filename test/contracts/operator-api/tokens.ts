@@ -79,7 +79,7 @@ export function itMakesTokens(api: OperatorApiBench): void {
       expect(await api.queued(0)).toEqual([]);
       const { token: _, last_used_at: __, ...view } = body;
       const isUsed = async () => (await listed())[0]?.last_used_at !== null;
-      await expect.poll(isUsed, { timeout: 5_000 }).toBe(true);
+      await expect.poll(isUsed).toBe(true);
       expect(await listed()).toMatchObject([view]);
     });
 

@@ -154,7 +154,7 @@ export function itKeepsTheContract(bench: ServiceBench): void {
     await post(bench.service, "/v1/calls", callsTo("framing_ends", 1)[0]);
     const receivedOf = (agent: string) =>
       bench.receiver.received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`));
-    await until(() => receivedOf("framing_ends").length === 1, 20_000);
-    await until(() => receivedOf("framing").length === (both === "201" ? 1 : 0), 20_000);
+    await until(() => receivedOf("framing_ends").length === 1);
+    await until(() => receivedOf("framing").length === (both === "201" ? 1 : 0));
   });
 }

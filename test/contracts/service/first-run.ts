@@ -31,9 +31,9 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
         execFile("sh", ["-c", line], (_error, stdout) => done(stdout));
       });
       expect(answered).toMatch(/^HTTP\/1.1 201 Created/);
-      await until(() => service.output().includes("simulator: would dial +•••••••••23"), 10_000);
+      await until(() => service.output().includes("simulator: would dial +•••••••••23"));
       expect(await (await fetch(`${service.root}/healthz`)).text()).toBe("ok\n");
-      await until(async () => (await fetch(`${service.root}/readyz`)).ok, 30_000, 500);
+      await until(async () => (await fetch(`${service.root}/readyz`)).ok, { everyMs: 500 });
       // The token of this run appears in the ready block, and in no event.
       const [made = ""] = /oc_\w+/.exec(service.output()) ?? [];
       expect(service.output().split(made)).toHaveLength(3);
@@ -54,7 +54,7 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
         const hundred = await post(bench.service, "/v1/calls/batch", batch, key);
         expect([one.status, hundred.status]).toEqual([201, 201]);
       }
-      await until(() => bench.receiver.to("/dial").length >= 101, 30_000);
+      await until(() => bench.receiver.to("/dial").length >= 101);
       await new Promise((next) => setTimeout(next, 1000));
       expect(new Set(bench.receiver.to("/dial").map(({ id }) => id)).size).toBe(101);
       expect(bench.receiver.to("/dial")).toHaveLength(101);
@@ -117,7 +117,7 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
           .to("/dial")
           .map(({ text }): { agent_id: string; phone_number: string } => JSON.parse(text))
           .flatMap(({ agent_id, phone_number }) => (agent_id === "leads" ? phone_number : []));
-      await until(() => dialed().length >= numbers.length, 240_000, 500);
+      await until(() => dialed().length >= numbers.length, { everyMs: 500 });
       await new Promise((next) => setTimeout(next, 1000));
       expect(dialed().toSorted()).toEqual(numbers.toSorted());
       expect(bench.service.output()).not.toMatch(/Lead, \d/);

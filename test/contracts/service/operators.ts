@@ -22,7 +22,7 @@ export function itObeysOperators(bench: ServiceBench): void {
     expect(redials.map(({ code }) => code)).toEqual([0, 0]);
     const made = new Set(redials.map((one) => one.answers[0]?.["id"]));
     expect(made.size).toBe(1);
-    await until(() => bench.receiver.to("/fails").length === 2, 20_000);
+    await until(() => bench.receiver.to("/fails").length === 2);
     expect(bench.receiver.to("/fails")[1]?.id).toBe([...made][0]);
     await new Promise((next) => setTimeout(next, 3000));
     expect(bench.receiver.to("/fails")).toHaveLength(2);
@@ -42,7 +42,7 @@ export function itObeysOperators(bench: ServiceBench): void {
         .output()
         .split("\n")
         .filter((line) => line.includes('"call.waiting"') && line.includes('"agent_id":"paused"'));
-    await until(() => told().length === 20, 20_000, 500);
+    await until(() => told().length === 20, { everyMs: 500 });
     expect(await waiting()).toHaveLength(20);
     const [one, two] = await waiting();
     const cancelled = await runCalls(
@@ -59,7 +59,7 @@ export function itObeysOperators(bench: ServiceBench): void {
     await runCalls(bench, "resume", "--agent", "paused");
     const pausedOnes = () =>
       bench.receiver.received.filter(({ text }) => text.includes('"agent_id":"paused"'));
-    await until(() => pausedOnes().length === 18, 30_000);
+    await until(() => pausedOnes().length === 18);
     await new Promise((next) => setTimeout(next, 2000));
     expect(pausedOnes()).toHaveLength(18);
     expect(pausedOnes().map(({ id }) => id)).not.toContain(one?.["id"]);
@@ -71,7 +71,7 @@ export function itObeysOperators(bench: ServiceBench): void {
     await post(bench.service, "/v1/calls", never);
     const rejected = async () =>
       (await runCalls(bench, "list", "--state", "REJECTED", "--agent", "never")).answers;
-    await until(async () => (await rejected()).length === 1, 20_000, 500);
+    await until(async () => (await rejected()).length === 1, { everyMs: 500 });
     expect((await rejected())[0]).toMatchObject({ reason: "do_not_call", number_tail: "00" });
     expect(bench.receiver.received.filter(({ text }) => text.includes('"never"'))).toEqual([]);
     await runCalls(bench, "dnc", "remove", never?.phone_number ?? "", "--yes");

@@ -9,7 +9,7 @@ import { useOpenService } from "../../support/use-open-service.ts";
 /** A token of the same client, with the rights to follow and cancel its requests. */
 export const reader = createToken();
 export const operator = createToken();
-export const reviewAfterSeconds = 16;
+const reviewAfterSeconds = 16;
 
 export const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
 export const callsTo = (agent_id: string, count: number) =>

@@ -9,6 +9,7 @@ import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
 import { jsonRequest } from "../../support/json-request.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const noon = Date.parse("2026-06-01T12:00:00Z");
 const agent_id = "agent_sales";
@@ -176,7 +177,7 @@ describe("callsPerDay of a client", () => {
           expect(rest).toEqual(ones.map(() => 201));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: perTier({ quick: 4, slow: 40 }) },
     );
   });
 

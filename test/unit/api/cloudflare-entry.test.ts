@@ -6,9 +6,9 @@ async function ask(method: string, path: string): Promise<{ status: number; kept
   const kept: Promise<unknown>[] = [];
   const context = { waitUntil: (work: Promise<unknown>) => void kept.push(work) };
   // oxlint-disable typescript/no-unsafe-type-assertion -- what is refused before it reaches a binding needs none
-  const request = new Request(`https://api.example${path}`, { method }) as Parameters<
-    typeof api.fetch
-  >[0];
+  const request = new Request<unknown, IncomingRequestCfProperties>(`https://api.example${path}`, {
+    method,
+  });
   const { status } = await api.fetch(request, {} as ApiWorkerEnv, context as ExecutionContext);
   // oxlint-enable typescript/no-unsafe-type-assertion
   await Promise.all(kept);

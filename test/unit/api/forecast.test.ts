@@ -7,6 +7,7 @@ import { suspendedAt } from "../../support/document-values.ts";
 import { callsOf, createForecastBench, forecastNumber } from "../../support/forecast-bench.ts";
 import { neverCall, pause, putDocument } from "../../support/dialer-calls.ts";
 import { tokens } from "../../support/environment.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const nine = { callingHours: { default: { "mon-sun": ["09:00-17:00"] } } };
 const onePerSecond = { providers: { webhook: { callsPerSecond: 1 } } };
@@ -151,24 +152,29 @@ describe("POST /operator/forecast", () => {
     expect(answer.accounts[0]?.limit).toBe("caps");
   });
 
-  it("compares every number of ten thousand with the do-not-call list and the caps", async () => {
-    const bench = createForecastBench({ maxCalls: { count: 1, days: 1 } });
-    const calls = callsOf(10_000);
-    await bench.post(calls.slice(-1));
-    await bench.dialer.simulate(10);
-    expect(bench.dialer.dialed).toHaveLength(1);
-    await neverCall(bench.dialer, forecastNumber(9_998));
-    const answer = await bench.forecast(calls);
-    expect(answer.counts).toMatchObject({ rejected: 1, wait: 1, now: 9_998 });
-    expect(answer).toMatchObject({ unread: 0, unread_from: null });
-    expect(answer.items?.slice(-2).map(({ reason }) => reason)).toEqual([
-      "do_not_call",
-      "max_calls",
-    ]);
-  });
+  it(
+    "compares every number of ten thousand with the do-not-call list and the caps",
+    inSlowTier,
+    async () => {
+      const bench = createForecastBench({ maxCalls: { count: 1, days: 1 } });
+      const calls = callsOf(10_000);
+      await bench.post(calls.slice(-1));
+      await bench.dialer.simulate(10);
+      expect(bench.dialer.dialed).toHaveLength(1);
+      await neverCall(bench.dialer, forecastNumber(9_998));
+      const answer = await bench.forecast(calls);
+      expect(answer.counts).toMatchObject({ rejected: 1, wait: 1, now: 9_998 });
+      expect(answer).toMatchObject({ unread: 0, unread_from: null });
+      expect(answer.items?.slice(-2).map(({ reason }) => reason)).toEqual([
+        "do_not_call",
+        "max_calls",
+      ]);
+    },
+  );
 
   it.each(["the time does not suffice", "the ledger fails"])(
     "says which calls it did not compare when %s",
+    inSlowTier,
     async (why) => {
       const bench = createForecastBench({});
       await neverCall(bench.dialer, forecastNumber(0));

@@ -9,6 +9,7 @@ import { aCall } from "../../support/calls.ts";
 import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
 import { createMemoryLedger } from "../../support/memory-ledger.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const formerKey = apiEnvironment.HASH_KEY;
 const currentKey = "a7".repeat(32);
@@ -176,6 +177,6 @@ it("lists under several hashes are those under one, for any pages", async () => 
         expect(found).toEqual(rows.map(({ id }) => id));
       },
     ),
-    { numRuns: 200 },
+    { numRuns: perTier({ quick: 20, slow: 200 }) },
   );
 });

@@ -7,6 +7,7 @@ import { describeHttpApi } from "../../contracts/http-api/index.ts";
 import { describeOperatorApi } from "../../contracts/operator-api/index.ts";
 import { describeRequestsApi } from "../../contracts/requests-api/index.ts";
 import { createTestApi } from "../../support/api.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const createApi = () => {
   const { app, deps, queue, eventsQueue, ledger, documents, events } = createTestApi();
@@ -29,7 +30,7 @@ const createApi = () => {
 
 describeHttpApi("Node, in memory", createApi);
 describeGuardedClients("Node, in memory", createApi);
-describeFuzz("Node, in memory", createApi, { runs: 200 });
+describeFuzz("Node, in memory", createApi, { runs: perTier({ quick: 20, slow: 200 }) });
 describeOperatorApi("Node, in memory", createApi);
-describeCallbacks("Node, in memory", createApi, { runs: 400 });
+describeCallbacks("Node, in memory", createApi, { runs: perTier({ quick: 40, slow: 400 }) });
 describeRequestsApi("Node, in memory", createApi);

@@ -11,6 +11,7 @@ import { createMemoryDocuments } from "../../support/memory-documents.ts";
 import { createMemoryEpochStore } from "../../support/memory-epoch-store.ts";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
 import { jsonRequest } from "../../support/json-request.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const minuteMs = 60_000;
 const clients = ["shop", "desk"] as const;
@@ -186,6 +187,6 @@ it("lets nobody in a minute after a token's end, and never refuses a valid one a
       await life.make(0);
       for (const one of steps) await one(life);
     }),
-    { numRuns: 150 },
+    { numRuns: perTier({ quick: 15, slow: 150 }) },
   );
 });

@@ -7,6 +7,7 @@ import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
 import { createMemoryLedger } from "../../support/memory-ledger.ts";
 import { rowIn } from "../../support/rows.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 /** Creates a memory of counts over a ledger that counts what is read from it, and may fail. */
 function createBench() {
@@ -34,7 +35,7 @@ describe("the counts of a request", () => {
         }
         expect(bench.read).toBeLessThanOrEqual(total + bench.now);
       }),
-      { numRuns: 30 },
+      { numRuns: perTier({ quick: 3, slow: 30 }) },
     );
   });
 

@@ -32,7 +32,7 @@ describe("waking the dispatcher's function", () => {
       return new Promise(() => undefined);
     });
     await createWake(variables(url), payload)();
-    await until(() => events.length === 1, 1_000, 5);
+    await until(() => events.length === 1, { everyMs: 5 });
     expect(events).toEqual([{ scheduled: "dispatch" }]);
   });
 

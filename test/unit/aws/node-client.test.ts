@@ -13,6 +13,9 @@ import { post } from "../../../shared/providers/provider-http.ts";
 import { startTestReceiver } from "../../support/test-receiver.ts";
 import { certificate } from "../../support/certificate.ts";
 
+/** Guards against what never comes. */
+const guard = { timeout: 120_000 };
+
 const nodeSend = join(import.meta.dirname, "../../../shared/aws/node-client.ts");
 afterEach(() => void vi.useRealTimers());
 
@@ -198,20 +201,20 @@ describe("sending by Node's client", () => {
           child.kill("SIGSTOP");
         });
         child.stderr.on("data", (data: Buffer) => (text += data.toString()));
-        await vi.waitFor(() => expect(text).toBe("ready "), 20_000);
+        await vi.waitFor(() => expect(text).toBe("ready "), guard);
         child.stdin.write("go");
-        await vi.waitFor(() => expect(text).toContain("sending"), 20_000);
+        await vi.waitFor(() => expect(text).toContain("sending"), guard);
         await new Promise((next) => setTimeout(next, 1000));
         const isReceived = received.has(`/${index}`);
         child.kill("SIGCONT");
-        await vi.waitFor(() => expect(text).toMatch(/ (200|Withheld)$/), 20_000);
+        await vi.waitFor(() => expect(text).toMatch(/ (200|Withheld)$/), guard);
         return { text, isReceived };
       }),
     );
     // A request that left has left before its process was stopped.
     for (const { text, isReceived } of said) expect(text.endsWith("200")).toBe(isReceived);
     expect(said.some(({ isReceived }) => !isReceived)).toBe(true);
-  }, 40_000);
+  });
 
   it("waits ten seconds for a connection", async () => {
     const { port, sockets } = await startRaw(() => undefined);
@@ -220,7 +223,7 @@ describe("sending by Node's client", () => {
       ...request(),
       timeoutSeconds: 30,
     });
-    await vi.waitFor(() => expect(sockets).toHaveLength(1));
+    await vi.waitFor(() => expect(sockets).toHaveLength(1), guard);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await outcome).toMatchObject({ kind: "not_placed", code: "connect_timeout" });
   });
@@ -241,7 +244,7 @@ describe("sending by Node's client", () => {
     });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const answered = sendByNode(`http://127.0.0.1:${port}/`, request());
-    await vi.waitFor(() => expect(answer).toBeDefined());
+    await vi.waitFor(() => expect(answer).toBeDefined(), guard);
     await vi.advanceTimersByTimeAsync(20_000);
     answer?.();
     expect(await (await answered).text()).toBe("ok");
@@ -258,7 +261,7 @@ describe("sending by Node's client", () => {
       timeoutSeconds: 5,
     });
     expect(outcome).toEqual({ kind: "unknown", code: "connection_broken" });
-    await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true));
+    await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true), guard);
   });
 
   it("survives a connection that breaks while nobody reads the answer", async () => {
@@ -279,6 +282,6 @@ describe("sending by Node's client", () => {
     const reader = response.body?.getReader();
     await reader?.read();
     await reader?.cancel();
-    await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true));
+    await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true), guard);
   });
 });

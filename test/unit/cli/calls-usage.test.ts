@@ -18,6 +18,7 @@ import { aCall } from "../../support/calls.ts";
 import { startConsoleServer } from "../../support/console-server.ts";
 import { tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const url = "https://calls.example.com";
 
@@ -303,7 +304,7 @@ describe("requests and watch", () => {
   });
 });
 
-it("npm run -s calls prints JSON alone, and no colour into a pipe", async () => {
+it("npm run -s calls prints JSON alone, and no colour into a pipe", inSlowTier, async () => {
   const { api, write } = createBench();
   const [row] = await write("REJECTED", 1);
   const server = await startConsoleServer(api);

@@ -7,6 +7,7 @@ import { listCountries, readNumber } from "../../../functions/console/leads/read
 import { readTable } from "../../../functions/console/leads/read-table.ts";
 import { callRequestSchema } from "../../../shared/calls/call-request.ts";
 import { isE164 } from "../../../shared/telephony/phone-number.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const utf16 = (text: string) => new Uint8Array(Buffer.from(text, "utf16le"));
@@ -159,7 +160,7 @@ describe("a phone number", () => {
         const found = readNumber(text, country);
         if ("number" in found) expect(isE164(found.number)).toBe(true);
       }),
-      { numRuns: 3_000 },
+      { numRuns: perTier({ quick: 300, slow: 3_000 }) },
     );
   });
 });
@@ -199,7 +200,7 @@ describe("the limits of a row", () => {
         expect(leads.length === 1).toBe(judged.success);
         if (judged.success) expect(leads[0]?.call).toEqual(judged.data);
       }),
-      { numRuns: 500 },
+      { numRuns: perTier({ quick: 50, slow: 500 }) },
     );
   });
 

@@ -8,6 +8,7 @@ import { hourMs } from "../../../shared/lib/units.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
 import { jsonRequest } from "../../support/json-request.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const leadsOf = (count: number): Lead[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -249,7 +250,7 @@ describe("an interrupted sending", () => {
         expect((await send(leads, { lost }).catch(refusedAsSent)).partsSent).toBe(3);
         expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(10).fill(1));
       }),
-      { numRuns: 150 },
+      { numRuns: perTier({ quick: 15, slow: 150 }) },
     );
   });
 });

@@ -17,6 +17,7 @@ import {
   stateOf,
   unknown,
 } from "../../support/dialer-calls.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 describe("a call", () => {
   it("is claimed, dialed once, settled, and then acknowledged", async () => {
@@ -290,16 +291,20 @@ describe("an outcome", () => {
     expect(waited).toBeLessThan(906_000);
   });
 
-  it("that keeps being not placed is tried ever more rarely, and ends EXPIRED", async () => {
-    const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
-    bench.answer = async () => ({ kind: "not_placed", code: "econnrefused" });
-    const call = aCall({ acceptedAt: bench.now() });
-    await sendEach(bench, call);
-    await bench.run(3700);
-    expect(bench.dialed.length).toBeGreaterThan(8);
-    expect(bench.dialed.length).toBeLessThan(70); // a minute apart at last
-    expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", request: call.request });
-  });
+  it(
+    "that keeps being not placed is tried ever more rarely, and ends EXPIRED",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
+      bench.answer = async () => ({ kind: "not_placed", code: "econnrefused" });
+      const call = aCall({ acceptedAt: bench.now() });
+      await sendEach(bench, call);
+      await bench.run(3700);
+      expect(bench.dialed.length).toBeGreaterThan(8);
+      expect(bench.dialed.length).toBeLessThan(70); // a minute apart at last
+      expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", request: call.request });
+    },
+  );
 
   it("of 429 without a time to come back is tried ever more rarely", async () => {
     const bench = createDialerBench();
@@ -402,7 +407,7 @@ describe("a row", () => {
     expect(JSON.stringify(row.history)).not.toContain("2025550123");
   });
 
-  it("keeps its history short, however often its call is sent back", async () => {
+  it("keeps its history short, however often its call is sent back", inSlowTier, async () => {
     const bench = createDialerBench();
     bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 5 });
     const call = callTo("agent_sales");

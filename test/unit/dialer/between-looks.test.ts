@@ -13,6 +13,7 @@ import {
 } from "../../support/dialer-calls.ts";
 import { firstOf } from "../../support/first-of.ts";
 import { pauseKeyOf } from "../../../shared/policy/controls.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const account = "webhook:http://127.0.0.1:9";
@@ -100,26 +101,30 @@ describe("the reason for which an account stands still", () => {
 });
 
 describe("rows that a delivery leaves as they are", () => {
-  it("after a failure of their backlog are handed out again within seconds", async () => {
-    const bench = createDialerBench({ startAt });
-    bench.deps.dispatcher = { ...bench.deps.dispatcher, endsIdle: false };
-    const bad = new Set<string>();
-    // Each tenth call of one client fails.
-    bench.answer = async ({ id, client }) => {
-      await bench.sleep(100);
-      if (client !== "bad") return { kind: "placed" };
-      bad.add(id);
-      return bad.size % 10 === 0 ? { kind: "unknown", code: "http_500" } : { kind: "placed" };
-    };
-    await putWaiting(bench, 1200, 0, { client: "bad" });
-    await putWaiting(bench, 1200, 0, { client: "good" });
-    await bench.simulate(60, { consumers: 10 });
-    const good = bench.dialed.filter(({ call }) => call.client === "good");
-    expect(good).toHaveLength(1200);
-    const times = good.map(({ at }) => at).toSorted((a, b) => a - b);
-    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
-    expect(Math.max(...gaps)).toBeLessThan(3000);
-  });
+  it(
+    "after a failure of their backlog are handed out again within seconds",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ startAt });
+      bench.deps.dispatcher = { ...bench.deps.dispatcher, endsIdle: false };
+      const bad = new Set<string>();
+      // Each tenth call of one client fails.
+      bench.answer = async ({ id, client }) => {
+        await bench.sleep(100);
+        if (client !== "bad") return { kind: "placed" };
+        bad.add(id);
+        return bad.size % 10 === 0 ? { kind: "unknown", code: "http_500" } : { kind: "placed" };
+      };
+      await putWaiting(bench, 1200, 0, { client: "bad" });
+      await putWaiting(bench, 1200, 0, { client: "good" });
+      await bench.simulate(60, { consumers: 10 });
+      const good = bench.dialed.filter(({ call }) => call.client === "good");
+      expect(good).toHaveLength(1200);
+      const times = good.map(({ at }) => at).toSorted((a, b) => a - b);
+      const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
+      expect(Math.max(...gaps)).toBeLessThan(3000);
+    },
+  );
 });
 
 describe("why an account stands still", () => {

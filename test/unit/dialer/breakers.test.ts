@@ -21,6 +21,7 @@ import {
 } from "../../support/breakers-bench.ts";
 import { aCallNow, allIn, documentOf, putIn, rowOf, statesOf } from "../../support/dialer-calls.ts";
 import { firstOf } from "../../support/first-of.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const noConnection: DialOutcome = { kind: "not_placed", code: "econnrefused", unreachable: true };
 
@@ -232,6 +233,7 @@ describe("429", () => {
     [8, 25],
   ])(
     "by which five lines are busy, for %i s a call, comes less often than calls: %i requests at once",
+    inSlowTier,
     async (callSeconds, concurrency) => {
       const bench = createBench({ concurrency });
       let underWay = 0;

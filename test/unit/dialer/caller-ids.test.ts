@@ -26,6 +26,7 @@ import {
 import { createDialerBench } from "../../support/dialer.ts";
 import { nothing } from "../../support/results-bench.ts";
 import { testPlan } from "../../support/environment.ts";
+import { perTier, inSlowTier } from "../../support/per-tier.ts";
 
 const pool = ["+12125550190", "+13035550190", "+442079460190"] as const;
 const route = (callerIds: readonly string[], more: object = {}): Route => ({
@@ -101,7 +102,7 @@ describe("a pool of calling numbers", () => {
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: perTier({ quick: 2, slow: 12 }) },
     );
   });
 
@@ -208,37 +209,41 @@ describe("calls of an agent with a pool", () => {
     });
   });
 
-  it("go from the next number once theirs is blocked, and wait once all are, until one has rested", async () => {
-    const bench = create([pool[0], pool[1]]);
-    await blockCalls(bench, 10);
-    expect(new Set(callersIn(bench))).toEqual(new Set([pool[1]]));
-    const alarms = bench.events.filter(({ level }) => level === "alarm");
-    expect(alarms).toEqual([
-      {
-        level: "alarm",
-        event: "caller_id.rests",
-        agent_id: "agent_sales",
-        provider: "twilio",
-        problem: "from.pool.1",
-      },
-    ]);
-    expect(JSON.stringify(bench.events)).not.toContain("5550190");
-    await blockCalls(bench, 10);
-    expect(new Set(callersIn(bench).slice(10))).toEqual(new Set([pool[0]]));
-    await sendEach(bench, ...callsNow(bench, 2));
-    await bench.simulate(3600);
-    expect(bench.dialed).toHaveLength(20);
-    const waiting = await rowsIn(bench, "WAITING");
-    expect(waiting.map(({ reason }) => reason)).toEqual(["caller_ids", "caller_ids"]);
-    const versions = waiting.map(({ version }) => version);
-    const sent = bench.sent();
-    await bench.simulate(3600);
-    expect(bench.sent()).toBe(sent);
-    expect((await rowsIn(bench, "WAITING")).map(({ version }) => version)).toEqual(versions);
-    await bench.simulate(86_400);
-    expect(new Set(callersIn(bench).slice(20))).toEqual(new Set([pool[1]]));
-    expect(bench.dialed).toHaveLength(22);
-  });
+  it(
+    "go from the next number once theirs is blocked, and wait once all are, until one has rested",
+    inSlowTier,
+    async () => {
+      const bench = create([pool[0], pool[1]]);
+      await blockCalls(bench, 10);
+      expect(new Set(callersIn(bench))).toEqual(new Set([pool[1]]));
+      const alarms = bench.events.filter(({ level }) => level === "alarm");
+      expect(alarms).toEqual([
+        {
+          level: "alarm",
+          event: "caller_id.rests",
+          agent_id: "agent_sales",
+          provider: "twilio",
+          problem: "from.pool.1",
+        },
+      ]);
+      expect(JSON.stringify(bench.events)).not.toContain("5550190");
+      await blockCalls(bench, 10);
+      expect(new Set(callersIn(bench).slice(10))).toEqual(new Set([pool[0]]));
+      await sendEach(bench, ...callsNow(bench, 2));
+      await bench.simulate(3600);
+      expect(bench.dialed).toHaveLength(20);
+      const waiting = await rowsIn(bench, "WAITING");
+      expect(waiting.map(({ reason }) => reason)).toEqual(["caller_ids", "caller_ids"]);
+      const versions = waiting.map(({ version }) => version);
+      const sent = bench.sent();
+      await bench.simulate(3600);
+      expect(bench.sent()).toBe(sent);
+      expect((await rowsIn(bench, "WAITING")).map(({ version }) => version)).toEqual(versions);
+      await bench.simulate(86_400);
+      expect(new Set(callersIn(bench).slice(20))).toEqual(new Set([pool[1]]));
+      expect(bench.dialed).toHaveLength(22);
+    },
+  );
 
   it("are sent again from the number of the first request, whatever the pool is by then", async () => {
     const connect = (numbers: readonly string[]) => ({

@@ -15,6 +15,7 @@ import {
   rowsIn,
   webhook,
 } from "../../support/dialer-calls.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const agents = {
   agent_sales: { ...webhook, checks: ["crm"] },
@@ -368,36 +369,40 @@ describe("a check before the call", () => {
   it.each<{ how: string; answer: CheckAnswer; askedMax: number }>([
     { how: "hangs", answer: { decision: "failed", code: "time_out" }, askedMax: 12 },
     { how: "is slow", answer: { decision: "call" }, askedMax: Infinity },
-  ])("that $how delays its own agents only, on one account", async ({ answer, askedMax }) => {
-    const slow = { ...crm, timeoutSeconds: 10 };
-    const bench = create({ plan: { ...plan, checks: { ...plan.checks, crm: slow } } });
-    bench.check = async ({ limitMs }) => {
-      await bench.sleep(limitMs - 100);
-      return answer;
-    };
-    bench.answer = async () => {
-      await bench.sleep(200);
-      return { kind: "placed" };
-    };
-    await send(bench, 400, "agent_sales");
-    await bench.simulate(5, { consumers: 10 });
-    const startedAt = bench.now();
-    const waits: number[] = [];
-    for (let round = 0; round < 12; round++) {
-      const calls = await send(bench, 5, "agent_support", { client: "neighbour" });
-      const sentAt = bench.now();
-      await bench.simulate(10, { consumers: 10 });
-      for (const { id } of calls) {
-        const at = bench.dialed.find(({ call }) => call.id === id)?.at;
-        waits.push(at === undefined ? Infinity : at - sentAt);
+  ])(
+    "that $how delays its own agents only, on one account",
+    inSlowTier,
+    async ({ answer, askedMax }) => {
+      const slow = { ...crm, timeoutSeconds: 10 };
+      const bench = create({ plan: { ...plan, checks: { ...plan.checks, crm: slow } } });
+      bench.check = async ({ limitMs }) => {
+        await bench.sleep(limitMs - 100);
+        return answer;
+      };
+      bench.answer = async () => {
+        await bench.sleep(200);
+        return { kind: "placed" };
+      };
+      await send(bench, 400, "agent_sales");
+      await bench.simulate(5, { consumers: 10 });
+      const startedAt = bench.now();
+      const waits: number[] = [];
+      for (let round = 0; round < 12; round++) {
+        const calls = await send(bench, 5, "agent_support", { client: "neighbour" });
+        const sentAt = bench.now();
+        await bench.simulate(10, { consumers: 10 });
+        for (const { id } of calls) {
+          const at = bench.dialed.find(({ call }) => call.id === id)?.at;
+          waits.push(at === undefined ? Infinity : at - sentAt);
+        }
       }
-    }
-    await bench.simulate(15, { consumers: 10 });
-    expect(bench.dialed.filter(({ call }) => call.client === "neighbour")).toHaveLength(60);
-    const sorted = waits.toSorted((a, b) => a - b);
-    expect(sorted[Math.floor(sorted.length * 0.95)]).toBeLessThan(5_000);
-    // Five failures have opened the breaker, which then lets through a probe a minute.
-    const late = bench.asked.filter(({ at }) => at > startedAt + 20_000);
-    expect(late.length).toBeLessThan(askedMax);
-  });
+      await bench.simulate(15, { consumers: 10 });
+      expect(bench.dialed.filter(({ call }) => call.client === "neighbour")).toHaveLength(60);
+      const sorted = waits.toSorted((a, b) => a - b);
+      expect(sorted[Math.floor(sorted.length * 0.95)]).toBeLessThan(5_000);
+      // Five failures have opened the breaker, which then lets through a probe a minute.
+      const late = bench.asked.filter(({ at }) => at > startedAt + 20_000);
+      expect(late.length).toBeLessThan(askedMax);
+    },
+  );
 });

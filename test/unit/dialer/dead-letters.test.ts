@@ -25,6 +25,7 @@ import {
   sendEach,
   stateOf,
 } from "../../support/dialer-calls.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 /** Has messages handled that have failed a hundred times. */
 const settleDeadLetter = (bench: Bench, messages: readonly unknown[]) =>
@@ -393,7 +394,7 @@ describe("a dead letter that is put back", () => {
           bench.dialed.length === 1 ? "PLACED" : "NEEDS_REVIEW",
         );
       }),
-      { numRuns: 60 },
+      { numRuns: perTier({ quick: 6, slow: 60 }) },
     );
   });
 });

@@ -24,6 +24,7 @@ import {
   stateOf,
 } from "../../support/dialer-calls.ts";
 import { firstOf } from "../../support/first-of.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const createBench = (more: Parameters<typeof createDialerBench>[0] = {}) =>
@@ -131,37 +132,41 @@ describe("dispatches", () => {
 });
 
 describe("the allowance of an account without a pace", () => {
-  it("is 25 at first, doubles as its calls are completed, and ends at twice the connections", async () => {
-    const bench = createBench({ concurrency: 25, consumers: 4 });
-    loops(bench);
-    const allowances: number[] = [];
-    const { queue } = bench.deps;
-    bench.deps.queue = {
-      ...queue,
-      async sendMany(messages) {
-        allowances.push(
-          messages.reduce(
-            (sum, { message: one }) => sum + (one.kind === "dispatch" ? one.rows.length : 0),
-            0,
-          ),
-        );
-        return queue.sendMany(messages);
-      },
-    };
-    for (let n = 0; n < 40; n++) await putWaiting(bench, 50, 0, { client: `client ${n}` });
-    bench.answer = async () => {
-      await bench.sleep(1_500); // a look in between, and no quick ones
-      return { kind: "placed" };
-    };
-    await bench.simulate(40, { consumers: 8 });
-    expect(allowances[0]).toBe(25);
-    expect(Math.max(...allowances)).toBeLessThanOrEqual(200);
-    for (const [n, count] of allowances.entries()) {
-      const before = allowances.slice(Math.max(0, n - 2), n).reduce((sum, one) => sum + one, 0);
-      if (n > 1) expect(count).toBeLessThanOrEqual(Math.max(25, 2 * before));
-    }
-    expect(Math.max(...allowances)).toBeGreaterThan(50);
-  });
+  it(
+    "is 25 at first, doubles as its calls are completed, and ends at twice the connections",
+    inSlowTier,
+    async () => {
+      const bench = createBench({ concurrency: 25, consumers: 4 });
+      loops(bench);
+      const allowances: number[] = [];
+      const { queue } = bench.deps;
+      bench.deps.queue = {
+        ...queue,
+        async sendMany(messages) {
+          allowances.push(
+            messages.reduce(
+              (sum, { message: one }) => sum + (one.kind === "dispatch" ? one.rows.length : 0),
+              0,
+            ),
+          );
+          return queue.sendMany(messages);
+        },
+      };
+      for (let n = 0; n < 40; n++) await putWaiting(bench, 50, 0, { client: `client ${n}` });
+      bench.answer = async () => {
+        await bench.sleep(1_500); // a look in between, and no quick ones
+        return { kind: "placed" };
+      };
+      await bench.simulate(40, { consumers: 8 });
+      expect(allowances[0]).toBe(25);
+      expect(Math.max(...allowances)).toBeLessThanOrEqual(200);
+      for (const [n, count] of allowances.entries()) {
+        const before = allowances.slice(Math.max(0, n - 2), n).reduce((sum, one) => sum + one, 0);
+        if (n > 1) expect(count).toBeLessThanOrEqual(Math.max(25, 2 * before));
+      }
+      expect(Math.max(...allowances)).toBeGreaterThan(50);
+    },
+  );
 
   it("is filled up between looks once half of it is completed", async () => {
     const bench = createBench({ concurrency: 25, consumers: 4 });

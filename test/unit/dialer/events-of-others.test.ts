@@ -10,6 +10,7 @@ import {
 } from "../../support/events-bench.ts";
 import { completed, minuteMs, place, twilio } from "../../support/results-bench.ts";
 import { firstOf } from "../../support/first-of.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const own = { crm: { url: "http://127.0.0.1:9/crm" } };
 const planWithOwn = { ...twilio, results: {}, ...toldTo({}, own) };
@@ -63,7 +64,7 @@ describe("finished requests", () => {
     bench.answer = async () => ({ kind: "rejected", code: "no", blamesNumber: true });
   };
 
-  it("are told however old, and however many others are under way", async () => {
+  it("are told however old, and however many others are under way", inSlowTier, async () => {
     for (const offset of [0, 1, 2, 3, 4]) {
       const bench = createEventsBench(finished);
       rejectAll(bench);
@@ -88,7 +89,7 @@ describe("finished requests", () => {
       }
       expect(bench.posted).toHaveLength(1);
     }
-  }, 60_000);
+  });
 
   it("do not stand for ever where nobody takes them", async () => {
     const bench = createEventsBench(finished);
@@ -136,10 +137,14 @@ describe("finished requests", () => {
   });
 });
 
-it("an alarm tells of a receiver that has been away for days, however it is probed", async () => {
-  const bench = createEventsBench({ types: ["call.placed"] });
-  bench.receive = async () => failed;
-  await place(bench, 12);
-  await deliverFor(bench, 5 * 24 * 60);
-  expect(bench.eventsOf("events.late")[0]).toMatchObject({ level: "alarm", receiver: "*" });
-}, 60_000);
+it(
+  "an alarm tells of a receiver that has been away for days, however it is probed",
+  inSlowTier,
+  async () => {
+    const bench = createEventsBench({ types: ["call.placed"] });
+    bench.receive = async () => failed;
+    await place(bench, 12);
+    await deliverFor(bench, 5 * 24 * 60);
+    expect(bench.eventsOf("events.late")[0]).toMatchObject({ level: "alarm", receiver: "*" });
+  },
+);

@@ -21,6 +21,7 @@ import {
 } from "../../support/results-bench.ts";
 import { removeCurrent } from "../../support/documents.ts";
 import { firstOf } from "../../support/first-of.ts";
+import { inSlowTier, perTier } from "../../support/per-tier.ts";
 
 const hourMs = 3_600_000;
 
@@ -215,7 +216,7 @@ describe("telling an event", () => {
     }
     expect(await rowOf(bench, call)).toMatchObject({ deliverTo: "exhausted:*" });
     expect(bench.eventsOf("events.exhausted")).toMatchObject([{ receiver: "*", count: 1 }]);
-  }, 60_000);
+  });
 
   it("is tried at once by a process whose clock is behind", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
@@ -236,29 +237,33 @@ describe("telling an event", () => {
     expect((bench.posted[1]?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(20 * minuteMs);
   });
 
-  it("stops at ten failures in a row, probes, and loses none when the receiver is back after days", async () => {
-    const bench = createEventsBench(
-      { types: ["call.placed"] },
-      { providers: { twilio: { callsPerSecond: 100 } } },
-    );
-    bench.receive = async () => failed;
-    const calls = await place(bench, 40);
-    await deliverFor(bench, 10);
-    expect(bench.eventsOf("breaker.opened")).toMatchObject([
-      { breaker: "receiver:*", code: "http_503" },
-    ]);
-    const before = bench.posted.length;
-    expect(before).toBeLessThan(60);
-    await deliverFor(bench, 72 * 60);
-    // A probe every quarter of an hour, and not one try of another event.
-    expect(bench.posted.length - before).toBeLessThan(72 * 4 + 10);
-    bench.receive = async () => taken;
-    await deliverFor(bench, 40);
-    expect(bench.eventsOf("breaker.closed")).toHaveLength(1);
-    const told = new Set(bench.posted.slice(before).map(({ id }) => id));
-    for (const { id } of calls) expect(told).toContain(`${id}.1`);
-    expect(bench.eventsOf("events.exhausted")).toEqual([]);
-  }, 60_000);
+  it(
+    "stops at ten failures in a row, probes, and loses none when the receiver is back after days",
+    inSlowTier,
+    async () => {
+      const bench = createEventsBench(
+        { types: ["call.placed"] },
+        { providers: { twilio: { callsPerSecond: 100 } } },
+      );
+      bench.receive = async () => failed;
+      const calls = await place(bench, 40);
+      await deliverFor(bench, 10);
+      expect(bench.eventsOf("breaker.opened")).toMatchObject([
+        { breaker: "receiver:*", code: "http_503" },
+      ]);
+      const before = bench.posted.length;
+      expect(before).toBeLessThan(60);
+      await deliverFor(bench, 72 * 60);
+      // A probe every quarter of an hour, and not one try of another event.
+      expect(bench.posted.length - before).toBeLessThan(72 * 4 + 10);
+      bench.receive = async () => taken;
+      await deliverFor(bench, 40);
+      expect(bench.eventsOf("breaker.closed")).toHaveLength(1);
+      const told = new Set(bench.posted.slice(before).map(({ id }) => id));
+      for (const { id } of calls) expect(told).toContain(`${id}.1`);
+      expect(bench.eventsOf("events.exhausted")).toEqual([]);
+    },
+  );
 
   it("stops at once for a receiver that is gone", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
@@ -315,35 +320,39 @@ describe("telling an event", () => {
     expect(bench.posted).toHaveLength(posted);
     await deliverFor(bench, 60);
     expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(71);
-  }, 60_000);
+  });
 
-  it("goes on although every other write of the ledger or the queue fails", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.integer(), async (seed) => {
-        let state = seed;
-        const isBroken = () => {
-          state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9;
-          return (state & 1) === 1;
-        };
-        const bench = createEventsBench({ types: ["call.placed"] });
-        const calls = await place(bench, 3);
-        const fail = async (): Promise<never> => Promise.reject(new Error("it is down"));
-        bench.breakLedger({
-          write: (changes) => (isBroken() ? fail() : bench.rows.write(changes)),
-          read: (ids) => (isBroken() ? fail() : bench.rows.read(ids)),
-        });
-        bench.receive = async () => (isBroken() ? failed : taken);
-        await deliverFor(bench, 60);
-        bench.mendLedger();
-        bench.receive = async () => taken;
-        await deliverFor(bench, 180);
-        for (const { id } of calls) {
-          expect(bench.posted.some((one) => one.id === `${id}.1`)).toBe(true);
-          expect(await rowOf(bench, { id })).toMatchObject({ deliverTo: null });
-        }
-        expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(3);
-      }),
-      { numRuns: 10 },
-    );
-  }, 60_000);
+  it(
+    "goes on although every other write of the ledger or the queue fails",
+    inSlowTier,
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer(), async (seed) => {
+          let state = seed;
+          const isBroken = () => {
+            state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9;
+            return (state & 1) === 1;
+          };
+          const bench = createEventsBench({ types: ["call.placed"] });
+          const calls = await place(bench, 3);
+          const fail = async (): Promise<never> => Promise.reject(new Error("it is down"));
+          bench.breakLedger({
+            write: (changes) => (isBroken() ? fail() : bench.rows.write(changes)),
+            read: (ids) => (isBroken() ? fail() : bench.rows.read(ids)),
+          });
+          bench.receive = async () => (isBroken() ? failed : taken);
+          await deliverFor(bench, 60);
+          bench.mendLedger();
+          bench.receive = async () => taken;
+          await deliverFor(bench, 180);
+          for (const { id } of calls) {
+            expect(bench.posted.some((one) => one.id === `${id}.1`)).toBe(true);
+            expect(await rowOf(bench, { id })).toMatchObject({ deliverTo: null });
+          }
+          expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(3);
+        }),
+        { numRuns: perTier({ quick: 2, slow: 10 }) },
+      );
+    },
+  );
 });

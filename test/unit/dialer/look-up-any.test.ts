@@ -4,6 +4,7 @@ import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { rowOf, sendEach } from "../../support/dialer-calls.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const unknown: DialOutcome = { kind: "unknown", code: "http_500" };
 const agents = {
@@ -87,7 +88,7 @@ describe("calls of unknown outcome in any number", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: perTier({ quick: 6, slow: 60 }) },
     );
-  }, 30_000);
+  });
 });

@@ -4,6 +4,7 @@ import type { DialOutcome, NotPlaced } from "../../../shared/providers/provider.
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { rowOf, sendEach, stateOf } from "../../support/dialer-calls.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const unknown: DialOutcome = { kind: "unknown", code: "concurrency_blocked" };
 const agents = { vapi: { provider: "vapi", agent: "asst_9", from: "phone_1" } };
@@ -182,7 +183,7 @@ describe("calls whose records tell what became of each attempt", () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: perTier({ quick: 4, slow: 40 }) },
     );
-  }, 30_000);
+  });
 });

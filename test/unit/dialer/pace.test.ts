@@ -14,6 +14,7 @@ import {
   stateOf,
   webhook,
 } from "../../support/dialer-calls.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const paced = (callsPerSecond: number, more: object = {}) => ({
@@ -86,6 +87,7 @@ describe("a paced account", () => {
     [500, 1000],
   ])(
     "is kept busy, never too busy, and first come first served (messages %i to %i ms more late)",
+    inSlowTier,
     async (alwaysLateMs, lateMs) => {
       const bench = createBench(paced(20));
       let random = 7;
@@ -108,7 +110,6 @@ describe("a paced account", () => {
       const behind = bench.dialed.filter(({ at }) => at > its);
       expect(behind.length).toBeLessThanOrEqual(2 * 20 + (20 * lateMs) / 1000);
     },
-    20_000,
   );
 
   it("is sent 95 % of its rate and more, though the ledger takes 200 ms for everything", async () => {
@@ -133,37 +134,48 @@ describe("a paced account", () => {
     expect(peak(secondsOf(bench))).toBeLessThanOrEqual(2);
   });
 
-  it("is sent what an idempotent provider may have lost again, whoever waits", async () => {
-    const agents = { agent_sales: { ...webhook, idempotent: true } };
-    const bench = createBench({ ...paced(5), agents });
-    const unknown = await sendCalls(bench, 3);
-    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
-    await bench.deliver();
-    bench.answer = async () => ({ kind: "placed" });
-    await sendRequest(bench, 1500, utc);
-    await bench.simulate(290);
-    expect(await statesOf(bench, unknown)).toEqual(["PLACED", "PLACED", "PLACED"]);
-  });
+  it(
+    "is sent what an idempotent provider may have lost again, whoever waits",
+    inSlowTier,
+    async () => {
+      const agents = { agent_sales: { ...webhook, idempotent: true } };
+      const bench = createBench({ ...paced(5), agents });
+      const unknown = await sendCalls(bench, 3);
+      bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+      await bench.deliver();
+      bench.answer = async () => ({ kind: "placed" });
+      await sendRequest(bench, 1500, utc);
+      await bench.simulate(290);
+      expect(await statesOf(bench, unknown)).toEqual(["PLACED", "PLACED", "PLACED"]);
+    },
+  );
 
-  it("keeps to its rate when calls that were dispatched come to it from another account", async () => {
-    const bench = createBench(paced(2));
-    await sendCalls(bench, 200);
-    await bench.simulate(20);
-    const agents = { agent_sales: { ...webhook, url: "http://127.0.0.1:10/dial" } };
-    bench.changePlan({ ...paced(2), agents });
-    await sendCalls(bench, 200);
-    await bench.simulate(300);
-    const second = bench.dialed.filter(({ route }) => "url" in route && route.url.includes(":10/"));
-    expect(second.length).toBeGreaterThan(300);
-    expect(peak(second.map(({ at }) => at / 1000))).toBeLessThanOrEqual(3);
-    expect(bench.dialed).toHaveLength(400);
-  });
+  it(
+    "keeps to its rate when calls that were dispatched come to it from another account",
+    inSlowTier,
+    async () => {
+      const bench = createBench(paced(2));
+      await sendCalls(bench, 200);
+      await bench.simulate(20);
+      const agents = { agent_sales: { ...webhook, url: "http://127.0.0.1:10/dial" } };
+      bench.changePlan({ ...paced(2), agents });
+      await sendCalls(bench, 200);
+      await bench.simulate(300);
+      const second = bench.dialed.filter(
+        ({ route }) => "url" in route && route.url.includes(":10/"),
+      );
+      expect(second.length).toBeGreaterThan(300);
+      expect(peak(second.map(({ at }) => at / 1000))).toBeLessThanOrEqual(3);
+      expect(bench.dialed).toHaveLength(400);
+    },
+  );
 
   it.each([
     [1, 10, 1500, 180],
     [0.05, 2, 400, 36],
   ])(
     "takes up a rate raised from %d to %d a second within 75 seconds",
+    inSlowTier,
     async (from, to, count, atLeast) => {
       const bench = createBench(paced(from));
       await sendRequest(bench, count, utc);
@@ -179,7 +191,7 @@ describe("a paced account", () => {
     },
   );
 
-  it("costs a waiting call a handful of messages, and its rows no write", async () => {
+  it("costs a waiting call a handful of messages, and its rows no write", inSlowTier, async () => {
     const bench = createBench(paced(0.1));
     await sendCalls(bench, 400);
     await bench.simulate(60);
@@ -336,7 +348,7 @@ describe("a paced account", () => {
     }
   });
 
-  it("does not let a fresh call overtake those that wait", async () => {
+  it("does not let a fresh call overtake those that wait", inSlowTier, async () => {
     const bench = createBench(paced(1));
     const calls = await sendRequest(bench, 200, utc);
     await bench.simulate(20);

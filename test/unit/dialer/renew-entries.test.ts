@@ -8,6 +8,7 @@ import type { Documents } from "../../../shared/ports/documents.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { createMemoryDocuments } from "../../support/memory-documents.ts";
 import { currentKey, formerKey } from "../../support/rotation-bench.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const hashes = hashesOf("+12025550123", { current: currentKey, former: formerKey });
 const [currentHash = "", formerHash = ""] = hashes;
@@ -86,7 +87,7 @@ it("a renewal neither undoes an operator's removal nor loses a number", async ()
       if (given.removes === 0) expect(await stands()).toBe(true);
       if (given.adds === 0 && (await removed)) expect(await stands()).toBe(false);
     }),
-    { numRuns: 400 },
+    { numRuns: perTier({ quick: 40, slow: 400 }) },
   );
 });
 

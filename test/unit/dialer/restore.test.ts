@@ -22,6 +22,7 @@ import {
   statesOf,
 } from "../../support/dialer-calls.ts";
 import { removeCurrent } from "../../support/documents.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -112,34 +113,38 @@ describe("a ledger that was restored", () => {
     expect((await documentOf(bench, sweepKey.kind, sweepKey.key))?.value.epoch).toBe(7);
   });
 
-  it("is looked up or waits for review, call by call, in pages, until nothing more is found", async () => {
-    const bench = createDialerBench({ startAt, plan: asked });
-    const waiting = await putWaiting(bench, 1200, -minute);
-    const hooked = callsNow(bench, 3, { agent_id: "agent_hooked" });
-    for (const call of hooked) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-    const later = await putWaiting(bench, 2, 3 * hour);
-    const underWay = aCallNow(bench);
-    await putIn(bench, "DIALING", underWay); // through a webhook, which cannot be asked
-    // A resend to a provider that deduplicates would do no harm; its call is judged as the others are.
-    const resent = aCallNow(bench, { agent_id: "agent_again" });
-    await putIn(bench, "UNKNOWN", resent);
-    bench.advance(minute);
-    await declare(bench, {}, 0.01);
-    await sweeps(bench, 4);
-    expect(await restoreOf(bench)).toMatchObject({ state: "done", lookedUp: 1200, toReview: 5 });
-    expect(await statesOf(bench, waiting.slice(0, 3))).toEqual(allIn([1, 2, 3], "UNKNOWN"));
-    expect(await statesOf(bench, [...hooked, resent, underWay])).toEqual(
-      allIn([...hooked, resent, underWay], "NEEDS_REVIEW"),
-    );
-    expect(await statesOf(bench, later)).toEqual(["WAITING", "WAITING"]);
-    const row = await rowOf(bench, waiting[0] ?? underWay);
-    const since = (await restoreOf(bench))?.since ?? 0;
-    expect(row).toMatchObject({ claimedAt: since - 0.01 * hour, lostUntil: since, attempt: 1 });
-    expect(bench.dialed).toEqual([]);
-    expect(bench.eventsOf("restore.done")).toEqual([expect.objectContaining({ count: 1205 })]);
-    await bench.run(3 * 3600);
-    expect(idsDialed(bench).toSorted()).toEqual(later.map(({ id }) => id).toSorted());
-  }, 20_000);
+  it(
+    "is looked up or waits for review, call by call, in pages, until nothing more is found",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ startAt, plan: asked });
+      const waiting = await putWaiting(bench, 1200, -minute);
+      const hooked = callsNow(bench, 3, { agent_id: "agent_hooked" });
+      for (const call of hooked) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+      const later = await putWaiting(bench, 2, 3 * hour);
+      const underWay = aCallNow(bench);
+      await putIn(bench, "DIALING", underWay); // through a webhook, which cannot be asked
+      // A resend to a provider that deduplicates would do no harm; its call is judged as the others are.
+      const resent = aCallNow(bench, { agent_id: "agent_again" });
+      await putIn(bench, "UNKNOWN", resent);
+      bench.advance(minute);
+      await declare(bench, {}, 0.01);
+      await sweeps(bench, 4);
+      expect(await restoreOf(bench)).toMatchObject({ state: "done", lookedUp: 1200, toReview: 5 });
+      expect(await statesOf(bench, waiting.slice(0, 3))).toEqual(allIn([1, 2, 3], "UNKNOWN"));
+      expect(await statesOf(bench, [...hooked, resent, underWay])).toEqual(
+        allIn([...hooked, resent, underWay], "NEEDS_REVIEW"),
+      );
+      expect(await statesOf(bench, later)).toEqual(["WAITING", "WAITING"]);
+      const row = await rowOf(bench, waiting[0] ?? underWay);
+      const since = (await restoreOf(bench))?.since ?? 0;
+      expect(row).toMatchObject({ claimedAt: since - 0.01 * hour, lostUntil: since, attempt: 1 });
+      expect(bench.dialed).toEqual([]);
+      expect(bench.eventsOf("restore.done")).toEqual([expect.objectContaining({ count: 1205 })]);
+      await bench.run(3 * 3600);
+      expect(idsDialed(bench).toSorted()).toEqual(later.map(({ id }) => id).toSorted());
+    },
+  );
 
   it("stays confirmed where an operator was faster than the sweep that notices it", async () => {
     const bench = createDialerBench({ startAt, plan: asked });

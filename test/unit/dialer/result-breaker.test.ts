@@ -11,6 +11,7 @@ import {
 } from "../../../shared/policy/result-breaker.ts";
 import { type Bench, callsNow, documentOf, rowsIn, sendEach } from "../../support/dialer-calls.ts";
 import { createBench, minuteMs, nothing } from "../../support/results-bench.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const agent = "agent_sales";
 const result = (status: CallResult["status"], seconds: number | null = null): CallResult => ({
@@ -211,7 +212,7 @@ describe("results of an agent", () => {
           );
         },
       ),
-      { numRuns: 100 },
+      { numRuns: perTier({ quick: 10, slow: 100 }) },
     );
   });
 });

@@ -14,6 +14,7 @@ import {
   request,
   rowsIn,
 } from "../../support/dialer-calls.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 /** Returns the calls of one request, accepted now. */
 function batch(
@@ -59,7 +60,7 @@ describe("a request", () => {
     expect(bench.eventsOf("request.split")).toMatchObject([{ count: 60 }, { count: 60 }]);
   });
 
-  it("that is throttled half-way is split again, under the same ids", async () => {
+  it("that is throttled half-way is split again, under the same ids", inSlowTier, async () => {
     const bench = createDialerBench();
     let writes = 0;
     bench.breakLedger({
@@ -76,21 +77,28 @@ describe("a request", () => {
 describe("the calls of a split request", () => {
   const nine = { default: { "mon-sun": ["09:00-17:00"] } };
 
-  it("that must wait for their hours are written at once, and cost no message", async () => {
-    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
-    const calls = batch(bench, 1200, { timezone: "UTC" });
-    await bench.send(request(calls));
-    const sent = bench.sent();
-    expect(await bench.deliver()).toEqual(["ack"]);
-    expect(bench.sent()).toBe(sent);
-    const rows = await rowsIn(bench, "WAITING");
-    expect(rows).toHaveLength(1200);
-    expect(new Set(rows.map(({ reason, dueAt }) => `${reason} ${iso(dueAt)}`))).toEqual(
-      new Set(["hours:callingHours.default 2026-06-01T09:00:02"]),
-    );
-    await bench.simulate(3900);
-    expect(idsDialed(bench)).toEqual(idsOf(calls));
-  });
+  it(
+    "that must wait for their hours are written at once, and cost no message",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({
+        plan: { callingHours: nine },
+        startAt: "2026-06-01T08:00Z",
+      });
+      const calls = batch(bench, 1200, { timezone: "UTC" });
+      await bench.send(request(calls));
+      const sent = bench.sent();
+      expect(await bench.deliver()).toEqual(["ack"]);
+      expect(bench.sent()).toBe(sent);
+      const rows = await rowsIn(bench, "WAITING");
+      expect(rows).toHaveLength(1200);
+      expect(new Set(rows.map(({ reason, dueAt }) => `${reason} ${iso(dueAt)}`))).toEqual(
+        new Set(["hours:callingHours.default 2026-06-01T09:00:02"]),
+      );
+      await bench.simulate(3900);
+      expect(idsDialed(bench)).toEqual(idsOf(calls));
+    },
+  );
 
   it("are written at the speed that the ledger takes", async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });

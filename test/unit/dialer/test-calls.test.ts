@@ -94,15 +94,15 @@ describe("test calls are apart from real ones", () => {
   it("by their messages, whose kinds an older dialer does not know", async () => {
     const older = ["request", "calls", "dispatch", "outcome"];
     const kindOf = (json: string): string => JSON.parse(json).kind;
-    for (const of of ["acme", client]) {
-      const call = aCall({ client: of, acceptedAt: 1 });
+    for (const name of ["acme", client]) {
+      const call = aCall({ client: name, acceptedAt: 1 });
       const body = { text: JSON.stringify(call.request), isBatch: false };
-      const route = findRoute({ client: of, agentId: "a" }, plan);
+      const route = findRoute({ client: name, agentId: "a" }, plan);
       const dispatches = await dispatchesOf([accountNameOf(route ?? { provider: "" })]);
       const sent = [createRequestMessage(call, body), toCallsMessage([call]), ...dispatches];
       for (const json of sent.map(toJson)) {
         const kind = kindOf(json);
-        expect(older.includes(kind)).toBe(of === "acme");
+        expect(older.includes(kind)).toBe(name === "acme");
         expect(older).toContain(messageSchema.parse(JSON.parse(json)).kind.replace("test-", ""));
         // A message under the other kind is read by nobody.
         const other = kind.startsWith("test-") ? kind.slice(5) : `test-${kind}`;
@@ -288,10 +288,10 @@ describe("an operator", () => {
     const bench = createDialerBench({});
     const { deps } = bench;
     const at = { cause: "unreachable", code: "time_out", sentAt: bench.now() } as const;
-    for (const of of ["acme", client]) {
-      const opened = backlogBreakerOf({ client: of, agentId: "agent_sales" });
+    for (const name of ["acme", client]) {
+      const opened = backlogBreakerOf({ client: name, agentId: "agent_sales" });
       await openBreaker(opened, at, deps);
-      const call = { ...aCall({ client: of }), request: { agent_id: "agent_sales" } };
+      const call = { ...aCall({ client: name }), request: { agent_id: "agent_sales" } };
       logDecision(call, { state: "NEEDS_REVIEW", reason: "outcome_unknown" }, deps);
     }
     const levels = bench.events.map(({ event, level }) => `${event} ${level}`);

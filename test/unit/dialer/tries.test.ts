@@ -26,6 +26,7 @@ import {
 } from "../../support/results-bench.ts";
 import { createRetryBench, noAnswer, placeFirst, retry, tell } from "../../support/retry-bench.ts";
 import { firstOf } from "../../support/first-of.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const rowIn = async (bench: Bench, { id }: { id: string }): Promise<CallRow | undefined> =>
   (await bench.rows.read([id])).rows.get(id);
@@ -98,7 +99,7 @@ describe("a call of an agent with retry", () => {
     expect(bench.queued()).toEqual([]);
   });
 
-  it("is tried no more often than its attempts, over all reasons", async () => {
+  it("is tried no more often than its attempts, over all reasons", inSlowTier, async () => {
     const bench = createRetryBench({ ...retry, attempts: 2 });
     const { second } = await placeFirst(bench);
     tell(bench, busy, noAnswer, busy);

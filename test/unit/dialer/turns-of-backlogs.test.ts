@@ -13,6 +13,7 @@ import {
   statesOf,
   webhook,
 } from "../../support/dialer-calls.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const paced = (callsPerSecond: number, more: object = {}) => ({
@@ -106,6 +107,7 @@ describe("the turns of an account", () => {
 describe("the calls of a backlog", () => {
   it.each([8, 60])(
     "that wait for their hours are dialed in their order, %i of them, none ahead of its hours",
+    inSlowTier,
     async (count) => {
       const callingHours = { default: { "mon-sun": ["12:00-20:00"] } };
       const bench = createBench({ callingHours, ...paced(0.2) });
@@ -184,14 +186,18 @@ describe("the calls of a backlog", () => {
     }
   });
 
-  it("due in hours are dialed when they are due, though nobody has used their backlog since", async () => {
-    const bench = createBench({});
-    const [call] = await putWaiting(bench, 1, 20 * 3600_000);
-    await bench.simulate(19.99 * 3600);
-    expect(bench.dialed).toEqual([]);
-    await bench.simulate(100 + 36);
-    expect(idsDialed(bench)).toEqual([call?.id]);
-  });
+  it(
+    "due in hours are dialed when they are due, though nobody has used their backlog since",
+    inSlowTier,
+    async () => {
+      const bench = createBench({});
+      const [call] = await putWaiting(bench, 1, 20 * 3600_000);
+      await bench.simulate(19.99 * 3600);
+      expect(bench.dialed).toEqual([]);
+      await bench.simulate(100 + 36);
+      expect(idsDialed(bench)).toEqual([call?.id]);
+    },
+  );
 
   it("come to their turn after everything stood still for hours", async () => {
     const bench = createBench({});

@@ -13,6 +13,7 @@ import { applyAction, type OperatorAction } from "../../../shared/calls/transiti
 import { echoOf, findReceiver, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn } from "../../support/rows.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const entry = receiverSchema.parse({ url: "https://example.com/events", echo: ["lead_id"] });
 const receiver = findReceiver("crm", { events: { "*": entry } });
@@ -139,7 +140,7 @@ describe("the schema of an event's body", () => {
           expect(eventBodySchemas[type].parse(body)).toEqual(body);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: perTier({ quick: 200, slow: 2_000 }) },
     );
   });
 

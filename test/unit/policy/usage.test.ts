@@ -28,6 +28,7 @@ import {
 import { readUsage } from "../../../functions/api/actions/read-usage.ts";
 import { aCall } from "../../support/calls.ts";
 import { createMemoryDocuments } from "../../support/memory-documents.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const hourMs = 3_600_000;
 const noon = Date.UTC(2026, 10, 20, 12);
@@ -142,7 +143,7 @@ describe("the usage of a call", () => {
           expect(ends.reduce((sum, { count }) => sum + count, 0)).toBe(isOver || wasOver ? 1 : 0);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: perTier({ quick: 300, slow: 3000 }) },
     );
   });
 

@@ -1,7 +1,11 @@
 import { statesWhere } from "../../../shared/calls/states.ts";
 import { createMemoryLedger } from "../../support/memory-ledger.ts";
 import { describeCallLedger } from "../../contracts/call-ledger/index.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 const told = statesWhere(({ purge }) => purge !== "never");
 
-describeCallLedger("memory", async () => createMemoryLedger(), { told, runs: 20 });
+describeCallLedger("memory", async () => createMemoryLedger(), {
+  told,
+  runs: perTier({ quick: 2, slow: 20 }),
+});

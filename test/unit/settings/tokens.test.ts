@@ -11,6 +11,7 @@ import {
   createToken,
   parseTokens,
 } from "../../../shared/settings/tokens.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const only = (more: object) =>
@@ -161,7 +162,7 @@ describe("tokens that have a secret each", () => {
   });
 });
 
-describe("npm run token", () => {
+describe("npm run token", inSlowTier, () => {
   const run = (...words: string[]) =>
     promisify(execFile)(process.execPath, [resolve("infra/cli/token.ts"), ...words]);
 

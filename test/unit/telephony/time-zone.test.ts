@@ -8,6 +8,7 @@ import { isTimeZone, findZone } from "../../../shared/telephony/time-zone.ts";
 import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
 import { zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
 import { localTime } from "../../support/local-time.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
 
 permitAt.tz.load(packed);
 const names = Object.values(table.names).flatMap((list) => list.split(" "));
@@ -18,7 +19,7 @@ const hours = (text: string, name: string, source: 0 | 1 = 0) => {
 };
 
 describe("the tables", () => {
-  it("are what their pinned sources make (else: npm run tables)", async () => {
+  it("are what their pinned sources make (else: npm run tables)", inSlowTier, async () => {
     for (const [name, text] of Object.entries(await makeTables())) {
       expect(await readFile(`shared/${name}`, "utf8")).toBe(text);
     }
@@ -152,8 +153,10 @@ describe("the zones of a number", () => {
   });
 
   it("are known to table and runtime, whatever the number", async () => {
-    const { default: zonesOfPrefixes } =
-      await import("../../../shared/telephony/zones-of-prefixes.json");
+    const { default: zonesOfPrefixes } = await import(
+      "../../../shared/telephony/zones-of-prefixes.json",
+      { with: { type: "json" } }
+    );
     const unknown = Object.keys(zonesOfPrefixes)
       .flatMap((list) => list.split(" "))
       .filter((name) => findZone(name) === undefined);

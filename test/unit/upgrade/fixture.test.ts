@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { version } from "../../../package.json" with { type: "json" };
+import packageJson from "../../../package.json" with { type: "json" };
 import { callStates } from "../../../shared/calls/states.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { Message } from "../../../shared/ports/call-messages.ts";
@@ -76,7 +76,7 @@ describe.each(fixtures)("what $version has stored", (fixture) => {
 });
 
 describe("the fixture of this version", () => {
-  const fixture = fixtures.find((one) => one.version === version);
+  const fixture = fixtures.find((one) => one.version === packageJson.version);
   const remedy = `Make it anew by "npm run fixture" (docs/contributing.md).`;
   const readParts = () => {
     const parts = Object.values(fixture?.platforms ?? {}).map(readAll);
@@ -84,7 +84,7 @@ describe("the fixture of this version", () => {
   };
 
   it("exists", () => {
-    expect(fixture, `${version} has none. ${remedy}`).toBeDefined();
+    expect(fixture, `${packageJson.version} has none. ${remedy}`).toBeDefined();
   });
 
   it("has rows in every state, which use every field", () => {

@@ -1,0 +1,35 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "..");
+/** Files that import this one run in both tiers: `test/support/per-tier.ts` says why. */
+const sized = join(root, "test/support/per-tier.ts");
+
+/** Suffix of the files that the quick tier leaves out. */
+export const slowSuffix = ".slow.test.ts";
+
+/** Returns the test files below a folder that the slow tier runs: those of its own, and those whose sizes depend on the tier. */
+export function slowFiles(folder: string): string[] {
+  return testFiles(folder).filter((file) => file.endsWith(slowSuffix) || reaches(file));
+}
+
+function testFiles(folder: string): string[] {
+  return globSync(`${folder}/**/*.test.ts`, { cwd: root });
+}
+
+const known = new Map<string, boolean>();
+
+/** Returns whether a file imports `sized`, itself or through other files of test/. */
+function reaches(name: string): boolean {
+  const path = resolve(root, name);
+  if (path === sized) return true;
+  const found = known.get(path);
+  if (found !== undefined) return found;
+  known.set(path, false); // files may import each other
+  const imports = [...readFileSync(path, "utf8").matchAll(/from "(\.[^"]+\.ts)"/g)]
+    .map(([, specifier = ""]) => resolve(dirname(path), specifier))
+    .filter((file) => file.startsWith(join(root, "test/")));
+  const isReached = imports.some(reaches);
+  known.set(path, isReached);
+  return isReached;
+}

@@ -1,0 +1,3 @@
+import { describeForm } from "./describe-form.ts";
+
+describeForm("an HTTP API's named stage");

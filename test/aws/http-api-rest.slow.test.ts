@@ -1,0 +1,3 @@
+import { describeForm } from "./describe-form.ts";
+
+describeForm("a REST API");

@@ -1,0 +1,246 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { CallState } from "../../shared/calls/states.ts";
+import { createTestApi } from "../support/api.ts";
+import { flawsOf } from "../support/axe.ts";
+import { dayPlan, fillWithADay } from "../support/believable-day.ts";
+import { openPage, startBrowser } from "../support/browser.ts";
+import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
+import { apiEnvironment, tokens } from "../support/environment.ts";
+import { until } from "../support/service.ts";
+import { jsonRequest } from "../support/json-request.ts";
+
+const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
+
+describe("a nervous finger on the operator's page", () => {
+  let browser: Browser;
+  let server: ConsoleServer;
+  let page: Page;
+  beforeAll(async () => {
+    browser = await startBrowser();
+    const api = createTestApi({ environment });
+    await fillWithADay(api.ledger, api.documents, Date.now());
+    server = await startConsoleServer(api);
+  });
+  beforeEach(async () => {
+    page = await openPage(browser, { viewport: { width: 1200, height: 900 } });
+  });
+  afterEach(() => page.close());
+  afterAll(async () => {
+    await browser.close();
+    await server.stop();
+  });
+
+  async function open(address: string, token = tokens.operator): Promise<void> {
+    await page.goto(`${server.address}/operator#/${address}`);
+    await page.getByLabel("Operator's token").fill(token);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 2 }).waitFor();
+  }
+  const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
+  const dialog = () => page.getByRole("dialog");
+  const isClosed = () => page.locator("dialog").waitFor({ state: "detached" });
+  const undo = () =>
+    page.getByRole("region", { name: "Can be undone" }).getByRole("button", { name: "Undo" });
+  const paused = async () => {
+    const found = await server.api.documents.list("pause", { limit: 20 });
+    return found.map(({ value }) => Object.values(value.of).join(" "));
+  };
+  const firstIn = async (state: CallState) =>
+    (await server.api.ledger.list({ state, limit: 1 })).rows[0]?.id ?? "";
+  const stateOf = async (id: string) => (await server.api.ledger.read([id])).rows.get(id)?.state;
+  /** Asks the API as another operator does. */
+  const ask = async (path: string, body: object) => {
+    const response = await server.api.app.request(
+      `/operator${path}`,
+      jsonRequest(tokens.operator, "POST", body),
+    );
+    const answer: { listed?: boolean } = JSON.parse(await response.text());
+    return answer;
+  };
+
+  it("pauses no account by a click, two clicks or Enter, but once confirmed, and takes it back", async () => {
+    await open("accounts");
+    await button("Pause account twilio").dblclick();
+    await dialog().getByText("It stops 310 waiting calls of client crm.").waitFor();
+    expect(await paused()).not.toContain("twilio");
+    expect(await flawsOf(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await isClosed();
+    expect(await paused()).not.toContain("twilio");
+    await button("Pause account twilio").click();
+    await page.route("**/operator/pause", (route) => route.fulfill({ status: 503, body: "{}" }), {
+      times: 1,
+    });
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await dialog().getByRole("alert").waitFor();
+    expect(await paused()).not.toContain("twilio");
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await isClosed();
+    await button("Resume account twilio").first().waitFor();
+    expect(await paused()).toContain("twilio");
+    await undo().click();
+    await button("Pause account twilio").waitFor();
+    expect(await paused()).not.toContain("twilio");
+  });
+
+  it("shows what can be undone above a decision that is not sent yet", async () => {
+    await open("accounts");
+    await button("Pause account twilio").click();
+    await dialog().getByText("It stops").waitFor();
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await undo().waitFor();
+    await page.getByRole("navigation", { name: "Views" }).getByText("Review").click();
+    await button("Mark as placed P").click();
+    const pending = page.getByRole("region", { name: "Decision not sent yet" });
+    await pending.waitFor();
+    const upper = await page.getByRole("region", { name: "Can be undone" }).boundingBox();
+    const lower = await pending.boundingBox();
+    expect((upper?.y ?? 0) + (upper?.height ?? 0)).toBeLessThanOrEqual(lower?.y ?? 0);
+    await undo().click();
+    await until(async () => !(await paused()).includes("twilio"));
+    await pending.getByRole("button", { name: "Undo U" }).click();
+    await pending.waitFor({ state: "detached" });
+  });
+
+  it("takes back a resumption from the list of what needs a person, and keeps the focus there", async () => {
+    await open("overview");
+    await button("Resume agent agent_paris").click();
+    await button("Resume agent agent_paris").waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement?.id")).toBe("needs");
+    expect(await paused()).not.toContain("agent_paris");
+    await undo().click();
+    await button("Resume agent agent_paris").waitFor();
+    expect(await paused()).toContain("agent_paris");
+  });
+
+  it("asks the same from a filter, and resumes nothing that is not paused", async () => {
+    await open("calls?agent_id=agent_survey");
+    await page.getByText("Do something with all of these …").click();
+    await button("Pause agent agent_survey …").click();
+    await dialog().getByText("It stops 91 waiting calls of client research.").waitFor();
+    await dialog().getByLabel(/^Why/).waitFor();
+    await page.keyboard.press("Escape");
+    await isClosed();
+    await button("Resume agent agent_survey").click();
+    await page.getByText("Nothing was done: agent agent_survey is not paused.").waitFor();
+  });
+
+  it("does not take back another operator's pause", async () => {
+    await open("accounts");
+    const pauseIt = async () => {
+      await button("Pause account twilio").click();
+      await dialog().getByText("It stops").waitFor();
+    };
+    await pauseIt();
+    await ask("/pause", { account: "twilio", reason: "blocked" });
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await page.getByText("It was paused already: account twilio.").waitFor();
+    expect(await undo().count()).toBe(0);
+    await ask("/resume", { account: "twilio" });
+    await page.reload();
+    await pauseIt();
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await undo().waitFor();
+    await ask("/pause", { account: "twilio", reason: "blocked" });
+    await undo().click();
+    await page.getByText("Somebody has paused account twilio again: it stays paused.").waitFor();
+    expect(await paused()).toContain("twilio");
+    await ask("/resume", { account: "twilio" });
+  });
+
+  it("pauses a client by its name until a time, and says when that has ended", async () => {
+    await open("accounts");
+    await page.getByLabel("Client", { exact: true }).fill("nobody");
+    await button("Pause this client …").click();
+    await dialog().getByText("No call of it waits now.").waitFor();
+    await dialog().getByLabel("the end of today").check();
+    await dialog().getByRole("button", { name: "Pause client nobody" }).click();
+    await dialog()
+      .getByText(/has neither a token/)
+      .waitFor();
+    await page.keyboard.press("Escape");
+    await isClosed();
+    const ends = Date.now() + 2_000;
+    await ask("/pause", { client: "shop", until: new Date(ends).toISOString() });
+    await page.reload();
+    await page.getByText(/^client shop, by operator since .*, until /).waitFor();
+    await until(async () => Date.now() > ends);
+    await button("Pause account twilio").click();
+    await dialog().getByRole("button", { name: "Pause account twilio" }).click();
+    await page.getByText(/^client shop, by operator until .*: it has ended/).waitFor();
+    await undo().click();
+  });
+
+  it("cancels no call and makes none again before it is confirmed", async () => {
+    const waiting = await firstIn("WAITING");
+    await open(`calls?state=WAITING&call=${waiting}`);
+    for (const answer of ["Let it wait", "Cancel the call"]) {
+      expect(await stateOf(waiting)).toBe("WAITING");
+      await button("Cancel this call").dblclick();
+      await dialog()
+        .getByText(/^One call of client /)
+        .waitFor();
+      expect(await flawsOf(page)).toEqual([]);
+      if (answer === "Let it wait") await page.keyboard.press("Enter");
+      else await dialog().getByRole("button", { name: answer }).click();
+      await isClosed();
+    }
+    await until(async () => (await stateOf(waiting)) === "CANCELLED");
+    const rejected = await firstIn("REJECTED");
+    await page.goto(`${server.address}/operator#/calls?state=REJECTED&call=${rejected}`);
+    await button("Call again …").click();
+    await dialog().waitFor();
+    await page.keyboard.press("Enter");
+    await isClosed();
+    expect(await stateOf(rejected)).toBe("REJECTED");
+    await button("Call again …").click();
+    await dialog().getByRole("button", { name: "Call again" }).click();
+    await until(async () => (await stateOf(rejected)) === "REDIALED");
+  });
+
+  it("undoes an addition to the do-not-call list, but not of who was on it before", async () => {
+    const [before, added] = ["+13035550901", "+13035550902"];
+    await ask("/do-not-call", { add: [before] });
+    await open("do-not-call");
+    await page.getByLabel("Phone numbers, one a line").fill(`${before}\n${added}`);
+    await button("Add").click();
+    const isListed = async (phone_number: string) =>
+      (await ask("/do-not-call/check", { phone_number })).listed;
+    await undo().waitFor();
+    expect([await isListed(before), await isListed(added)]).toEqual([true, true]);
+    await undo().click();
+    await until(async () => (await isListed(added)) === false);
+    expect(await isListed(before)).toBe(true);
+  });
+
+  it("finds no button that its token has no role for", async () => {
+    const grave = /Pause|Resume|Cancel|Call again|placed|Add|Remove|Erase|Show number/;
+    const waiting = await firstIn("WAITING");
+    const views: readonly (readonly [address: string, shown: string | RegExp])[] = [
+      ["accounts", "Waiting calls by agent and client"],
+      [`calls?call=${waiting}`, "What happened"],
+      ["review", /^Call 1 of /],
+      ["do-not-call", "Is a number on the list?"],
+    ];
+    await open("overview", tokens.opsSee);
+    for (const [address, shown] of views) {
+      await page.goto(`${server.address}/operator#/${address}`);
+      await page.getByText(shown).first().waitFor();
+      await page.waitForLoadState("networkidle");
+      expect([address, await button(grave).allTextContents()]).toEqual([address, []]);
+    }
+    await page.route("**/operator/me", (route) => route.fulfill({ status: 503, body: "{}" }), {
+      times: 1,
+    });
+    await page.reload();
+    await page.getByText(/^Buttons are missing, as the token's roles could not be read/).waitFor();
+    await button("Try again").click();
+    await page.getByText("Buttons are missing").waitFor({ state: "detached" });
+    await page.evaluate(() => sessionStorage.clear());
+    await page.reload();
+    await open("do-not-call", tokens.opsDecide);
+    await button("Add").waitFor();
+    expect(await button(/Remove|Erase/).count()).toBe(0);
+  });
+});

@@ -1,0 +1,58 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleProgram, programsIn } from "../support/doc-programs.ts";
+import { cloudflare } from "../support/platforms.ts";
+import { paste, quickstartCommands, testTokenOf } from "../support/quickstart.ts";
+import {
+  makeStateDirectory,
+  type RunningService,
+  startService,
+  until,
+} from "../support/service.ts";
+
+describe("README's quickstart", () => {
+  let service: RunningService;
+  let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
+  beforeAll(async () => {
+    directory = await makeStateDirectory();
+    service = await startService(cloudflare, {}, directory.path);
+  });
+  afterAll(async () => {
+    await service.end("SIGTERM");
+    await directory.remove();
+  });
+
+  it("has the results of its calls told as events", async () => {
+    for (const command of quickstartCommands) await paste(command, service);
+    await until(() => service.output().split("call.ended").length === 4);
+  });
+
+  it("does the same by the library, as do the programs of docs/client.md", async () => {
+    const token = testTokenOf(service);
+    const url = `http://127.0.0.1:${service.port}`;
+    const programs = [...(await programsIn("README.md")), ...(await programsIn("docs/client.md"))];
+    const env = {
+      ...process.env,
+      TOKEN: token,
+      OUTBOUND_CALLS_TOKEN: token,
+      OUTBOUND_CALLS_URL: url,
+    };
+    const printed = await Promise.all(
+      programs.map(async (program, index) => {
+        const file = join(directory.path, `program-${index}.mjs`);
+        await writeFile(file, await bundleProgram(program.replace("http://127.0.0.1:8787", url)));
+        return (await promisify(execFile)(process.execPath, [file], { env })).stdout;
+      }),
+    );
+    expect(printed).toEqual([
+      expect.stringMatching(/by_state: \{ PLACED: 1 \}/),
+      "PLACED\n",
+      expect.stringMatching(/^\/1\/phone_number .+\n$/),
+      "",
+      "200 1 undefined\n",
+    ]);
+  });
+});

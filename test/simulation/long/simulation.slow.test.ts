@@ -1,0 +1,74 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { explorations, isShort } from "../explorations.ts";
+import { explore } from "../interleavings.ts";
+import { calmWeather, scenarios } from "../scenario.ts";
+import { runSeeds, textOf } from "../seeds.ts";
+import { simulate } from "../simulate.ts";
+import { firstOf } from "../../support/first-of.ts";
+
+describe("the simulation", () => {
+  it("keeps every promise, whatever goes wrong", async () => {
+    const { totals, failure } = await runSeeds(1, 60, { isShrunk: true });
+    if (failure !== undefined) expect.fail(textOf(failure));
+    // A run without faults would prove nothing.
+    for (const count of Object.values(totals)) expect(count).toBeGreaterThan(50);
+  });
+
+  it("has every call placed, where nothing goes wrong and nobody wants otherwise", async () => {
+    for (const scenario of fc.sample(scenarios, { seed: 5, numRuns: 30 })) {
+      const calm = {
+        weather: calmWeather,
+        acts: [],
+        outages: [],
+        hours: false,
+        capped: false,
+        retries: false,
+        checks: undefined,
+        expireHours: 30,
+        later: 0,
+      };
+      const { posts: sampled } = scenario;
+      // The office may be closed for the weekend.
+      const isOffice = ({ agent }: { agent: string }) => agent === "office";
+      const posts = sampled.filter(
+        ({ token, batch, call, key }) =>
+          token === "valid" && key?.reuses !== true && !(batch ?? [call]).some(isOffice),
+      );
+      const report = await simulate({ ...scenario, ...calm, posts, sweepLost: 0 });
+      expect(report.violations).toEqual([]);
+      expect(report.placed).toBe(report.accepted);
+      expect(report.needsReview + report.unknown).toBe(0);
+    }
+  });
+
+  it("comes out the same for the same scenario", async () => {
+    const weather = {
+      ...calmWeather,
+      kill: 0.02,
+      freeze: 0.02,
+      before: 0.1,
+      lost: 0.2,
+      double: 0.2,
+    };
+    const sampled = firstOf(fc.sample(scenarios, { seed: 3, numRuns: 1 }));
+    const scenario = { ...sampled, weather };
+    const first = await simulate(scenario, { traced: true });
+    expect(first.trace.length).toBeGreaterThan(20);
+    expect(await simulate(scenario, { traced: true })).toEqual(first);
+    expect((await simulate({ ...scenario, seed: 2 }, { traced: true })).trace).not.toEqual(
+      first.trace,
+    );
+  });
+});
+
+describe("every promise is kept", () => {
+  it.each(explorations.filter(isShort))(
+    "in any order of two dialers and a sweep: $agent, killed $kills times, $faults faults",
+    async (exploration) => {
+      const { situations, broken } = await explore(exploration);
+      expect([...(broken?.violations ?? []), ...(broken?.trace ?? [])]).toEqual([]);
+      expect(situations).toBeGreaterThan(100);
+    },
+  );
+});

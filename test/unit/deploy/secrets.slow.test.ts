@@ -1,0 +1,268 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { beforeEach, describe, expect, it } from "vitest";
+import { parseHashKeys } from "../../../shared/telephony/phone-number.ts";
+import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
+import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
+import {
+  createEntry,
+  createWebhookSecret,
+  installToken,
+  revokeToken,
+  setSecret,
+} from "../../../infra/cli/deploy/secret-commands.ts";
+import { rotateHashKey } from "../../../infra/cli/deploy/hash-key.ts";
+import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
+import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
+import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
+import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
+import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
+import { inSlowTier } from "../../support/per-tier.ts";
+
+const key = "0".repeat(64);
+
+interface Kind {
+  store: SecretStore;
+  /** Returns the secrets as the API sees them. */
+  seen(): Record<string, string | undefined>;
+}
+
+function cloudflare(): Kind {
+  const account = createFakeAccount();
+  account.secrets.set("outbound-calls-api", new Map([["HASH_KEY", key]]));
+  return {
+    store: createCloudflareSecretStore(createFakeTools(account), targetOf(undefined)),
+    seen: () => Object.fromEntries(account.secrets.get("outbound-calls-api") ?? []),
+  };
+}
+
+/** A platform that shows its secrets, as Secrets Manager does. */
+function readable(): Kind {
+  const secrets = new Map([["HASH_KEY", key]]);
+  return {
+    store: {
+      names: () => Promise.resolve([...secrets.keys()]),
+      read: (name) => Promise.resolve(secrets.get(name)),
+      set: (values) => {
+        for (const [name, value] of Object.entries(values)) secrets.set(name, value);
+        return Promise.resolve();
+      },
+    },
+    seen: () => Object.fromEntries(secrets),
+  };
+}
+
+describe.each([
+  ["Cloudflare, which shows no secret", cloudflare],
+  ["a platform that shows secrets", readable],
+])("tokens on %s", (_, create) => {
+  let kind: Kind;
+  beforeEach(() => (kind = create()));
+  const idOf = (token: string) => {
+    const json = withGatheredTokens(kind.seen())["API_TOKENS"];
+    return json === undefined ? undefined : findCaller(token, parseTokens(json), 0)?.tokenId;
+  };
+  const install = async (id: string) => {
+    const { token, entry } = createEntry({ id, client: "acme" }, "API_TOKENS");
+    const shown: (string | undefined)[] = [];
+    const show = () => void shown.push(idOf(token));
+    await installToken(kind.store, "API_TOKENS", { entry, show });
+    expect(shown).toEqual([undefined]); // once, and before it is valid
+    return token;
+  };
+
+  it("are installed and revoked one by one", async () => {
+    const [first, second] = [await install("crm-1"), await install("crm-2")];
+    expect([idOf(first), idOf(second)]).toEqual(["crm-1", "crm-2"]);
+    await revokeToken(kind.store, "API_TOKENS", "crm-1");
+    expect([idOf(first), idOf(second)]).toEqual([undefined, "crm-2"]);
+  });
+
+  it("are never replaced by one of the same id", async () => {
+    const token = await install("crm");
+    await expect(install("crm")).rejects.toThrow(/API_TOKENS/);
+    expect(idOf(token)).toBe("crm");
+  });
+
+  it.each(["crm.1", "CRM-1", "crm_1", "crm--1", "-crm", ""])(
+    "are not made with the id %j, which another one may share a secret's name with",
+    async (id) => {
+      const token = await install("crm-1");
+      expect(() => createEntry({ id }, "API_TOKENS")).toThrow(/small letters, digits/);
+      await expect(revokeToken(kind.store, "API_TOKENS", id)).rejects.toThrow();
+      expect(idOf(token)).toBe("crm-1");
+    },
+  );
+
+  it("are not revoked where there is none of the id", async () => {
+    await install("crm");
+    await expect(revokeToken(kind.store, "API_TOKENS", "shop")).rejects.toThrow(/no/);
+    await expect(revokeToken(kind.store, "OPERATOR_TOKENS", "crm")).rejects.toThrow(/no/);
+  });
+});
+
+describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", () => {
+  const created = () => {
+    const account = createFakeAccount();
+    for (const worker of ["api", "dialer"]) {
+      account.secrets.set(`outbound-calls-${worker}`, new Map([["HASH_KEY", key]]));
+    }
+    const tools = createFakeTools(account);
+    const store = createCloudflareSecretStore(tools, targetOf(undefined));
+    const rotate = (current: string) => rotateHashKey(tools, store, () => Promise.resolve(current));
+    const of = (worker: string) => account.secrets.get(`outbound-calls-${worker}`)?.get("HASH_KEY");
+    return { account, tools, rotate, of };
+  };
+
+  it.each([undefined, [], [nameOfKey(key)]])(
+    "sets a new key beside the current one for both Workers, the dialer first, where the list names %j",
+    async (keyNames) => {
+      const { account, tools, rotate, of } = created();
+      account.keyNames = keyNames;
+      await rotate(key);
+      const [next = "", former] = (of("dialer") ?? "").split(" ");
+      expect(former).toBe(key);
+      expect(of("api")).toBe(of("dialer"));
+      expect(tools.changes().map((words) => words.split(" ").at(-1))).toEqual([
+        "outbound-calls-dialer",
+        "outbound-calls-api",
+      ]);
+      const said = tools.printed.join("\n");
+      expect(said.split(next)).toHaveLength(2);
+      expect(said).toContain("It belongs in a safe");
+      expect(said).not.toContain(key);
+    },
+  );
+
+  it("takes the current key from the environment", async () => {
+    const { tools, rotate, of } = created();
+    tools.environment["HASH_KEY"] = key;
+    await rotate("");
+    expect(of("api")).toMatch(new RegExp(`^[0-9a-f]{64} ${key}$`));
+  });
+
+  it.each<[string, string, string[], Record<string, string>, RegExp]>([
+    ["a key that is none", "short", [], {}, /32 bytes/],
+    ["two keys", `${"1".repeat(64)} ${key}`, [], {}, /End it first/],
+    ["another key than the list's", "1".repeat(64), [nameOfKey(key)], {}, /not the only key/],
+    ["one of two keys of the list", key, [nameOfKey(key), "ab12cd34"], {}, /not the only key/],
+    ["an output that is kept", key, [], { CI: "true" }, /is kept/],
+  ])("refuses %s, and changes and shows nothing", async (_, given, names, environment, message) => {
+    const { account, tools, rotate, of } = created();
+    account.keyNames = names;
+    Object.assign(tools.environment, environment);
+    await expect(rotate(given)).rejects.toThrow(message);
+    expect([of("dialer"), of("api")]).toEqual([key, key]);
+    expect(tools.printed).toEqual([]);
+  });
+
+  it("refuses where none is set", async () => {
+    const { account, rotate } = created();
+    account.secrets.clear();
+    await expect(rotate(key)).rejects.toThrow(/secrets -- set HASH_KEY/);
+  });
+});
+
+describe("npm run secrets -- set", () => {
+  const set = (name: string, value: string, replaces = false, kind = cloudflare()) =>
+    setSecret(kind.store, name, { value, replaces }).then(() => kind.seen());
+
+  it("sets a secret", async () => {
+    const entry = JSON.stringify({ id: "ada", sha256: "a".repeat(64) });
+    expect(await set("OPERATOR_TOKENS_ADA", entry)).toMatchObject({ OPERATOR_TOKENS_ADA: entry });
+  });
+
+  it("sets API_TOKENS to no token, as where operators make all, and never OPERATOR_TOKENS", async () => {
+    for (const kind of [cloudflare(), readable()]) {
+      expect(await set("API_TOKENS", "[]", false, kind)).toMatchObject({ API_TOKENS: "[]" });
+      await expect(set("OPERATOR_TOKENS", "[]", false, kind)).rejects.toThrow(/at least one/);
+    }
+  });
+
+  it("sets the secret of a receiver of events, and two while it is rotated", async () => {
+    const [one, other] = [createWebhookSecret(), createWebhookSecret()];
+    const account = createFakeAccount();
+    account.secrets.set("outbound-calls-api", new Map([["HASH_KEY", key]]));
+    const store = createCloudflareSecretStore(createFakeTools(account), targetOf(undefined));
+    for (const value of [one, `${one},${other}`]) {
+      await setSecret(store, "EVENTS_CRM_SECRET", { value, replaces: false });
+      expect(account.secrets.get("outbound-calls-dialer")?.get("EVENTS_CRM_SECRET")).toBe(value);
+    }
+    expect(account.secrets.get("outbound-calls-api")?.has("EVENTS_CRM_SECRET")).toBe(false);
+  });
+
+  it("sets HASH_KEY where none is set", async () => {
+    const account = createFakeAccount();
+    account.secrets.set("outbound-calls-api", new Map([["PUBLIC_URL", "https://a.example"]]));
+    const store = createCloudflareSecretStore(createFakeTools(account), targetOf(undefined));
+    await setSecret(store, "HASH_KEY", { value: key, replaces: false });
+    for (const worker of ["api", "dialer"]) {
+      expect(account.secrets.get(`outbound-calls-${worker}`)?.get("HASH_KEY")).toBe(key);
+    }
+  });
+
+  it("ends the former of two keys only if told to, as nobody may be dialed without it", async () => {
+    const kind = readable();
+    const [former, current] = [key, "1".repeat(64)];
+    await set("HASH_KEY", `${current} ${former}`, false, kind);
+    await expect(set("HASH_KEY", former, false, kind)).rejects.toThrow(/rotate HASH_KEY/);
+    await expect(set("HASH_KEY", current, false, kind)).rejects.toThrow(/--replace/);
+    expect(await set("HASH_KEY", current, true, kind)).toMatchObject({ HASH_KEY: current });
+  });
+
+  it("takes a HASH_KEY in capitals for the same key", async () => {
+    const kind = readable();
+    await set("HASH_KEY", key, true, kind);
+    const next = `${"1".repeat(64)} ${key.toUpperCase()}`;
+    expect(await set("HASH_KEY", next, false, kind)).toMatchObject({ HASH_KEY: next });
+    expect(parseHashKeys(next).former).toBe(parseHashKeys(key).current);
+  });
+
+  it("overwrites HASH_KEY only if told to", async () => {
+    const other = "1".repeat(64);
+    await expect(set("HASH_KEY", other)).rejects.toThrow(/--replace/);
+    expect(await set("HASH_KEY", other, true)).toMatchObject({ HASH_KEY: other });
+  });
+
+  it.each([
+    ["webhook_secret", "x", /capitals/],
+    ["WEBHOOK_SECRET", "", /stdin/],
+    ["HASH_KEY", "oc_secret", /32 bytes/],
+    ["EVENTS_SECRET", "oc_secret", /EVENTS_SECRET must be whsec_/],
+    ["EVENTS_CRM_EU_SECRET", "whsec_oc_secret", /EVENTS_CRM_EU_SECRET must be whsec_/],
+    ["EVENTS_SECRET", `${createWebhookSecret()},oc_secret`, /EVENTS_SECRET must be whsec_/],
+    ["API_TOKENS", "oc_secret", /not JSON/],
+    ["PUBLIC_URL", "http://oc_secret.example", /PUBLIC_URL must be https/],
+    ["API_TOKENS_CRM", '{"id":"crm","sha256":"oc_secret"}', /64 hex/],
+  ])("refuses %s of %j, and quotes no value", async (name, value, message) => {
+    const refused = set(name, value, true);
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.not.toThrow(/oc_secret/);
+  });
+
+  it("makes no Worker where there is no deployment", async () => {
+    const tools = createFakeTools(createFakeAccount());
+    const store = createCloudflareSecretStore(tools, targetOf("stagging"));
+    await expect(
+      setSecret(store, "WEBHOOK_SECRET", { value: "x", replaces: false }),
+    ).rejects.toThrow(/no deployment/);
+    expect(tools.changes()).toEqual([]);
+  });
+});
+
+describe("npm run secrets", inSlowTier, () => {
+  const run = (...words: string[]) =>
+    promisify(execFile)(process.execPath, [resolve("infra/cli/secrets.ts"), ...words]);
+
+  it("prints a webhook's secret of 32 random bytes", async () => {
+    const { stdout } = await run("webhook");
+    expect(stdout).toMatch(/^whsec_[A-Za-z0-9+/]{43}=\n$/);
+    expect(createWebhookSecret()).not.toBe(createWebhookSecret());
+  });
+
+  it("takes no value as an argument", async () => {
+    const refused = run("set", "WEBHOOK_SECRET", "oc_secret");
+    await expect(refused).rejects.toMatchObject({ code: 1, stderr: /on stdin/ });
+  });
+});
