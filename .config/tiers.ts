@@ -5,12 +5,17 @@ const root = resolve(import.meta.dirname, "..");
 /** Files that import this one run in both tiers: `test/support/per-tier.ts` says why. */
 const sized = join(root, "test/support/per-tier.ts");
 
-/** Suffix of the files that the quick tier leaves out. */
-export const slowSuffix = ".slow.test.ts";
+/** Suffixes of the files that the quick tier leaves out: of the slow tier, and of commands of `npm run test:long`. */
+export const laterSuffixes = [".slow.test.ts", ".long.test.ts"] as const;
+/** With LONG=1 a file of `npm run test:long` can be named. */
+const slowSuffixes = laterSuffixes.slice(0, process.env["LONG"] === "1" ? 2 : 1);
 
 /** Returns the test files below a folder that the slow tier runs: those of its own, and those whose sizes depend on the tier. */
 export function slowFiles(folder: string): string[] {
-  return testFiles(folder).filter((file) => file.endsWith(slowSuffix) || reaches(file));
+  return testFiles(folder).filter((file) => {
+    const suffix = laterSuffixes.find((one) => file.endsWith(one));
+    return suffix === undefined ? reaches(file) : slowSuffixes.includes(suffix);
+  });
 }
 
 function testFiles(folder: string): string[] {

@@ -2,13 +2,13 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { NotRunReporter } from "./not-run-reporter.ts";
-import { slowSuffix } from "./tiers.ts";
+import { laterSuffixes } from "./tiers.ts";
 import { common, hangMs, inWorkerd, limits, native, root, workerdSetup } from "./vitest.shared.ts";
 
 const quick = {
   ...limits(hangMs),
   provide: { tier: "quick" as const },
-  exclude: [`**/*${slowSuffix}`],
+  exclude: laterSuffixes.map((suffix) => `**/*${suffix}`),
 };
 
 export default defineConfig({

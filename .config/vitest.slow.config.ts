@@ -23,7 +23,7 @@ export default defineConfig({
   test: {
     ...common,
     // Vitest would leave a core idle, and some tests wait.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: 2 * availableParallelism(),
     projects: [
       {
         root,
@@ -34,8 +34,6 @@ export default defineConfig({
           isolate: false,
           setupFiles: ["test/support/end-left-work.ts"],
           include: [...slowFiles("test/unit"), ...slowFiles("test/simulation")],
-          // Those of schedules take two minutes of a core: `npm run test:schedules` runs them.
-          exclude: process.env["SCHEDULES"] === "all" ? [] : ["**/schedules*"],
         },
       },
       {
@@ -55,26 +53,21 @@ export default defineConfig({
         root,
         test: { ...slow, ...native, name: "upgrade", include: slowFiles("test/upgrade") },
       },
-      // Apart from each other, as services that are busy disturb one another's time.
-      ...[
-        // Six workers more, as most of these tests wait: for calling hours, for killed receivers, for refusals.
-        { name: "end-to-end", exclude: ["**/*-{pace,trouble}.slow.test.ts"], maxWorkers: 8 },
-        { name: "timed", include: ["test/end-to-end/*-{pace,trouble}.slow.test.ts"] },
-      ].map(({ name, include, exclude = [], maxWorkers = 2 }, index) => ({
+      {
         root,
         test: {
           ...slow,
           ...native,
-          name,
-          include: include ?? slowFiles("test/end-to-end"),
-          exclude,
+          name: "end-to-end",
+          include: slowFiles("test/end-to-end"),
           isolate: false,
           setupFiles: ["test/support/short-connections.ts"],
           ...limits(serviceHangMs),
-          maxWorkers,
-          sequence: { groupOrder: index + 1 },
+          // Most of these tests wait: for calling hours, for killed receivers, for refusals.
+          maxWorkers: 4 * availableParallelism(),
+          sequence: { groupOrder: 1 },
         },
-      })),
+      },
     ],
   },
 });

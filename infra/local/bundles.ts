@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { bundleFunction, functionNames } from "../aws/bundle.ts";
 import { keepWhileUnchanged } from "./keep-while-unchanged.ts";
 import { fail } from "./settings.ts";
 
@@ -8,12 +9,13 @@ export const configPaths = { api: "wrangler.toml", dialer: "functions/dialer/wra
 export type WorkerName = keyof typeof configPaths;
 
 const root = resolve(import.meta.dirname, "../..");
-/** `npm ci` removes them. */
-const kept = join(root, "node_modules/.cache/outbound-calls/bundles.json");
+/** `npm ci` removes what is kept there. */
+const cache = join(root, "node_modules/.cache/outbound-calls");
 /** All that the bundles depend on, with what their build has written. */
 const inputs = [
   "{functions,shared}/**/*.*",
   "infra/{generate,cli,local}/**/*.*",
+  "infra/aws/bundle.ts",
   "infra/*.json",
   "{package,package-lock,tsconfig}.json",
   "wrangler.toml",
@@ -27,6 +29,7 @@ const made = ["functions/api/generated"];
  * @param directory where wrangler writes them
  */
 export function bundleWorkers(directory: string): Promise<Record<WorkerName, string>> {
+  const kept = join(cache, "workers.json");
   return keepWhileUnchanged({ root, inputs, made, kept }, async () => {
     const [api, dialer] = await Promise.all([
       bundle("api", directory),
@@ -34,6 +37,33 @@ export function bundleWorkers(directory: string): Promise<Record<WorkerName, str
     ]);
     return { api, dialer };
   });
+}
+
+/** Puts the bundles of both Lambda functions into folders of `directory`, as they would be deployed; kept likewise. */
+export async function bundleFunctions(directory: string): Promise<void> {
+  const kept = join(cache, "functions.json");
+  const files = await keepWhileUnchanged({ root, inputs, made, kept }, async () => {
+    await Promise.all(functionNames.map((name) => bundleFunction(name, join(directory, name))));
+    return readAll(directory);
+  });
+  await Promise.all(
+    Object.entries(files).map(async ([path, base64]) => {
+      const file = join(directory, path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, Buffer.from(base64, "base64"));
+    }),
+  );
+}
+
+/** Reads all files of a folder, in base64 by their paths in it. */
+async function readAll(directory: string): Promise<Record<string, string>> {
+  const found = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = found.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
+  return Object.fromEntries(
+    await Promise.all(
+      files.map(async (file) => [relative(directory, file), await readFile(file, "base64")]),
+    ),
+  );
 }
 
 async function bundle(name: WorkerName, directory: string): Promise<string> {

@@ -4,10 +4,10 @@
  * schedule of the sweep. SQS, S3 and DynamoDB servers speak the real protocols and keep their state on disk.
  */
 import { join } from "node:path";
-import { bundleFunction, functionNames } from "../aws/bundle.ts";
 import { dialerTimeoutSeconds, dispatcherTimeoutSeconds } from "../aws/limits.ts";
 import { startApiGateway } from "./api-gateway.ts";
 import { localRegion, startAwsEngines } from "./aws-engines.ts";
+import { bundleFunctions } from "./bundles.ts";
 import { endChildrenWithProcess } from "./end-children.ts";
 import { startEventSource } from "./event-source.ts";
 import { mendIndexes } from "./mend-indexes.ts";
@@ -44,7 +44,7 @@ const { port, stateDirectory } = settings;
 const bundles = join(stateDirectory, "build");
 const [engines] = await Promise.all([
   startAwsEngines(join(stateDirectory, "engines")),
-  ...functionNames.map((name) => bundleFunction(name, join(bundles, name))),
+  bundleFunctions(bundles),
 ]);
 const { sqs } = engines;
 await Promise.all([engines.createTable(table), engines.createBucket(bucket)]);

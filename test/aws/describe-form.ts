@@ -1,26 +1,23 @@
+import { describe } from "vitest";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
-import { describeGuardedClients } from "../contracts/http-api/guards.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
-import { describeReadiness } from "../contracts/http-api/readiness.ts";
-import { describeOperatorApi } from "../contracts/operator-api/index.ts";
-import { describeRequestsApi } from "../contracts/requests-api/index.ts";
+import { itListsRequests } from "../contracts/requests-api/listing.ts";
+import { useRequestsApi } from "../contracts/requests-api/setup.ts";
 import { type EventForm, useLambda } from "./lambda-api.ts";
 
-/** The operator's suite takes half a minute: it goes along the usual form, and the one whose queries are encoded otherwise. */
-const formsOfOperators = new Set<EventForm>(["an HTTP API's default stage", "a load balancer"]);
-
-/** Describes the whole API behind one form of events. Each form has a file of its own, so that they run at once. */
+/**
+ * Describes what differs behind one form of events: bodies, headers, paths and queries. All of the API behind the usual form
+ * is in http-api.test.ts and http-api-more.slow.test.ts. Each form has a file of its own, so that they run at once.
+ */
 export function describeForm(form: EventForm): void {
   const name = `Lambda behind ${form}`;
   const createApi = useLambda()(form);
   describeHttpApi(name, createApi);
-  describeGuardedClients(name, createApi);
-  describeFuzz(name, createApi, { runs: 60 });
-  describeCallbacks(name, createApi, { runs: 100 });
-  describeRequestsApi(name, createApi);
-  if (formsOfOperators.has(form)) {
-    describeOperatorApi(name, createApi);
-    describeReadiness(name, createApi);
+  describeFuzz(name, createApi, { runs: 20 });
+  describeCallbacks(name, createApi, { runs: 30 });
+  // Its queries are encoded otherwise than those of all other forms.
+  if (form === "a load balancer") {
+    describe(`the API of requests on ${name}`, () => itListsRequests(useRequestsApi(createApi)));
   }
 }

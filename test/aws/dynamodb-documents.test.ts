@@ -30,7 +30,7 @@ describeDocuments(
   "DynamoDB",
   async (now) =>
     createDynamoDocuments(engines.dynamo, await createTable(), { now, freshVersion: randomId }),
-  { runs: perTier({ quick: 6, slow: 60 }) },
+  { runs: perTier({ quick: 6, slow: 30 }) },
 );
 
 describe("DynamoDB as documents", () => {

@@ -45,7 +45,7 @@ async function createLedger(client = engines.dynamo) {
 
 describeCallLedger("DynamoDB", () => createLedger(), {
   told: attentionStates,
-  runs: perTier({ quick: 1, slow: 8 }),
+  runs: perTier({ quick: 1, slow: 4 }),
 });
 
 type Output = Record<string, unknown>;

@@ -79,7 +79,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
   describe.concurrent(`${platform.script} with trouble`, () => {
     afterAll(() => expect(sentTwice).toEqual([]));
 
-    it("dials 80 calls of one host in time, while another hangs on 2,000", async () => {
+    it("dials 80 calls of one host in time, while another hangs on 600", async () => {
       await startAfter(4, platform);
       const bench = await startBench(
         platform,
@@ -97,7 +97,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
           if (request.path !== "/hangs") response.writeHead(200).end("{}");
         },
       );
-      await bench.post(callsTo("hangs", 2000));
+      await bench.post(callsTo("hangs", 600));
       await until(() => bench.receivedBy("hangs").length > 0);
       await bench.post(callsTo("works", 80));
       await until(() => bench.receivedBy("works").length === 80).catch(() => {});
@@ -105,7 +105,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
       await bench.end();
       expect(bench.receivedBy("works")).toHaveLength(80);
       // All of them were dialed while most of the others still waited.
-      expect(hung).toBeLessThan(1000);
+      expect(hung).toBeLessThan(300);
     });
 
     it("dials another client's calls on the same account, beside 200 that are answered 500", async () => {
@@ -165,7 +165,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
       expect(refused).toBeLessThan(80);
     });
 
-    it("sends few of 500 calls into an outage, and the others soon after it", async () => {
+    it("sends few of 200 calls into an outage, and the others soon after it", async () => {
       await startAfter(0, platform);
       let isOut = true;
       const answered = { failed: new Set<string>(), placed: new Set<string>() };
@@ -178,25 +178,25 @@ export function describeTrouble(platform: PlatformUnderTest): void {
           response.writeHead(isOut ? 500 : 200).end("{}");
         },
       );
-      await bench.post(callsTo("campaign", 500));
+      await bench.post(callsTo("campaign", 200));
       await new Promise((next) => setTimeout(next, seconds(outageSeconds)));
       isOut = false;
-      const isDone = () => answered.failed.size + answered.placed.size >= 500;
+      const isDone = () => answered.failed.size + answered.placed.size >= 200;
       await until(isDone, { everyMs: 500 }).catch(() => {});
       await bench.end();
       expect(answered.failed.size).toBeLessThanOrEqual(60);
-      expect(answered.failed.size + answered.placed.size).toBe(500);
+      expect(answered.failed.size + answered.placed.size).toBe(200);
       // A call sent during the outage may have been placed: it is never sent again.
       for (const id of answered.failed) expect(answered.placed.has(id)).toBe(false);
     });
 
-    it("dials one client's single call in time, beside another's 3,000 at five a second", async () => {
+    it("dials one client's single call in time, beside another's 800 at five a second", async () => {
       await startAfter(23, platform);
       const bench = await startBench(platform, (url) => ({
         agents: { "*": { provider: "webhook", url: `${url}/dial` } },
         providers: { webhook: { callsPerSecond: 5 } },
       }));
-      await bench.post(callsTo("campaign", 3000), "big");
+      await bench.post(callsTo("campaign", 800), "big");
       await until(() => bench.receivedBy("campaign").length >= 10);
       await bench.post(callsTo("single", 1), "small");
       await until(() => bench.receivedBy("single").length === 1).catch(() => {});

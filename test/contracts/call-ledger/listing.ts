@@ -122,7 +122,7 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
 
     it("yields every row once, page by page", async () => {
       const numberHash = aNumberHash();
-      const count = perTier({ quick: 8, slow: 25 });
+      const count = perTier({ quick: 8, slow: 16 });
       const batch = rowsOfOneRequest(count, { numberHash, state: "REJECTED", backlog: null });
       const rows = [
         ...batch,

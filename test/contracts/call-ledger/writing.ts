@@ -89,7 +89,7 @@ export function describeWriting(
     });
 
     it("writes many rows at once, repeats them, and tells the refused from the written", async () => {
-      const rows = rowsOfOneRequest(perTier({ quick: 130, slow: 1000 }));
+      const rows = rowsOfOneRequest(perTier({ quick: 130, slow: 500 }));
       const changes = rows.map((next) => ({ next, seen: null }));
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));

@@ -103,7 +103,7 @@ const marginMs = fc.constantFrom(0, 5 * minuteMs, 45 * minuteMs);
 const names = Object.values(table.names).flatMap((list) => list.split(" "));
 const changes = names.flatMap((name) =>
   (permitAt.tz.zone(name)?.untils ?? [])
-    .filter((at) => at > Date.UTC(2026, 0, 12) && at < Date.UTC(2029, 0, 1))
+    .filter((at) => at > Date.UTC(2026, 0, 12) && at < Date.UTC(2028, 0, 1))
     .map((at) => ({ name, at })),
 );
 
@@ -144,10 +144,10 @@ describe("the next opening", () => {
   });
 
   it(
-    "equals that search around every change of every zone's clock from 2026 to 2028",
+    "equals that search around every change of every zone's clock in 2026 and 2027",
     inSlowTier,
     () => {
-      expect(changes.length).toBeGreaterThan(1000);
+      expect(changes.length).toBeGreaterThan(700);
       const seed = Date.now();
       for (const [index, { name, at }] of changes.entries()) {
         const around = firstOf(

@@ -1,0 +1,4 @@
+import { describeOrders } from "../describe-orders.ts";
+import { explorations, isShort } from "../explorations.ts";
+
+describeOrders(explorations.filter(isShort));
