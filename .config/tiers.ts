@@ -8,13 +8,13 @@ const sized = join(root, "test/support/per-tier.ts");
 /** Suffixes of the files that the quick tier leaves out: of the slow tier, and of commands of `npm run test:long`. */
 export const laterSuffixes = [".slow.test.ts", ".long.test.ts"] as const;
 /** With LONG=1 a file of `npm run test:long` can be named. */
-const slowSuffixes = laterSuffixes.slice(0, process.env["LONG"] === "1" ? 2 : 1);
+const slowSuffixes = new Set(laterSuffixes.slice(0, process.env["LONG"] === "1" ? 2 : 1));
 
 /** Returns the test files below a folder that the slow tier runs: those of its own, and those whose sizes depend on the tier. */
 export function slowFiles(folder: string): string[] {
   return testFiles(folder).filter((file) => {
     const suffix = laterSuffixes.find((one) => file.endsWith(one));
-    return suffix === undefined ? reaches(file) : slowSuffixes.includes(suffix);
+    return suffix === undefined ? reaches(file) : slowSuffixes.has(suffix);
   });
 }
 

@@ -61,7 +61,7 @@ const ofTries = toMutants(
 );
 
 const ofLetters = toMutants(
-  ["test/unit/cli/dead-command.test.ts"],
+  ["test/unit/cli/dead-command.slow.test.ts"],
   [
     [
       "a dead letter is removed after its message was sent",
