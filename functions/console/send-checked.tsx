@@ -7,7 +7,7 @@ import { askAsClient } from "./leads/ask-client-api.ts";
 import { checkLeads } from "./leads/check-leads.ts";
 import { divideLeads } from "./leads/divide-leads.ts";
 import type { Lead } from "./leads/read-leads.ts";
-import type { LeadTable } from "./leads/read-table.ts";
+import type { LeadTable } from "./leads/lead-table.ts";
 import type { Reader } from "./load-reader.ts";
 import { RefusedRows } from "./send-rows.tsx";
 import { type CheckedLeads, SendThese } from "./send-these.tsx";

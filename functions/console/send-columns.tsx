@@ -1,5 +1,5 @@
-import type { ColumnRole } from "./leads/columns.ts";
-import type { LeadTable } from "./leads/read-table.ts";
+import type { ColumnRole, GuessedColumns } from "./leads/columns.ts";
+import type { LeadTable } from "./leads/lead-table.ts";
 import { Table } from "./shared.tsx";
 
 const roleNames: Record<ColumnRole, string> = {
@@ -14,14 +14,14 @@ const roleEntries = Object.entries(roleNames);
 /** Values of a column that are shown. */
 const examplesMax = 2;
 
-/** The columns of a file of leads, what each one means, and its first values. */
+/** The columns of a file of leads, what each one means, and its first values. A doubt is shown until a person has chosen. */
 export function Columns({
   table: { columns, rows },
-  roles,
+  guessed: { roles, doubt, notes },
   choose,
 }: {
   table: LeadTable;
-  roles: readonly ColumnRole[];
+  guessed: GuessedColumns;
   choose(roles: ColumnRole[]): void;
 }) {
   const change = (index: number, role: ColumnRole) =>
@@ -34,31 +34,43 @@ export function Columns({
       }),
     );
   return (
-    <Table label="Columns of the file" columns={["Column", "Is", "For example"]}>
-      {columns.map((name, index) => (
-        <tr key={name}>
-          <th scope="row">{name}</th>
-          <td>
-            <select
-              aria-label={`Meaning of ${name}`}
-              value={roles[index]}
-              onChange={({ currentTarget: { value } }) => isRole(value) && change(index, value)}
-            >
-              {roleEntries.map(([role, words]) => (
-                <option key={role} value={role}>
-                  {words}
-                </option>
-              ))}
-            </select>
-          </td>
-          <td>
-            {rows
-              .slice(0, examplesMax)
-              .map(({ cells }) => (cells[index] ?? "").slice(0, 40))
-              .join(" · ")}
-          </td>
-        </tr>
+    <>
+      {doubt === undefined || roles.includes("number") ? null : (
+        <p class="problem" role="alert">
+          {doubt.why} Choose the one to call: {doubt.candidates.join(" or ")}.
+        </p>
+      )}
+      {notes.map((note) => (
+        <p class="hint" key={note}>
+          {note}
+        </p>
       ))}
-    </Table>
+      <Table label="Columns of the file" columns={["Column", "Is", "For example"]}>
+        {columns.map((name, index) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>
+              <select
+                aria-label={`Meaning of ${name}`}
+                value={roles[index]}
+                onChange={({ currentTarget: { value } }) => isRole(value) && change(index, value)}
+              >
+                {roleEntries.map(([role, words]) => (
+                  <option key={role} value={role}>
+                    {words}
+                  </option>
+                ))}
+              </select>
+            </td>
+            <td>
+              {rows
+                .slice(0, examplesMax)
+                .map(({ cells }) => (cells[index] ?? "").slice(0, 40))
+                .join(" · ")}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </>
   );
 }

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { PlanInWords } from "../api/operator/plan.ts";
-import type { ColumnRole } from "./leads/columns.ts";
+import type { GuessedColumns } from "./leads/columns.ts";
 import type { LeadsRead } from "./leads/read-leads.ts";
-import type { LeadTable } from "./leads/read-table.ts";
+import type { LeadTable } from "./leads/lead-table.ts";
 import { messageOf, useDesk, useLive } from "./desk.tsx";
 import { type Reader, useReader } from "./load-reader.ts";
 import { Columns } from "./send-columns.tsx";
@@ -10,16 +10,15 @@ import { CheckAndSend } from "./send-checked.tsx";
 import { Preview, RefusedRows } from "./send-rows.tsx";
 import { counted } from "./shared.tsx";
 
-/** A file of leads that was read, and what was chosen for it. */
-interface Opened {
+/** A file of leads that was read, and what its columns mean, as it was guessed or chosen. */
+interface Opened extends GuessedColumns {
   name: string;
   table: LeadTable;
-  roles: readonly ColumnRole[];
 }
 
 /** Sends a file of leads as one campaign: the file, what its columns mean, checks, forecast, and sending. */
 export function Send() {
-  const { say } = useDesk();
+  const { ask, say } = useDesk();
   const reader = useReader();
   const [opened, setOpened] = useState<Opened>();
   const [country, setCountry] = useState(() => regionOf(navigator.language) ?? "US");
@@ -32,7 +31,12 @@ export function Send() {
     if (file === undefined || reader === undefined) return;
     try {
       const table = reader.readTable(new Uint8Array(await file.arrayBuffer()));
-      setOpened({ name: file.name, table, roles: reader.guessColumns(table) });
+      const { agents } = await ask<PlanInWords>("/plan");
+      const guessed = reader.guessColumns(
+        table,
+        agents.map(({ agent_id }) => agent_id),
+      );
+      setOpened({ name: file.name, table, ...guessed });
       say(`${file.name} has ${counted(table.rows.length, "row")}.`);
     } catch (error) {
       setProblem(messageOf(error));
@@ -56,7 +60,7 @@ export function Send() {
             </div>
             <Columns
               table={opened.table}
-              roles={opened.roles}
+              guessed={opened}
               choose={(roles) => setOpened({ ...opened, roles })}
             />
           </>

@@ -167,6 +167,33 @@ describe("by the keyboard alone", () => {
   });
 });
 
+describe("a list whose column of numbers is not sure", () => {
+  it("is not sent until a person has chosen one, by the keyboard alone", async () => {
+    await open("send");
+    const rows = ["202 555 0101,303 555 0101,Jane", "202 555 0102,303 555 0102,Joe"];
+    const text = ["Home Phone,Mobile,Agent", ...rows, "202 555 0103,303 555"].join("\n");
+    await choose("two.csv", text);
+    const doubt = page.getByRole("alert").getByText("More than one column may have");
+    await doubt.getByText("Choose the one to call: Home Phone or Mobile.").waitFor();
+    await page.getByText("Agent is context: the dial plan takes any agent").waitFor();
+    await page.getByText("Choose one column for the phone number.").waitFor();
+    expect(await page.getByLabel("Meaning of Mobile").inputValue()).toBe("context");
+    await type(page, page.getByLabel("Agent of rows that name none"), "agent_sales");
+    expect([await flawsOf(page), await button(/^Check these/).count()]).toEqual([[], 0]);
+    await tabTo(page, page.getByLabel("Meaning of Mobile"));
+    await page.keyboard.press("Home");
+    await page.getByRole("heading", { name: "2 leads" }).waitFor();
+    await page.getByText("has no line end: the file may be cut off").waitFor();
+    expect(await doubt.count()).toBe(0);
+    await fillCampaign();
+    await press(page, button("Send these 2"));
+    await said(/^Sent: 2 calls as campaign spring/);
+    const [request] = await queued();
+    const numbers = request?.requests.map(({ phone_number }) => phone_number);
+    expect(numbers).toEqual(["+13035550101", "+13035550102"]);
+  });
+});
+
 describe("an empty page", () => {
   it("shows a request that works when pasted, and sends a simulated campaign in one click", async () => {
     await open("overview", { width: 390 });

@@ -1,14 +1,19 @@
 import Papa from "papaparse";
 import type { RefusedRow } from "./read-leads.ts";
+import { mendColumns } from "./lead-table.ts";
 
 /**
  * Returns the refused rows as CSV, with their line and the reason before the columns of the file: to be mended and read
- * again. A cell that a spreadsheet would take for a formula gets an apostrophe before it, which the reader takes off a number.
+ * again. A cell that a spreadsheet would take for a formula gets an apostrophe before it, which the reader takes off again.
  */
 export function toMendCsv(columns: readonly string[], refused: readonly RefusedRow[]): string {
-  const rows = refused.map(({ line, reason, cells }) => [line, reason, ...cells]);
-  return Papa.unparse([["line", "refused because", ...columns], ...rows], {
+  // A row that is refused a second time gets a new line and reason in place of the old ones.
+  const own = (cells: readonly string[]) =>
+    cells.filter((_, index) => !mendColumns.includes(columns[index] ?? ""));
+  const rows = refused.map(({ line, reason, cells }) => [line, reason, ...own(cells)]);
+  const csv = Papa.unparse([[...mendColumns, ...own(columns)], ...rows], {
     newline: "\n",
     escapeFormulae: true,
   });
+  return `${csv}\n`;
 }

@@ -1,7 +1,7 @@
 import { isTimeZone } from "../../../shared/telephony/time-zone.ts";
 import type { ColumnRole } from "./columns.ts";
 import { readNumber } from "./read-number.ts";
-import type { LeadTable, Row } from "./read-table.ts";
+import type { LeadTable, Row } from "./lead-table.ts";
 
 // The limits of the endpoints. test/unit/console/read-leads.test.ts compares them with shared/calls/call-request.ts, which
 // no browser can load.

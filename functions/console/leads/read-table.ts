@@ -1,29 +1,9 @@
-import Papa from "papaparse";
 import { decodeText } from "./decode-text.ts";
+import { type LeadTable, mendColumns, type Row } from "./lead-table.ts";
+import { readCsv } from "./read-csv.ts";
 
 const fileBytesMax = 50 * 1024 * 1024;
 const rowsMax = 100_000;
-/** Separators that are told apart by the line of column names. */
-const separators = [",", ";", "\t", "|"];
-
-/** A row of a file of leads. */
-export interface Row {
-  /** Line of the file at which it begins, from 1; in JSON its position in the array. */
-  line: number;
-  cells: readonly string[];
-  /** Reason for which the row cannot be read. */
-  problem?: string;
-}
-
-/** A file of leads as rows and columns. */
-export interface LeadTable {
-  columns: readonly string[];
-  rows: readonly Row[];
-  /** Form of the file, such as `CSV, UTF-8, separated by ;`. */
-  form: string;
-  /** Noun for the position of a row. */
-  unit: "line" | "item";
-}
 
 /**
  * Reads a file of leads: CSV with a line of column names, or JSON, an array of objects.
@@ -37,59 +17,18 @@ export function readTable(bytes: Uint8Array): LeadTable {
   const table = isJson ? readJson(text) : readCsv(text, encoding);
   if (table.rows.length === 0) throw new Error("The file has no rows.");
   if (table.rows.length > rowsMax) throw new Error("The file has more than 100,000 rows.");
-  const twice = table.columns.find((name, index) => table.columns.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`The file has two columns named ${twice}.`);
-  return table;
+  const isMendFile = mendColumns.every((name) => table.columns.includes(name));
+  return isMendFile ? withoutApostrophes(table) : table;
 }
 
-function readCsv(original: string, encoding: string): LeadTable {
-  // Papa Parse takes one kind of line end for the whole file, and would join lines that end otherwise.
-  const text = original.replace(/\r\n?/g, "\n");
-  const separator = separatorOf(text);
-  const { data, errors } = Papa.parse<string[]>(text, { delimiter: separator, newline: "\n" });
-  const broken = new Map(errors.map(({ row = -1 }) => [row, true]));
-  const rows: Row[] = [];
-  let columns: readonly string[] | undefined;
-  let line = 1;
-  for (const [index, cells] of data.entries()) {
-    const begin = line;
-    line += 1 + cells.reduce((sum, cell) => sum + cell.split("\n").length - 1, 0);
-    if (cells.every((cell) => cell.trim() === "")) continue;
-    if (columns === undefined) columns = columnsOf(cells);
-    else rows.push(rowOf(begin, { cells, columns, isBroken: broken.has(index) }));
-  }
-  const shown = separator === "\t" ? "tabs" : separator;
+/** Takes off the apostrophes that a file of refused rows has before what a spreadsheet would take for a formula. */
+function withoutApostrophes({ columns, rows, ...table }: LeadTable): LeadTable {
+  const bare = (cell: string) => cell.replace(/^'(?=[=+\-@\t\r])/, "");
   return {
-    columns: columns ?? [],
-    rows,
-    form: `CSV, ${encoding}, separated by ${shown}`,
-    unit: "line",
+    ...table,
+    columns: columns.map(bare),
+    rows: rows.map((row) => ({ ...row, cells: row.cells.map(bare) })),
   };
-}
-
-/** Returns the separator that stands most often in the first line, outside of quotation marks. */
-function separatorOf(text: string): string {
-  const first = /^\s*([^\n]*)/.exec(text)?.[1] ?? "";
-  const bare = first.replace(/"[^"]*"/g, "");
-  const counts = separators.map((separator) => bare.split(separator).length);
-  return separators[counts.indexOf(Math.max(...counts))] ?? ",";
-}
-
-function columnsOf(cells: readonly string[]): string[] {
-  if (cells.some((cell) => cell.replace(/\D/g, "").length >= 7)) {
-    throw new Error("The first line has a phone number: it must have the names of the columns.");
-  }
-  return cells.map((cell, index) => cell.trim() || `column ${index + 1}`);
-}
-
-function rowOf(
-  line: number,
-  { cells, columns, isBroken }: { cells: string[]; columns: readonly string[]; isBroken: boolean },
-): Row {
-  if (isBroken) return { line, cells, problem: "has a quotation mark at a wrong place" };
-  if (cells.length === columns.length) return { line, cells };
-  const problem = `has ${cells.length} fields, and the first line has ${columns.length}`;
-  return { line, cells, problem };
 }
 
 function readJson(text: string): LeadTable {

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
 import type { FoundFile } from "../../../functions/api/requests/sent-files.ts";
 import {
   askAsClient,
@@ -9,9 +10,10 @@ import {
 import { checkLeads, type LeadsChecked } from "../../../functions/console/leads/check-leads.ts";
 import { columnRoles, guessColumns } from "../../../functions/console/leads/columns.ts";
 import { divideLeads } from "../../../functions/console/leads/divide-leads.ts";
+import type { LeadTable } from "../../../functions/console/leads/lead-table.ts";
 import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
 import { readLeads, type RefusedRow } from "../../../functions/console/leads/read-leads.ts";
-import { type LeadTable, readTable } from "../../../functions/console/leads/read-table.ts";
+import { readTable } from "../../../functions/console/leads/read-table.ts";
 import { sendLeads } from "../../../functions/console/leads/send-leads.ts";
 import { counted } from "./agree.ts";
 import type { Command, CommandDeps } from "./command.ts";
@@ -36,12 +38,13 @@ export const sendCommands: Record<string, Command> = {
     };
     const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
     const table = await tableOf(path, terminal);
-    const roles = rolesOf(table, values.map ?? []);
+    const { roles, notes } = rolesOf(table, values.map ?? [], await agentsOf(ask));
     const choices = { roles, country: values.country?.toUpperCase(), agent: values.agent };
     const { leads, refused } = await readOrMisuse(() => readLeads(table, choices));
     const rowsText = counted(table.rows.length, "row");
     say(`${path}: ${table.form}, ${rowsText}, ${counted(leads.length, "lead")}.`);
     say(table.columns.map((name, index) => `${name} → ${roles[index]}`).join("; "));
+    for (const note of notes) say(note);
 
     const divided = await divideLeads(leads);
     const { client, sent } = await told(
@@ -112,10 +115,19 @@ async function tableOf(path: string, terminal: CommandDeps["terminal"]): Promise
   return readOrMisuse(() => readTable(bytes));
 }
 
-/** Guesses the meanings of the columns, and changes those that --map names, as in `--map number=Mobile`. */
-function rolesOf(table: LeadTable, mapped: readonly string[]) {
-  const roles = guessColumns(table);
-  for (const one of mapped) {
+/** Asks for the agents of the dial plan; `*` stands for all that it does not name. */
+async function agentsOf(ask: CommandDeps["ask"]): Promise<string[]> {
+  return (await ask<PlanInWords>("/plan")).agents.map(({ agent_id }) => agent_id);
+}
+
+/**
+ * Guesses the meanings of the columns, and changes those that --map names, as in `--map number=Mobile`.
+ *
+ * @throws a Misuse if --map is wrong, or is needed to tell which column has the phone numbers: --yes does not decide that
+ */
+function rolesOf(table: LeadTable, mapped: readonly string[], agents: readonly string[]) {
+  const { roles, doubt, notes } = guessColumns(table, agents);
+  const given = mapped.map((one) => {
     const [, name = "", column = ""] = /^(\w+)=(.*)$/s.exec(one) ?? [];
     const role = columnRoles.find((known) => known === name);
     const index = table.columns.indexOf(column);
@@ -124,12 +136,24 @@ function rolesOf(table: LeadTable, mapped: readonly string[]) {
         `--map is ROLE=COLUMN: a role of ${columnRoles.join(", ")}, and a column of ${table.columns.join(", ")}.`,
       );
     }
+    return { role, index };
+  });
+  if (doubt !== undefined && !given.some(({ role }) => role === "number")) {
+    const choices = doubt.candidates.map((name) => `--map ${quoted(`number=${name}`)}`);
+    throw new Misuse(`${doubt.why} Nothing was sent. Choose with ${choices.join(" or ")}.`);
+  }
+  for (const { role, index } of given) {
     const isSingle = role !== "context" && role !== "ignored";
     const before = isSingle ? roles.indexOf(role) : -1;
     if (before >= 0) roles[before] = "context";
     roles[index] = role;
   }
-  return roles;
+  return { roles, notes: given.some(({ role }) => role === "agent") ? [] : notes };
+}
+
+/** Quotes a word for a shell where it needs that. */
+function quoted(word: string): string {
+  return /^[\w=.-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Returns the rows that the service would refuse, and those on the do-not-call list. */

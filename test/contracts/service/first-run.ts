@@ -110,7 +110,7 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
         2,
         expect.stringContaining("409 This file was sent"),
       ]);
-      const lines = (await readFile(mend ?? "", "utf8")).split("\n").slice(1);
+      const lines = (await readFile(mend ?? "", "utf8")).trimEnd().split("\n").slice(1);
       expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(badLines);
       const dialed = () =>
         bench.receiver

@@ -56,7 +56,7 @@ describe("npm run calls -- send", () => {
     expect(await dial()).toEqual([]);
     const sent = await send(csv, ...words, "--yes");
     expect(sent.out).toContain("Sent: 291 calls as campaign spring, in 1 request.");
-    const lines = (await readFile(mend, "utf8")).split("\n").slice(1);
+    const lines = (await readFile(mend, "utf8")).trimEnd().split("\n").slice(1);
     expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(badLines);
     for (const campaign of ["spring", "summer"]) {
       const again = await send(csv, "--campaign", campaign, ...from, ...sales, "--yes");
@@ -128,6 +128,52 @@ describe("npm run calls -- send", () => {
       "--json",
     );
     expect(JSON.parse(out)).toMatchObject({ client: "crm", campaign: "spring", calls: 1 });
+    expect(await dial()).toEqual(["+12025550101"]);
+  });
+
+  it("sends nothing where it is not sure which column has the numbers, also with --yes", async () => {
+    const { send, dial } = createBench();
+    const words = [...named, ...sales, "--yes"];
+    const two = "account_no,Home Phone,Bob's Mobile\n2025550174,2025550101,2025550102\n";
+    const unsure: [string, string][] = [
+      [two, "--map 'number=Home Phone' or --map 'number=Bob'\\''s Mobile'"],
+      [
+        "account_no,reach\n2025550174,2025550101\n",
+        "--map number=account_no or --map number=reach",
+      ],
+      ["customer_no\n2025550101\n2025550102\n2025550103\n", "--map number=customer_no"],
+    ];
+    for (const [leads, choices] of unsure) {
+      const { code, out, err } = await send(leads, ...words);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toContain(`Nothing was sent. Choose with ${choices}.`);
+      const json = await send(leads, ...words, "--json");
+      expect([json.code, json.out]).toEqual([2, ""]);
+      // Another column that is named decides nothing.
+      const other = await send(
+        leads,
+        ...words,
+        "--map",
+        "ignored=" + leads.split(",")[0]?.split("\n")[0],
+      );
+      expect([other.code, other.out]).toEqual([2, ""]);
+    }
+    expect(await dial()).toEqual([]);
+    const { code } = await send(two, ...words, "--map", "number=Home Phone");
+    expect([code, await dial()]).toEqual([0, ["+12025550101"]]);
+  });
+
+  it("takes a column for agents only if it has agents of the plan, and says so", async () => {
+    const { send, dial } = createBench();
+    const people = "phone,Agent\n2025550101,Jane Doe\n";
+    const { out } = await send(people, ...named, ...sales, "--yes");
+    expect(out).toContain("phone → number; Agent → context");
+    expect(out).toContain("Agent is context: it names no agent of the dial plan.");
+    const own = await send("phone,Agent\n2025550102,agent_support\n", ...named, ...sales);
+    expect(own.out).toContain("Agent names the agent of each row.");
+    const mapped = await send(people, ...named, "--map", "agent=Agent", "--country", "US");
+    expect(mapped.out).toContain("agent_id is no agent of the dial plan");
+    expect(mapped.out).not.toContain("Agent is context");
     expect(await dial()).toEqual(["+12025550101"]);
   });
 

@@ -15,7 +15,7 @@ const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 
 async function read(file: string | Uint8Array, choices: Partial<ReadingChoices> = {}) {
   const table = readTable(typeof file === "string" ? bytesOf(file) : file);
-  const roles = guessColumns(table);
+  const { roles } = guessColumns(table);
   const found = await readLeads(table, { roles, country: "US", agent: "agent_sales", ...choices });
   return { table, roles, ...found };
 }
@@ -50,7 +50,7 @@ describe("a file of leads", () => {
 
   it("names the line of each row that cannot be dialed, past quoted line ends and empty lines", async () => {
     const { refused, leads } = await read(
-      'name,phone,note\r\n"Ada, ""A""",202-555-0100,"two\r\nlines"\n\nBob,12,\r\nCy,+44 20 7946 0000,\nDi,202 555 0100,\nEd,202 555 0104\nFy,"202 555 0105,x\n',
+      'name,phone,note\r\n"Ada, ""A""",202-555-0100,"two\r\nlines"\n\nBob,12,\r\nCy,+44 20 7946 0000,\nDi,202 555 0100,\nEd,202 555 0104,x,y\nFy,"202 555 0105,x\n',
     );
     expect(leads.map(({ line, call }) => [line, call.phone_number, call.context])).toEqual([
       [2, "+12025550100", { name: 'Ada, "A"', note: "two\nlines" }],
@@ -59,7 +59,7 @@ describe("a file of leads", () => {
     expect(refused.map(({ line, reason, isDuplicate }) => [line, reason, isDuplicate])).toEqual([
       [5, "phone number: has too few or too many digits for US", false],
       [7, "has the number of line 2", true],
-      [8, "has 2 fields, and the first line has 3", false],
+      [8, "has text in 4 fields, and the first line has 3", false],
       [9, "has a quotation mark at a wrong place", false],
     ]);
   });
@@ -68,18 +68,19 @@ describe("a file of leads", () => {
     const first = await read("name,phone\n=Ada,+1\n@Bob,+12025550199\n");
     const csv = toMendCsv(first.table.columns, first.refused);
     expect(csv).toBe(
-      `line,refused because,name,phone\n2,phone number: is too short for a phone number,"'=Ada","'+1"`,
+      `line,refused because,name,phone\n2,phone number: is too short for a phone number,"'=Ada","'+1"\n`,
     );
     const mended = await read(csv.replace("+1", "+1 202 555 0142"));
     expect(mended.roles).toEqual(["ignored", "ignored", "context", "number"]);
-    expect(mended.leads.map(({ call }) => call.phone_number)).toEqual(["+12025550142"]);
+    expect(mended.leads.map(({ call }) => [call.phone_number, call.context])).toEqual([
+      ["+12025550142", { name: "=Ada" }],
+    ]);
   });
 
   it.each([
     ["PK\u0003\u0004 a workbook", "workbook or an archive"],
     ["phone\n2025550123\0", "is no text"],
     ["+12025550123,Ada\n+12025550124,Bob\n", "must have the names of the columns"],
-    ["phone,phone\n1,2\n", "two columns named phone"],
     ["phone\n", "has no rows"],
     ["", "has no rows"],
     ["[1", "is not JSON"],
@@ -89,9 +90,9 @@ describe("a file of leads", () => {
     expect(() => readTable(bytesOf(text))).toThrow(why);
   });
 
-  it("has its columns guessed by name, or by what stands in them", () => {
+  it("has its columns guessed by name and content", () => {
     const guess = (header: string, row: string) =>
-      guessColumns(readTable(bytesOf(`${header}\n${row}\n`)));
+      guessColumns(readTable(bytesOf(`${header}\n${row}\n`))).roles;
     expect(guess("First name;Mobile Phone;Agent ID;Time-Zone", "a;b;c;d")).toEqual([
       "context",
       "number",
@@ -99,7 +100,7 @@ describe("a file of leads", () => {
       "timezone",
     ]);
     expect(guess("id,Teléfono,", "1,2,")).toEqual(["context", "number", "ignored"]);
-    expect(guess("a,b", "12,202 555 0123")).toEqual(["context", "number"]);
+    expect(guess("a,b", "12,202 555 0123")).toEqual(["context", "context"]);
     expect(guess("a,b", "12,x")).toEqual(["context", "context"]);
   });
 
