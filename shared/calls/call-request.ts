@@ -1,6 +1,6 @@
 import * as z from "../lib/zod.ts";
-import { isE164 } from "../telephony/phone-number.ts";
-import { isTimeZone } from "../telephony/time-zone.ts";
+import { isE164, toCanonical } from "../telephony/phone-number.ts";
+import { timeZoneProblem } from "../telephony/time-zone.ts";
 import type { Tries } from "./tries.ts";
 
 const contextEntriesMax = 100;
@@ -83,10 +83,13 @@ export const callRequestSchema = z
       ),
       timezone: z.optional(
         z.string({ error: "must be a string" }).check(
-          z.refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM"),
+          z.superRefine((text, { addIssue }) => {
+            const problem = timeZoneProblem(text);
+            if (problem !== undefined) addIssue(problem);
+          }),
           z.meta({
             description:
-              "The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there",
+              "The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there. EST, MST and GMT are refused",
             examples: ["America/New_York"],
           }),
         ),
@@ -157,7 +160,8 @@ function readCall(
   for (const issue of error?.issues ?? []) {
     issues.push({ ...issue, path: [...path, ...issue.path], input: undefined });
   }
-  return data;
+  // Whatever is done with a call is done with the form of today's numbering plan.
+  return data && { ...data, phone_number: toCanonical(data.phone_number) };
 }
 
 /** The fields that `isPlainCall` looks at. */
@@ -179,10 +183,12 @@ export function isPlainCall(value: unknown): value is CallRequest {
   return (
     typeof phone_number === "string" &&
     isE164(phone_number) &&
+    toCanonical(phone_number) === phone_number &&
     typeof agent_id === "string" &&
     isAgentId(agent_id) &&
     (given === undefined || isPlainContext(given)) &&
-    (timezone === undefined || (typeof timezone === "string" && isTimeZone(timezone)))
+    (timezone === undefined ||
+      (typeof timezone === "string" && timeZoneProblem(timezone) === undefined))
   );
 }
 

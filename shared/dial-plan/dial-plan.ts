@@ -14,7 +14,7 @@ import { type DialPlan, planWithRoutesSchema } from "./plan-schema.ts";
 import type { RetryRule } from "./retry-rules.ts";
 import { isLoopback } from "../lib/https-url.ts";
 import { hourMs } from "../lib/units.ts";
-import { countryOf } from "../telephony/phone-number.ts";
+import { costlyServiceOf, countryOf } from "../telephony/phone-number.ts";
 import { defaultCallsPerSecond, defaultTimeoutSeconds } from "../providers/routes.ts";
 import { type Pace, toPace } from "../telephony/rate.ts";
 
@@ -135,10 +135,12 @@ export function withTries(call: Call, plan: DialPlan): Call {
 /** True if the plan permits calls to this number. */
 export function mayBeCalled(
   { phone_number }: Pick<CallRequest, "phone_number">,
-  { destinations: { allow, deny } }: DialPlan,
+  { destinations: { allow, deny, allowServices } }: DialPlan,
 ): boolean {
   // A number never begins with the letters of a country, so one comparison serves for both.
   if (deny.some((prefix) => phone_number.startsWith(prefix))) return false;
+  const service = costlyServiceOf(phone_number);
+  if (service !== undefined && !allowServices.includes(service)) return false;
   const all = allow.includes("*");
   if (all && deny.every((prefix) => prefix.startsWith("+"))) return true;
   const country = countryOf(phone_number);

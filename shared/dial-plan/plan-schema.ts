@@ -1,4 +1,4 @@
-import { hasNumbers } from "../telephony/phone-number.ts";
+import { costlyServices, hasNumbers } from "../telephony/phone-number.ts";
 import * as z from "../lib/zod.ts";
 import { parseOwnReceiver } from "../ports/receiver-kinds.ts";
 import { type Route, sandboxType } from "../calls/call-request.ts";
@@ -140,8 +140,10 @@ const dialPlanSchema = z
               ),
             ),
         ),
-        ["+1900", "+979", "+881", "+882", "+883"],
-      ), // premium rate and satellite: toll fraud
+        [],
+      ),
+      /** Costly services that may be called all the same. They are denied otherwise: toll fraud. */
+      allowServices: z._default(z.array(z.enum(costlyServices)), []),
     }),
     /** Time from acceptance after which a call that was not dialed ends EXPIRED. */
     expireAfterHours: z._default(z.number().check(z.positive(), z.maximum(720)), 168),

@@ -13,7 +13,7 @@ import {
 } from "../telephony/calling-hours.ts";
 import type { FrequencyCap } from "../telephony/frequency-cap.ts";
 import { type Zone, findZone } from "../telephony/time-zone.ts";
-import { zonesOfNumber } from "../telephony/zones-of-number.ts";
+import { zonesOfCall } from "../telephony/zones-of-number.ts";
 
 /** Margin before closing, added to the provider's time limit, so that no call rings after closing. */
 const closingMarginMs = 5_000;
@@ -206,7 +206,7 @@ function createOpenings({ plan, rulesOf, zonesNamed }: OpeningDeps) {
   return (request: CallRequest, route: Route, window: Window): Opening => {
     const rules = rulesOf(request, route);
     if (rules.hours.length === 0) return { at: window.from };
-    const zones = request.timezone ?? zonesOfNumber(request.phone_number);
+    const zones = zonesOfCall(request);
     if (!isSame(window, lastWindow)) {
       lastWindow = window;
       [openings, first] = [undefined, undefined];

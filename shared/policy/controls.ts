@@ -2,7 +2,7 @@ import type { Call, Route } from "../calls/call-request.ts";
 import type { BacklogOf } from "./breakers.ts";
 import { hashedNumberOf, indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { hasIndex } from "../calls/index-set.ts";
-import { hashesOf, type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
+import { allHashesOf, type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 import type {
   DocumentKey,
   DocumentsRead,
@@ -127,12 +127,13 @@ export function clientEntryOf(numberHash: string, client: string): string {
 
 /** Names the do-not-call entries of calls' numbers that are for their client's calls alone, and the numbers' erasures. */
 export function moreKeysOf(calls: readonly Pick<Call, "client" | "request">[], keys: HashKeys) {
-  return calls.flatMap((call) =>
-    hashesOf(hashedNumberOf(call), keys).flatMap((hash): DocumentKey[] => [
-      doNotCallKeyOf(clientEntryOf(hash, call.client)),
-      erasureKeyOf(hash),
-    ]),
-  );
+  return calls.flatMap((call): DocumentKey[] => {
+    const { own, asked } = allHashesOf(hashedNumberOf(call), keys);
+    return [
+      ...asked.map((hash) => doNotCallKeyOf(clientEntryOf(hash, call.client))),
+      ...own.map(erasureKeyOf),
+    ];
+  });
 }
 
 /** Names the document of a number's erasure. */

@@ -11,7 +11,7 @@ import { withCallerId } from "./caller-ids.ts";
 import { countedIn } from "./day-counts.ts";
 import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
-import type { HashKeys } from "../telephony/phone-number.ts";
+import type { HashKeys, NumberHashes } from "../telephony/phone-number.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 
 /**
@@ -32,7 +32,7 @@ export interface DecisionInputs {
   /** Maximum fresh calls of an account that one delivery dials. The account's `concurrency` may be smaller. */
   requestsAtOnce: number;
   /** Returns the hashes of a number (`hashedNumberOf`); undefined where its do-not-call entry was not read, and counts as absent. */
-  hashesOf(number: string): readonly string[] | undefined;
+  hashesOf(number: string): NumberHashes | undefined;
 }
 
 /** The fields of a waiting row on which its decision depends. */
@@ -110,7 +110,7 @@ export function decideByClock(
 export function decideEnd(call: Call, at: number, known: DecisionInputs): Decided | undefined {
   const { plan, documents, hashKeys } = known;
   const hashes = known.hashesOf(hashedNumberOf(call));
-  const erasedAt = hashes && findErasure(call, hashes, documents);
+  const erasedAt = hashes && findErasure(call, hashes.own, documents);
   if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
   const cancelled = findCancellation(call, documents);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
@@ -120,7 +120,7 @@ export function decideEnd(call: Call, at: number, known: DecisionInputs): Decide
   }
   if (
     hashes !== undefined &&
-    isOnDoNotCallList({ hashes, client: call.client }, documents, hashKeys)
+    isOnDoNotCallList({ hashes: hashes.asked, client: call.client }, documents, hashKeys)
   ) {
     return { state: "REJECTED", reason: "do_not_call" };
   }

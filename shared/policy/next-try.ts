@@ -9,7 +9,7 @@ import type { RetryRule } from "../dial-plan/retry-rules.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 import { dayMs, hourMs } from "../lib/units.ts";
 import { findZone } from "../telephony/time-zone.ts";
-import { zonesOfNumber } from "../telephony/zones-of-number.ts";
+import { zoneNamesOf } from "../telephony/zones-of-number.ts";
 
 interface TryInputs {
   plan: DialPlan;
@@ -45,7 +45,7 @@ export function planNextTry(row: CallRow, { plan, schedule, now }: TryInputs): N
         opening,
         until,
         tried: [...tries.dialedAt, claimedAt],
-        clock: clockOf(request, plan),
+        clocks: clocksOf(request, plan),
       })
     : undefined;
   return { id: toTryId(chainOf(row), tries.number + 1), dueAt: Math.ceil(other ?? first) };
@@ -90,14 +90,15 @@ const partHours = [0, 11, 14, 17];
 /** Returns the callee's local time at `at`, as milliseconds of UTC; undefined if it is not known. */
 type LocalClock = (at: number) => number | undefined;
 
-function clockOf({ timezone, phone_number }: CallRequest, plan: DialPlan): LocalClock {
-  // A number may lie in several zones: the first one stands for all of them.
-  const name = timezone ?? zonesOfNumber(phone_number)[0] ?? plan.defaultTimeZone;
-  const zone = name === undefined ? undefined : findZone(name);
-  return (at) => {
-    const offsetMs = zone?.clocks[0](at)?.offsetMs;
-    return offsetMs === undefined ? undefined : at + offsetMs;
-  };
+/** Returns the clocks of all zones in which the callee may be. */
+function clocksOf(request: CallRequest, plan: DialPlan): LocalClock[] {
+  return zoneNamesOf(request, plan.defaultTimeZone).map((name) => {
+    const zone = findZone(name);
+    return (at) => {
+      const offsetMs = zone?.clocks[0](at)?.offsetMs;
+      return offsetMs === undefined ? undefined : at + offsetMs;
+    };
+  });
 }
 
 /**
@@ -110,32 +111,39 @@ function findOtherPart(
     opening(at: number): number | undefined;
     until: number;
     tried: readonly number[];
-    clock: LocalClock;
+    clocks: readonly LocalClock[];
   },
 ): number | undefined {
-  const { opening, until, tried, clock } = facts;
-  const partOf = (at: number) => {
-    const local = clock(at);
-    return local === undefined
-      ? undefined
-      : partHours.findLastIndex((hour) => hourOf(local) >= hour);
-  };
-  const done = new Set(tried.map(partOf));
+  const { opening, until, tried, clocks } = facts;
+  const partOf = (local: number) => partHours.findLastIndex((hour) => hourOf(local) >= hour);
+  const localTimes = (at: number) =>
+    clocks.map((clock) => clock(at)).filter((local) => local !== undefined);
+  // Where the callee may be in several zones, a part of the day counts as tried if it was so in any of them.
+  const done = clocks.map(
+    (clock) =>
+      new Set(
+        tried.flatMap((at) => {
+          const local = clock(at);
+          return local === undefined ? [] : partOf(local);
+        }),
+      ),
+  );
   let at: number | undefined = first;
-  // At most 30 days (`within`), each of four parts; a change of the clocks may split a part.
+  // At most 30 days (`within`), each of four parts in each zone; a change of the clocks may split a part.
   for (let parts = 0; at !== undefined && at < until && parts < partsMax; parts++) {
-    const part = partOf(at);
-    const local = clock(at);
-    if (part === undefined || local === undefined) return undefined;
-    if (!done.has(part)) return at;
-    const begun = Math.floor(local / dayMs) * dayMs;
-    const ends = begun + (partHours[part + 1] ?? 24) * hourMs;
-    at = opening(at + ends - local);
+    const locals = localTimes(at);
+    if (locals.length === 0 || locals.length < clocks.length) return undefined;
+    if (locals.every((local, zone) => done[zone]?.has(partOf(local)) === false)) return at;
+    const untilNext = locals.map((local) => {
+      const begun = Math.floor(local / dayMs) * dayMs;
+      return begun + (partHours[partOf(local) + 1] ?? 24) * hourMs - local;
+    });
+    at = opening(at + Math.min(...untilNext));
   }
   return undefined;
 }
 
-const partsMax = 130;
+const partsMax = 600;
 
 function hourOf(local: number): number {
   return (local % dayMs) / hourMs;

@@ -31,6 +31,7 @@ import {
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
 import { dayMs } from "../lib/units.ts";
+import { toCanonical } from "../telephony/phone-number.ts";
 
 /** Routes of Bland, as a dial plan has them. */
 export const blandRoutes = defineRoute(
@@ -171,7 +172,8 @@ const listSchema = () =>
 /** Older examples of the list have numbers without a country code, so one number may be the end of the other. */
 function isSameNumber(listed: string | null | undefined, number: string): boolean {
   const digits = listed?.replaceAll(/\D/g, "") ?? "";
-  return digits.length >= 7 && number.endsWith(digits);
+  if (digits.length < 7) return false;
+  return number.endsWith(digits) || toCanonical(`+${digits}`) === toCanonical(number);
 }
 
 /** States of a call that Bland took and did not dial: the list contains these too, and a person decides. */

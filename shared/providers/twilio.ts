@@ -29,6 +29,7 @@ import { createListReader, readRecord } from "./provider-records.ts";
 import type { DialingProvider, DialOutcome, FoundCall, ProviderOptions } from "./provider.ts";
 import { list, listSchema, record, wholeSecond } from "./twilio-records.ts";
 import { contextProblem, instructions } from "./twilio-twiml.ts";
+import { toCanonical } from "../telephony/phone-number.ts";
 
 /** Fields of a route at Twilio, or at a provider with the same API. */
 export const callFields = () => ({
@@ -162,6 +163,7 @@ export function createCalls<Own extends Route & CallsRoute>(
       // Queued calls are listed first. A call that is dialed meanwhile is in the second list.
       const queries = [{ Status: "queued" }, { "StartTime>": wholeSecond(from) }];
       const found = new Set<string>();
+      const callee = toCanonical(call.request.phone_number);
       for (const query of queries) {
         // The filter is the calling number, so that the callee's does not appear in the URL.
         const all = new URLSearchParams({ From: route.from, ...query, PageSize: "500" });
@@ -171,7 +173,7 @@ export function createCalls<Own extends Route & CallsRoute>(
           const listed = z.built(listSchema).parse(await ask(fetch, page, { headers }));
           for (const { sid, to, direction, date_created } of listed.calls) {
             // A child leg, such as that of a <Dial>, is no call of ours.
-            if (to !== call.request.phone_number || (direction ?? ours) !== ours) continue;
+            if (toCanonical(to ?? "") !== callee || (direction ?? ours) !== ours) continue;
             // A row without a date or direction may be our call or another one. Nothing is certain until Twilio has
             // set both.
             if (!date_created || !direction) return undefined;

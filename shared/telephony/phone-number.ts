@@ -6,6 +6,8 @@ import table from "./calling-codes.json" with { type: "json" };
  * are strings.
  */
 interface CallingCode {
+  /** Possible digit counts of a national number of the main country, such as `9 10`. */
+  lengths: string;
   /** Trunk prefix: dialed before a number within the country, and not part of the number abroad. */
   trunk?: {
     prefix: string;
@@ -13,31 +15,100 @@ interface CallingCode {
     transform?: string;
     /** Pattern of all numbers of the code's main country. */
     pattern: string;
-    /** Possible digit counts, such as `9 10`. */
-    lengths: string;
   };
   /** Countries of the code, the main one first; empty if the code belongs to no country. */
   countries: {
     country: string;
-    /** Possible lengths, present if the code has a trunk prefix. */
+    /** Possible digit counts, present where they differ from those of the main country. */
     lengths?: string;
     /** Leading digits of the country's numbers, present for most countries of a shared code. */
     leading?: string;
     /** Patterns of all numbers, and of each kind of number, for the other countries of a shared code. */
     pattern?: string;
     kinds?: { pattern: string; lengths: string }[];
+    /** Pattern of premium-rate numbers, present for most countries. */
+    premium?: string;
   }[];
 }
 
 const callingCodes: Partial<Record<string, CallingCode>> = table;
 
 /**
- * True if `text` is an E.164 number: it has the shape (ITU-T E.164: at most 15 digits), and parses to itself.
- * `+5305555555` has the shape but parses to the Cuban `+535555555`, somebody else's phone. Numbers not in use pass,
- * as test numbers, fictional ranges and numbers newer than the table do.
+ * True if `text` is an E.164 number: it has the shape (ITU-T E.164: at most 15 digits) and a length of its country, and
+ * parses to itself. `+5305555555` has the shape but parses to the Cuban `+535555555`, somebody else's phone. Numbers not in
+ * use pass, as test numbers, fictional ranges and numbers newer than the table do. So do former forms of numbers.
  */
 export function isE164(text: string): boolean {
-  return /^\+[1-9]\d{6,14}$/.test(text) && readNumber(text)?.isAsWritten === true;
+  if (!/^\+[1-9]\d{6,14}$/.test(text)) return false;
+  const number = readNumber(toCanonical(text));
+  return (
+    number?.isAsWritten === true &&
+    number.plan.lengthsOf(number.national).includes(number.national.length)
+  );
+}
+
+/** A change of a country's numbers, after which some go on under another number: the same phone rings. */
+interface Renumbering {
+  former: RegExp;
+  canonical: string;
+  /** The opposite. */
+  of: RegExp;
+  formerly: string;
+}
+
+/** This list only grows, as lists, caps and rows keep hashes of numbers as they were written. */
+const renumberings: readonly Renumbering[] = [
+  // Mexico has dialed mobile numbers without the 1 since 3 August 2019 (IFT, Plan Técnico Fundamental de Numeración).
+  {
+    former: /^\+521(\d{10})$/,
+    canonical: "+52$1",
+    of: /^\+52(\d{10})$/,
+    formerly: "+521$1",
+  },
+];
+
+/** Returns the form of an E.164 number by today's numbering plan. Equal for all forms of a number. */
+export function toCanonical(phoneNumber: string): string {
+  const found = renumberings.find(({ former }) => former.test(phoneNumber));
+  return found === undefined ? phoneNumber : phoneNumber.replace(found.former, found.canonical);
+}
+
+/** Returns every form that a number has ever had, the canonical one first. */
+export function formsOf(phoneNumber: string): string[] {
+  const canonical = toCanonical(phoneNumber);
+  const former = renumberings.filter(({ of }) => of.test(canonical));
+  return [canonical, ...former.map(({ of, formerly }) => canonical.replace(of, formerly))];
+}
+
+/**
+ * Returns other numbers that may be the same phone, where nobody but the operator there can tell: a Brazilian mobile number with
+ * and without its ninth digit (Anatel, Resolução 553/2010: a 9 before eight digits that begin with 6 to 9). Do-not-call lists
+ * and caps are asked about both; nothing is written under one that was not given.
+ */
+export function mayAlsoBe(phoneNumber: string): string[] {
+  const [, area = "", rest = ""] = /^\+55(\d\d)9?([6-9]\d{7})$/.exec(phoneNumber) ?? [];
+  if (area === "") return [];
+  const both = [`+55${area}9${rest}`, `+55${area}${rest}`];
+  return both.filter((form) => form !== phoneNumber);
+}
+
+/** Kinds of numbers that cost far more than a call to a person, and reach none. */
+export const costlyServices = ["premium", "satellite", "international"] as const;
+export type CostlyService = (typeof costlyServices)[number];
+
+/** Calling codes of satellite networks (ITU-T E.164, list of country codes). Others of no country are international services. */
+const satellites = new Set(["870", "881", "882", "883"]);
+
+/**
+ * Returns the costly service that a number belongs to, by the types of libphonenumber's numbering plans; undefined for all
+ * others.
+ */
+export function costlyServiceOf(phoneNumber: string): CostlyService | undefined {
+  const number = readNumber(phoneNumber);
+  if (number === undefined) return undefined;
+  const { plan, national, code } = number;
+  if (plan.main === undefined) return satellites.has(code) ? "satellite" : "international";
+  return plan.isPremium(national) ? "premium" : undefined;
 }
 
 /**
@@ -67,6 +138,10 @@ export function hasNumbers(country: string): boolean {
 /** The numbers of a calling code, its patterns compiled once. */
 interface NumberingPlan {
   main: string | undefined;
+  /** Possible digit counts of numbers of a national number's country. */
+  lengthsOf(national: string): readonly number[];
+  /** True for a national number at a premium rate. */
+  isPremium(national: string): boolean;
   /** Returns the country that a national number identifies, or undefined. */
   countryOf(national: string): string | undefined;
   /** Removes the trunk prefix from a national number, by libphonenumber's rules. */
@@ -78,7 +153,7 @@ const plans = new Map<string, NumberingPlan>();
 /** Returns the numbering plan of an E.164 number, and the national number as libphonenumber reads it. */
 function readNumber(
   phoneNumber: string,
-): { plan: NumberingPlan; national: string; isAsWritten: boolean } | undefined {
+): { code: string; plan: NumberingPlan; national: string; isAsWritten: boolean } | undefined {
   for (let end = 2; end <= 4; end++) {
     const code = phoneNumber.slice(1, end);
     let plan = plans.get(code);
@@ -90,23 +165,38 @@ function readNumber(
     }
     const written = phoneNumber.slice(end);
     const national = plan.withoutTrunk(written);
-    return { plan, national, isAsWritten: national === written };
+    return { code, plan, national, isAsWritten: national === written };
   }
   return undefined;
 }
 
-function createPlan({ trunk, countries }: CallingCode): NumberingPlan {
+function createPlan({ lengths: possibleLengths, trunk, countries }: CallingCode): NumberingPlan {
   const [main] = countries;
   const claims = countries.map((one) => ({ country: one.country, isClaimed: claimOf(one) }));
   const countryOfDigits = (national: string) =>
     claims.find(({ isClaimed }) => isClaimed(national))?.country;
-  if (trunk === undefined) {
-    return {
-      main: main?.country,
-      countryOf: countryOfDigits,
-      withoutTrunk: (national) => national,
-    };
-  }
+  const patterns = new Map<string | undefined, RegExp | undefined>();
+  const premiumOf = (country: string | undefined) => {
+    if (!patterns.has(country)) {
+      const { premium } = countries.find((one) => one.country === country) ?? {};
+      patterns.set(country, premium === undefined ? undefined : whole(premium));
+    }
+    return patterns.get(country);
+  };
+  const lengthsOf = (national: string) => {
+    const country = countryOfDigits(national);
+    const { lengths = possibleLengths } = countries.find((one) => one.country === country) ?? {};
+    return numbersIn(lengths);
+  };
+  const plan = {
+    main: main?.country,
+    lengthsOf,
+    countryOf: countryOfDigits,
+    // A premium number of a shared code may be claimed by no country: it is the main one's then.
+    isPremium: (national: string) =>
+      premiumOf(countryOfDigits(national) ?? main?.country)?.test(national) === true,
+  };
+  if (trunk === undefined) return { ...plan, withoutTrunk: (national) => national };
 
   const prefix = new RegExp(`^(?:${trunk.prefix})`);
   const pattern = whole(trunk.pattern);
@@ -118,13 +208,11 @@ function createPlan({ trunk, countries }: CallingCode): NumberingPlan {
     const rest = isKept ? national.replace(prefix, transform) : national.slice(found[0].length);
     // The prefix belongs to the number if the number is invalid, or impossibly long or short, without it.
     if (pattern.test(national) && !pattern.test(rest)) return national;
-    const country = countryOfDigits(rest);
-    const { lengths = trunk.lengths } = countries.find((one) => one.country === country) ?? {};
-    const possible = numbersIn(lengths);
+    const possible = lengthsOf(rest);
     const isPossible = possible.includes(rest.length) || rest.length > Math.max(...possible);
     return isPossible ? rest : national;
   };
-  return { main: main?.country, countryOf: countryOfDigits, withoutTrunk };
+  return { ...plan, withoutTrunk };
 }
 
 /**
@@ -194,13 +282,40 @@ export function hashNumber(
   phoneNumber: string,
   hashKey: string,
 ): { numberHash: string; numberTail: string } {
-  const hash = createHmac("sha256", hashKey).update(phoneNumber).digest("hex");
-  return { numberHash: nameOfKey(hashKey) + hash, numberTail: phoneNumber.slice(-2) };
+  return {
+    numberHash: digestOf(toCanonical(phoneNumber), hashKey),
+    numberTail: phoneNumber.slice(-2),
+  };
 }
 
-/** Returns the hashes of a number under every key that is held, that under the current one first. */
+function digestOf(form: string, hashKey: string): string {
+  return nameOfKey(hashKey) + createHmac("sha256", hashKey).update(form).digest("hex");
+}
+
+/**
+ * Returns the hashes of every form of a number under every key that is held, that of the canonical form under the current key
+ * first: writers use the first, readers all.
+ */
 export function hashesOf(phoneNumber: string, keys: HashKeys): string[] {
-  return listKeys(keys).map((key) => hashNumber(phoneNumber, key).numberHash);
+  return hashesOfAll(formsOf(phoneNumber), keys);
+}
+
+/** The hashes of a number: its own, and with them those of numbers that may be the same phone. */
+export interface NumberHashes {
+  own: readonly string[];
+  /** For questions to do-not-call lists and caps. */
+  asked: readonly string[];
+}
+
+/** Returns a number's hashes by `hashesOf`, and those that lists and caps are asked about. */
+export function allHashesOf(phoneNumber: string, keys: HashKeys): NumberHashes {
+  const own = hashesOf(phoneNumber, keys);
+  const others = mayAlsoBe(phoneNumber);
+  return { own, asked: others.length === 0 ? own : [...own, ...hashesOfAll(others, keys)] };
+}
+
+function hashesOfAll(forms: readonly string[], keys: HashKeys): string[] {
+  return listKeys(keys).flatMap((key) => forms.map((form) => digestOf(form, key)));
 }
 
 const nameCharacters = 8;

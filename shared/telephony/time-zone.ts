@@ -64,6 +64,30 @@ export function isTimeZone(text: string): boolean {
   return findZone(text) !== undefined;
 }
 
+const eastern = "stands for -05:00 all year: use America/New_York for Eastern Time, or -05:00";
+const mountain =
+  "stands for -07:00 all year: use America/Denver for Mountain Time, America/Phoenix for Arizona, or -07:00";
+const greenwich = "has no summer time: use Europe/London for British time, or UTC";
+/**
+ * Names of IANA by which people mean the time of a country that has summer time, in lower case. Other abbreviations are unknown
+ * or, as CET and EST5EDT, have it.
+ */
+const ambiguous: Readonly<Record<string, string>> = {
+  est: eastern,
+  mst: mountain,
+  gmt: greenwich,
+  gmt0: greenwich,
+  "gmt+0": greenwich,
+  "gmt-0": greenwich,
+  greenwich,
+};
+
+/** Returns why a client's call may not have this time zone, as the end of a sentence; undefined if it may. */
+export function timeZoneProblem(text: string): string | undefined {
+  if (!isTimeZone(text)) return "must be an IANA time zone, UTC, Z or an offset ±HH:MM";
+  return Object.hasOwn(ambiguous, text.toLowerCase()) ? ambiguous[text.toLowerCase()] : undefined;
+}
+
 function fixedOffset(text: string): Zone | undefined {
   const found = text === "Z" ? ["", "+", "00", "00"] : /^([+-])(\d\d):([0-5]\d)$/.exec(text);
   if (found === null) return undefined;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { localTime } from "../support/local-time.ts";
+import { places } from "../support/places.ts";
 import { type Bench, callsTo, startBench } from "../support/schedule-bench.ts";
 import { type PlatformUnderTest, until } from "../support/service.ts";
 
@@ -110,5 +111,43 @@ export function describeCallingHours(platform: PlatformUnderTest): void {
         }
       }
     });
+
+    it("phones nobody at a place before 8 or after 21 o'clock there, by its number alone", async () => {
+      const own = await startBench(platform, (route) => ({
+        agents: { "*": route },
+        callingHours: { default: "us-federal" },
+        destinations: { allow: ["*"] },
+      }));
+      try {
+        await own.post(
+          places.map(({ number }, index) => ({
+            phone_number: number,
+            agent_id: `place_${index}.`,
+          })),
+        );
+        let rows = await platform.rows(own.service);
+        await until(async () => {
+          rows = await platform.rows(own.service);
+          const isDecided = rows.every(
+            ({ state, reason }) =>
+              state === "PLACED" || (state === "WAITING" && reason?.startsWith("hours:")),
+          );
+          return rows.length === places.length && isDecided;
+        });
+        const early = places.flatMap(({ place, zone }, index) => {
+          const row = rows.find(({ agentId }) => agentId === `place_${index}.`);
+          const dialedAt = own.receivedBy(`place_${index}.`).map(({ at }) => at);
+          const times = dialedAt.length > 0 ? dialedAt : [row?.dueAt ?? 0];
+          const local = times.map(localTime(zone));
+          return local.every(isDaytime) ? [] : [`${place}: ${local.join(" ")}`];
+        });
+        expect(early).toEqual([]);
+      } finally {
+        await own.end();
+      }
+    });
   });
 }
+
+/** Returns whether a local time `YYYY-MM-DDTHH:MM` is from 8 to 21 o'clock. */
+const isDaytime = (local: string) => /T(?:0[89]|1\d|20):/.test(local);

@@ -109,7 +109,7 @@ const wrongNumber = number.chain((right) => {
     [`＋${digits}`, `${right}٣`, `+${digits.replaceAll("0", "０")}`, right.replace("0", "0 ")],
     [`${digits.slice(0, 4)}-${digits.slice(4)}`, `+(${digits})`, `${right}/../${right}`],
     ["+", "", "+1", "anonymous", "*67", "911", "+19005550123", "+18765550123", "+5305555555"],
-    ["+33123456789", "+88161234567", right.repeat(2000), "+1e10", "+0x14155550123"],
+    ["+33123456789", "+881612345678", right.repeat(2000), "+1e10", "+0x14155550123"],
   );
 });
 const wrongAgent = anyOf(

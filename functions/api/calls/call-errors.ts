@@ -17,6 +17,7 @@ import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import { contextProblem } from "../../../shared/providers/routes.ts";
 import { isTestNumber, mustBeTestNumber } from "../../../shared/providers/sandbox.ts";
+import { zoneNamesOf } from "../../../shared/telephony/zones-of-number.ts";
 import { toErrors, type ProblemError } from "../http/problem.ts";
 
 const names = Object.keys(callRequestSchema.shape);
@@ -111,8 +112,9 @@ export function findPlanErrors(
     errors.push({ field: "/timezone", detail });
   } else {
     const hours = `${plan.expireAfterHours} hours`;
-    const known = request.timezone === undefined ? "; fewer may be, if its timezone is sent" : "";
-    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${known}`;
+    const zones = zoneNamesOf(request, plan.defaultTimeZone).length;
+    const many = zones > 1 ? `, in ${zones} time zones at once: send timezone` : "";
+    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${many}`;
     errors.push({ field: "", detail });
   }
   return errors;

@@ -191,7 +191,7 @@ function freshCall(
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
   if (
     hashes !== undefined &&
-    isOnDoNotCallList({ hashes, client: call.client }, documents, hashKeys)
+    isOnDoNotCallList({ hashes: hashes.asked, client: call.client }, documents, hashKeys)
   ) {
     return ended({ kind: "rejected", reason: "do_not_call" });
   }

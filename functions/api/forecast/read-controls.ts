@@ -22,6 +22,7 @@ import type { RouteDeps } from "../http/context.ts";
 import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
 import { readNumbers } from "./read-numbers.ts";
+import type { NumberHashes } from "../../../shared/telephony/phone-number.ts";
 
 /** Maximum agents whose pauses and breakers are read. */
 const agentsReadMax = 1_000;
@@ -32,7 +33,7 @@ const requestsReadMax = 2_000;
 export interface ControlsRead extends BacklogsRead {
   documents: DocumentsRead;
   /** Hashes of the numbers whose do-not-call entries and caps were read. */
-  hashes: ReadonlyMap<string, readonly string[]>;
+  hashes: ReadonlyMap<string, NumberHashes>;
   /** Times at which these numbers were called, in milliseconds since the epoch. */
   caps: ReadonlyMap<string, readonly number[]>;
   /** Agents whose pauses and breakers were read. */

@@ -3,7 +3,7 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { doNotCallKeyOf, moreKeysOf } from "../../../shared/policy/controls.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { allHashesOf, type NumberHashes } from "../../../shared/telephony/phone-number.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import type { PlanWithSchedule } from "./queued.ts";
@@ -21,7 +21,7 @@ type NumberCall = Pick<Call, "client" | "request">;
 export interface NumbersRead {
   /** Do-not-call entries, caps and erasures of the numbers. */
   documents: DocumentsRead;
-  hashes: ReadonlyMap<string, readonly string[]>;
+  hashes: ReadonlyMap<string, NumberHashes>;
   /** Times at which the numbers were called, in milliseconds since the epoch. */
   caps: ReadonlyMap<string, readonly number[]>;
 }
@@ -40,14 +40,14 @@ export async function readNumbers(
   const { documents, clock, hashKeys } = deps;
   const numbers = [...Map.groupBy(calls, hashedNumberOf)];
   const isCapped = cappedBy(plans);
-  const hashes = new Map<string, readonly string[]>();
+  const hashes = new Map<string, NumberHashes>();
   const caps = new Map<string, readonly number[]>();
   /** The documents of numbers by hash, with which all their keys begin. */
   const parts = new Map<string, DocumentsRead>();
   const readSome = async (some: typeof numbers) => {
-    const own = some.map(([number]) => [number, hashesOf(number, hashKeys)] as const);
+    const own = some.map(([number]) => [number, allHashesOf(number, hashKeys)] as const);
     const keys = some.flatMap(([, all], index): DocumentKey[] => {
-      const of = own[index]?.[1] ?? [];
+      const of = own[index]?.[1].asked ?? [];
       const ofCaps = all.some(isCapped) ? of : [];
       return [
         ...of.map(doNotCallKeyOf),
@@ -58,8 +58,8 @@ export async function readNumbers(
     const read = await documents.read(keys);
     for (const [number, of] of own) {
       hashes.set(number, of);
-      for (const hash of of) parts.set(hash, read);
-      caps.set(number, timesIn(of, read));
+      for (const hash of of.asked) parts.set(hash, read);
+      caps.set(number, timesIn(of.asked, read));
     }
   };
   const endsAt = clock.now() + readMsMax;

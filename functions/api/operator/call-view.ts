@@ -4,7 +4,7 @@ import type { Tries } from "../../../shared/calls/tries.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import { toResultView, resultViewSchema } from "../../../shared/calls/views.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
+import { zoneNamesOf } from "../../../shared/telephony/zones-of-number.ts";
 import { state, time, toIsoTime } from "../http/fields.ts";
 
 /** A call as answers show it: with the last two digits of its number, without its context. */
@@ -18,11 +18,11 @@ export const callViewSchema = z
     request_id: z.string(),
     client: z.string(),
     number_tail: z.string(),
-    time_zone: z
-      .nullable(z.string())
+    time_zones: z
+      .array(z.string())
       .check(
         z.describe(
-          "The callee's: the call's `timezone`, or that of its number. Null: several or none known, or erased",
+          "All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased",
         ),
       ),
     attempt: z.int(),
@@ -89,12 +89,8 @@ export const callDetailSchema = z
   .check(z.meta({ id: "CallWithHistory" }));
 export type CallDetail = z.infer<typeof callDetailSchema>;
 
-/** Returns the callee's time zone if there is only one that may be meant. */
-function zoneOf({ request }: CallRow): string | null {
-  if (request === null) return null;
-  if (request.timezone !== undefined) return request.timezone;
-  const [zone = null, ...others] = zonesOfNumber(request.phone_number);
-  return others.length === 0 ? zone : null;
+function zonesOf({ request }: CallRow): string[] {
+  return request === null ? [] : [...zoneNamesOf(request, undefined)];
 }
 
 export function toCallView(row: CallRow): CallView {
@@ -107,7 +103,7 @@ export function toCallView(row: CallRow): CallView {
     request_id: requestIdOf(row.id),
     client: row.client,
     number_tail: row.numberTail,
-    time_zone: zoneOf(row),
+    time_zones: zonesOf(row),
     attempt: row.attempt,
     not_before: toIsoTime(row.notBefore),
     urgent: row.isUrgent,

@@ -11,7 +11,7 @@ import {
 } from "../../../shared/policy/controls.ts";
 import { changeList, inParts, putNumbers } from "../../../shared/policy/dnc-entries.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
-import { hashesOf, hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { allHashesOf, hashesOf, hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
@@ -112,7 +112,7 @@ const checkDoNotCall = declareRoute({
   answer: checkedSchema,
   problems: [409],
   async handle({ c, deps, body }) {
-    const hashes = hashesOf(body.phone_number, deps.hashKeys);
+    const hashes = allHashesOf(body.phone_number, deps.hashKeys).asked;
     const read: DocumentsRead = await deps.documents.read(doNotCallKeysOf(hashes));
     if (isOfOtherKey(read, deps.hashKeys)) return refuseOtherKey(c);
     return { listed: isOnDoNotCallList({ hashes }, read, deps.hashKeys) };

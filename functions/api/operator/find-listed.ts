@@ -4,7 +4,7 @@ import {
   isOfOtherKey,
   isOnDoNotCallList,
 } from "../../../shared/policy/controls.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
@@ -43,7 +43,7 @@ const findListed = declareRoute({
     for (let start = 0; start < phone_numbers.length; start += numbersAtOnce) {
       const numbers = phone_numbers
         .slice(start, start + numbersAtOnce)
-        .map((number) => hashesOf(number, hashKeys));
+        .map((number) => allHashesOf(number, hashKeys).asked);
       const entries = numbers.flat();
       const ofClient =
         client === undefined ? [] : entries.map((hash) => clientEntryOf(hash, client));

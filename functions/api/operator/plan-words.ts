@@ -4,6 +4,7 @@ import type { HoursRule } from "../../../shared/telephony/calling-hours.ts";
 import type { FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { HoursPreset } from "../../../shared/telephony/hours-presets.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
+import { costlyServices } from "../../../shared/telephony/phone-number.ts";
 
 const weekMs = 7 * dayMs;
 const dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -93,7 +94,11 @@ export function paceText(callsPerSecond: number | undefined, burst: number): str
 }
 
 /** Describes the permitted destinations. */
-export function destinationsText({ destinations: { allow, deny } }: DialPlan): string {
+export function destinationsText({
+  destinations: { allow, deny, allowServices },
+}: DialPlan): string {
   const allowed = allow.includes("*") ? "everywhere" : allow.join(", ");
-  return deny.length === 0 ? allowed : `${allowed}, but not ${deny.join(", ")}`;
+  const services = costlyServices.filter((service) => !allowServices.includes(service));
+  const denied = [...deny, ...services.map((service) => `${service} numbers`)];
+  return denied.length === 0 ? allowed : `${allowed}, but not ${denied.join(", ")}`;
 }

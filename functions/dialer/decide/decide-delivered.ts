@@ -28,7 +28,7 @@ import {
 } from "../../../shared/policy/decide.ts";
 import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -205,7 +205,9 @@ export async function readControlDocuments(
     if (route.callerIds !== undefined) want([callerIdsKeyOf(route)]);
     if (callsPerDay !== undefined) want([dayKeyOf({ account }, deps.clock.now())]);
   }
-  const hashes = numbers ? calls.flatMap((call) => hashesOf(hashedNumberOf(call), hashKeys)) : [];
+  const hashes = numbers
+    ? calls.flatMap((call) => allHashesOf(hashedNumberOf(call), hashKeys).asked)
+    : [];
   want(doNotCallKeysOf([...new Set(hashes)]));
   const more = numbers ? moreKeysOf(calls, hashKeys) : [];
   if (deps.memory.readsMore) want(more);
@@ -254,7 +256,7 @@ export function toKnown(
   const of = { plan, schedule, hashKeys, documents, canLookUp };
   return {
     ...of,
-    hashesOf: (number) => hashesOf(number, hashKeys),
+    hashesOf: (number) => allHashesOf(number, hashKeys),
     now: clock.now(),
     ahead: new Map(),
     requestsAtOnce: concurrency,

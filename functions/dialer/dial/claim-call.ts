@@ -27,7 +27,7 @@ import {
   isPaused,
   isOnDoNotCallList,
 } from "../../../shared/policy/controls.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Time reserved after a request for the settlement, its retries, and the acknowledgement of the message. */
@@ -156,12 +156,12 @@ export function checkControls(
   if (read.isSuspended) return toWaiting("restored", claim);
   // The row's own hash may be of a HASH_KEY from before a rotation.
   const { hashKeys } = deps.settings;
-  const hashes = hashesOf(hashedNumberOf(call), hashKeys);
-  const erasedAt = findErasure(call, hashes, read);
+  const { own, asked } = allHashesOf(hashedNumberOf(call), hashKeys);
+  const erasedAt = findErasure(call, own, read);
   if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
   const cancelled = findCancellation(call, read);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
-  if (isOnDoNotCallList({ hashes, client: call.client }, read, hashKeys)) {
+  if (isOnDoNotCallList({ hashes: asked, client: call.client }, read, hashKeys)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
   const of = { client: call.client, agentId: call.request.agent_id };

@@ -1,8 +1,6 @@
-import type { CallRequest } from "../../../shared/calls/call-request.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 import { findZone } from "../../../shared/telephony/time-zone.ts";
-import { zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
+import { zoneNamesOf } from "../../../shared/telephony/zones-of-number.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { Question } from "../runtime/ask-check.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -14,22 +12,19 @@ export function toQuestion(
   { clock, random, settings }: Pick<DialerDeps, "clock" | "random" | "settings">,
 ): Question {
   const { phone_number, agent_id } = call.request;
-  const timezone = findTimeZone(call.request, settings.plan);
+  const timezones = zoneNamesOf(call.request, settings.plan.defaultTimeZone);
+  const [only, second] = timezones;
+  const timezone = (second === undefined ? only : call.request.timezone) ?? null;
   const body = {
     id: call.id,
     agent_id,
     phone_number,
     timezone,
+    timezones,
     local_time: timezone === null ? null : toLocalTime(timezone, clock.now()),
     try: (call.ancestors?.length ?? 0) + 1,
   };
   return { check, limitMs, id: `check_${random.version()}`, body: JSON.stringify(body) };
-}
-
-/** Returns the callee's time zone; null if the number may be in several and the call names none. */
-function findTimeZone(request: CallRequest, { defaultTimeZone }: DialPlan): string | null {
-  const [only = defaultTimeZone, second] = zonesOfNumber(request.phone_number);
-  return request.timezone ?? (second === undefined ? only : undefined) ?? null;
 }
 
 /** Returns the local time in ISO 8601 with its offset, such as `2026-11-24T09:35:00-05:00`. */

@@ -2,7 +2,12 @@ import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import {
+  allHashesOf,
+  type HashKeys,
+  hashNumber,
+  listKeys,
+} from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { capDaysMax, freeAt, type FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -21,11 +26,18 @@ interface Counted {
 
 type Entry = StoredDocument<"cap">["value"]["entries"][number];
 
-/** Returns the entries with a call among them, or the time at which its number is free again, undefined if not known. */
+/**
+ * @param elsewhere entries under other hashes: of the number's former forms, and of numbers that may be the same phone
+ * @returns the entries with a call among them, or the time at which its number is free again, undefined if not known
+ */
 function addEntry(
   entries: readonly Entry[],
   { row, version }: Counted,
-  { caps, at }: { caps: readonly FrequencyCap[]; at: number },
+  {
+    caps,
+    at,
+    elsewhere,
+  }: { caps: readonly FrequencyCap[]; at: number; elsewhere: readonly Entry[] },
 ): { next: Entry[] } | { freeAt: number | undefined } {
   const others = entries.filter((one) => one.call !== row.id);
   const own = entries.find((one) => one.call === row.id);
@@ -37,7 +49,7 @@ function addEntry(
   if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
     return { freeAt: undefined };
   }
-  const times = others.map((one) => one.at);
+  const times = [...others, ...elsewhere].map((one) => one.at);
   const free = freeAt(times, caps, at);
   if (free > at && !hasEntry) return { freeAt: free };
   return { next: [...others, { call: row.id, claim: version, at }] };
@@ -102,18 +114,31 @@ function createCapDocuments({
   };
 }
 
+/** Creates look-ups of the hashes that a number's calls are counted under. */
+function createKeys(hashKeys: HashKeys) {
+  return {
+    /**
+     * The number's hashes under today's HASH_KEY: that of a row may be older. While HASH_KEY is rotated, a call is counted
+     * under both keys, the former one first. So processes that hold one of them alone and those that hold both write over
+     * each other's versions, and no two of them take the last room together.
+     */
+    keysOf: (call: Call) =>
+      listKeys(hashKeys)
+        .map((key) => hashNumber(hashedNumberOf(call), key).numberHash)
+        .toReversed(),
+    /** Hashes that a number's calls may be counted under besides. A call of them at the same moment is not seen. */
+    otherKeysOf: (call: Call, keys: readonly string[]) =>
+      allHashesOf(hashedNumberOf(call), hashKeys).asked.filter((key) => !keys.includes(key)),
+  };
+}
+
 /**
  * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
  * are written one after another, so that two calls never take the last room together.
  */
 export function createCaps({ documents, clock, random, settings, log }: DialerDeps) {
   const inTurn = createTurns();
-  /**
-   * The number's hashes under today's HASH_KEY: that of a row may be older. While HASH_KEY is rotated, a call is counted
-   * under both keys, the former one first. So processes that hold one of them alone and those that hold both write over
-   * each other's versions, and no two of them take the last room together.
-   */
-  const keysOf = (call: Call) => hashesOf(hashedNumberOf(call), settings.hashKeys).toReversed();
+  const { keysOf, otherKeysOf } = createKeys(settings.hashKeys);
   const { readAll, writeAll } = createCapDocuments({ documents, clock, random });
 
   return {
@@ -135,12 +160,15 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
       const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
       if (!isCounted) return { isCounted: true };
       const keys = keysOf(call);
+      const others = otherKeysOf(call, keys);
       return inTurn(keys.join(), async () => {
         for (let tries = 0; tries < writeTries; tries++) {
-          const [current, permitted] = await Promise.all([readAll(keys), permit]);
+          const [read, permitted] = await Promise.all([readAll([...keys, ...others]), permit]);
           if (permitted === undefined) break;
           const at = Math.max(clock.now(), permitted.permitAt);
-          const added = addEntry(unite(current), counted, { caps, at });
+          const current = read.slice(0, keys.length);
+          const elsewhere = unite(read.slice(keys.length));
+          const added = addEntry(unite(current), counted, { caps, at, elsewhere });
           if ("freeAt" in added) return { isCounted: false, freeAt: added.freeAt };
           if (await writeAll(keys, added.next, current)) return { isCounted: true };
         }
@@ -153,12 +181,10 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
       const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
       const now = clock.now();
       if (!isCounted) return now;
-      const others = unite(await readAll(keysOf(call))).filter((one) => one.call !== call.id);
-      return freeAt(
-        others.map(({ at }) => at),
-        caps,
-        now,
-      );
+      const keys = keysOf(call);
+      const entries = unite(await readAll([...keys, ...otherKeysOf(call, keys)]));
+      const times = entries.flatMap((one) => (one.call === call.id ? [] : one.at));
+      return freeAt(times, caps, now);
     },
 
     /**

@@ -612,7 +612,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there
+             * @description The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there. EST, MST and GMT are refused
              * @example America/New_York
              */
             timezone?: string;

@@ -89,7 +89,7 @@ export function describeRequests(api: HttpApiBench): void {
       ["a denied prefix of +1", { ...valid, phone_number: "+18765550123" }, "/phone_number"],
       ["another country", { ...valid, phone_number: "+33123456789" }, "/phone_number"],
       ["another country of +1", { ...valid, phone_number: "+17875550123" }, "/phone_number"],
-      ["no country", { ...valid, phone_number: "+88161234567" }, "/phone_number"],
+      ["no country", { ...valid, phone_number: "+881612345678" }, "/phone_number"],
       ["no agent_id", { phone_number: "+12025550123" }, "/agent_id"],
       ["an empty agent_id", { ...valid, agent_id: "" }, "/agent_id"],
       ["an unknown agent", { ...valid, agent_id: "agent_x" }, "/agent_id"],

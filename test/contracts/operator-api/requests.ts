@@ -157,6 +157,8 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
       why: "in_flight",
     });
     expect(account?.dialing).toBeGreaterThan(0);
-    expect(plan.destinations).toBe("US, CA, GB, but not +1900, +1876");
+    expect(plan.destinations).toBe(
+      "US, CA, GB, but not +1900, +1876, premium numbers, satellite numbers, international numbers",
+    );
   });
 }

@@ -24,8 +24,8 @@ async function post(plan: object, calls: object[], now = "2026-06-01T12:00Z") {
 }
 
 const nine = { default: { "mon-fri": ["09:00-17:00"] } };
-const everywhere = { destinations: { allow: ["*"], deny: [] } };
-const satellite = { phone_number: "+88161234567" };
+const everywhere = { destinations: { allow: ["*"], allowServices: ["satellite"] } };
+const satellite = { phone_number: "+881612345678" };
 const newYork = { phone_number: "+12125550100" };
 
 describe("acceptance", () => {
@@ -55,7 +55,7 @@ describe("acceptance", () => {
       `${pointer}: may not be called within 24 hours, when it would expire: closed by ${rule}`;
     expect(await post(plan, [newYork, { ...newYork, timezone: "UTC" }], friday)).toEqual([
       422,
-      `${closedBy("/0", "callingHours.default")}; fewer may be, if its timezone is sent`,
+      closedBy("/0", "callingHours.default"),
       closedBy("/1", "callingHours.default"),
     ]);
     const dates = {
@@ -66,6 +66,15 @@ describe("acceptance", () => {
       422,
       closedBy("/0", "blackoutDates"),
     ]);
+    const [refused, tollFree] = await post(
+      plan,
+      [{ ...newYork, phone_number: "+18005550100" }],
+      friday,
+    );
+    expect(refused).toBe(422);
+    expect(tollFree).toMatch(
+      /closed by callingHours.default, in \d\d time zones at once: send timezone$/,
+    );
     expect(await post({ expireAfterHours: 24 }, [newYork], friday)).toEqual([201]);
   });
 

@@ -7,33 +7,34 @@ import { aCall } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 
-/** Returns the zone that operators see of a call. */
-async function zoneOf(
+/** Returns the zones that operators see of a call. */
+async function zonesOf(
   request: { phone_number: string; timezone?: string },
   state: CallState = "WAITING",
-): Promise<CallView["time_zone"] | undefined> {
+): Promise<CallView["time_zones"] | undefined> {
   const { app, ledger, documents } = createTestApi();
   const call = aCall({ request: { agent_id: "agent_sales", ...request } });
   await writeRows([rowIn(state, call)], ledger, documents);
   const headers = { authorization: `Bearer ${tokens.operator}` };
   const answer = await app.request("/operator/calls", { headers });
   const { calls }: CallsPage = await answer.json();
-  return calls[0]?.time_zone;
+  return calls[0]?.time_zones;
 }
 
-describe("the time zone of a call", () => {
-  it("is that of its number", async () => {
-    expect(await zoneOf({ phone_number: "+12125550100" })).toBe("America/New_York");
-    expect(await zoneOf({ phone_number: "+33142555001" })).toBe("Europe/Paris");
+describe("the time zones of a call", () => {
+  it("are those of its number", async () => {
+    expect(await zonesOf({ phone_number: "+12125550100" })).toEqual(["America/New_York"]);
+    expect(await zonesOf({ phone_number: "+33142555001" })).toEqual(["Europe/Paris"]);
+    const tollFree = await zonesOf({ phone_number: "+18005550100" });
+    expect(tollFree?.length).toBeGreaterThan(10);
   });
 
-  it("is its own, if it has one", async () => {
+  it("are its own alone, if it has one", async () => {
     const timezone = "Asia/Kolkata";
-    expect(await zoneOf({ phone_number: "+12125550100", timezone })).toBe(timezone);
+    expect(await zonesOf({ phone_number: "+12125550100", timezone })).toEqual([timezone]);
   });
 
-  it("is not told where there are several, or where the number is erased", async () => {
-    expect(await zoneOf({ phone_number: "+18005550100" })).toBeNull();
-    expect(await zoneOf({ phone_number: "+12125550100" }, "PLACED")).toBeNull();
+  it("are none where the number is erased", async () => {
+    expect(await zonesOf({ phone_number: "+12125550100" }, "PLACED")).toEqual([]);
   });
 });

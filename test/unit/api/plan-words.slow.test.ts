@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { costlyServices } from "../../../shared/telephony/phone-number.ts";
 import { describe, expect, it } from "vitest";
 import {
   capsText,
@@ -85,8 +86,11 @@ describe("the plan in words", () => {
     expect(paceText(20, 5)).toBe("20 calls a second, 5 at once after a pause");
     expect(paceText(1, 1)).toBe("1 call a second");
     expect(paceText(0.1, 1)).toBe("1 call in 10 s");
-    expect(destinationsText({ ...plan, destinations: { allow: ["*"], deny: [] } })).toBe(
-      "everywhere",
-    );
+    expect(
+      destinationsText({
+        ...plan,
+        destinations: { allow: ["*"], deny: [], allowServices: [...costlyServices] },
+      }),
+    ).toBe("everywhere");
   });
 });

@@ -32,7 +32,7 @@ describe("the dial plan", () => {
       expireAfterHours: 168,
       reviewAfterSeconds: 300,
       retentionDays: 60,
-      destinations: { deny: ["+1900", "+979", "+881", "+882", "+883"] },
+      destinations: { deny: [], allowServices: [] },
     });
     const route = findAgentRoute("any", parsed());
     expect(route && accountOf(route, parsed())).toMatchObject({ timeoutSeconds: 30 });
@@ -311,11 +311,21 @@ describe("the dial plan", () => {
     [{ allow: ["US", "GB"] }, "+447700900000", true],
     [{ allow: ["*"] }, "+33123456789", true],
     [{ allow: ["*"] }, "+881612345678", false],
-    [{ allow: ["*"], deny: [] }, "+881612345678", true],
-    [{ allow: ["US"], deny: [] }, "+881612345678", false],
+    [{ allow: ["*"], allowServices: ["satellite"] }, "+881612345678", true],
+    [{ allow: ["*"], allowServices: ["satellite"] }, "+870773123456", true],
+    [{ allow: ["*"], allowServices: ["premium", "international"] }, "+870773123456", false],
+    [{ allow: ["US"], allowServices: ["satellite"] }, "+881612345678", false],
+    [{ allow: ["*"] }, "+80012345678", false],
+    [{ allow: ["*"], allowServices: ["international"] }, "+80012345678", true],
+    [{ allow: ["*"] }, "+979123456789", false],
+    [{ allow: ["*"], allowServices: ["premium"] }, "+19005550123", true],
+    [{ allow: ["*"] }, "+449098790123", false],
+    [{ allow: ["*"] }, "+33899123456", false],
+    [{ allow: ["*"] }, "+499001234567", false],
+    [{ allow: ["*"] }, "+39899123456", false],
     [{ allow: ["*"], deny: ["CU"] }, "+5351234567", false],
     [{ allow: ["*"], deny: ["CU"] }, "+12025550123", true],
-    [{ allow: ["*"], deny: ["CU"] }, "+88161234567", true],
+    [{ allow: ["*"], deny: ["CU"], allowServices: ["satellite"] }, "+881612345678", true],
   ])("with destinations %j and the number %s: %s", (destinations, phone_number, permitted) => {
     expect(mayBeCalled({ phone_number }, parsed({ destinations }))).toBe(permitted);
   });

@@ -55,6 +55,7 @@ describe("a check before the call", () => {
       agent_id: "agent_sales",
       phone_number: call?.request.phone_number,
       timezone: "America/Denver",
+      timezones: ["America/Denver"],
       local_time: "2026-06-01T09:00:00-06:00",
       try: 1,
     });

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { afterClaims } from "../../support/claims.ts";
 import { createDialerBench } from "../../support/dialer.ts";
+import { localTime } from "../../support/local-time.ts";
+import { places } from "../../support/places.ts";
 import {
   aCallNow,
   type Bench,
@@ -77,6 +79,34 @@ describe("calling hours", () => {
     expect(iso((await rowOf(bench, tollFree)).dueAt)).toBe("2026-06-01T22:00:02");
   });
 
+  it.each(["2026-01-15", "2026-07-15"])(
+    "of 8 to 21 o'clock are kept at each place, whatever the hour of %s",
+    async (date) => {
+      const plan = { callingHours: { default: "us-federal" }, destinations: { allow: ["*"] } };
+      const wrong: string[] = [];
+      let dialed = 0;
+      for (let hour = 0; hour < 24; hour++) {
+        const bench = createDialerBench({
+          plan,
+          startAt: `${date}T${String(hour).padStart(2, "0")}:30Z`,
+        });
+        await sendEach(
+          bench,
+          ...places.map(({ number }) => aCallNow(bench, { phone_number: number })),
+        );
+        await bench.deliver();
+        dialed += bench.dialed.length;
+        for (const { call, at } of bench.dialed) {
+          const found = places.find(({ number }) => number === call.request.phone_number);
+          const local = localTime(found?.zone ?? "UTC")(at);
+          if (!/T(?:0[89]|1\d|20):/.test(local)) wrong.push(`${found?.place}: ${local}`);
+        }
+      }
+      expect(wrong).toEqual([]);
+      expect(dialed).toBeGreaterThan(10 * places.length);
+    },
+  );
+
   it("end a call that a changed plan forbids for good, and name the rule", async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
     const call = await sendOne(bench);
@@ -107,8 +137,11 @@ describe("calling hours", () => {
 
   it("end a call whose zone nobody knows, where they are not always open", async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T10:00Z" });
-    bench.changePlan({ callingHours: nine, destinations: { allow: ["*"], deny: [] } });
-    const call = aCallNow(bench, { phone_number: "+88161234567" });
+    bench.changePlan({
+      callingHours: nine,
+      destinations: { allow: ["*"], allowServices: ["satellite"] },
+    });
+    const call = aCallNow(bench, { phone_number: "+881612345678" });
     await sendEach(bench, call);
     await bench.deliver();
     expect(await rowOf(bench, call)).toMatchObject({

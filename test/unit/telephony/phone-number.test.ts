@@ -2,7 +2,17 @@ import * as fc from "fast-check";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import metadata from "libphonenumber-js/min/metadata";
 import { describe, expect, it } from "vitest";
-import { countryOf, hasNumbers, isE164 } from "../../../shared/telephony/phone-number.ts";
+import {
+  allHashesOf,
+  costlyServiceOf,
+  countryOf,
+  formsOf,
+  hashesOf,
+  hasNumbers,
+  isE164,
+  mayAlsoBe,
+  toCanonical,
+} from "../../../shared/telephony/phone-number.ts";
 import { perTier, inSlowTier } from "../../support/per-tier.ts";
 
 const callingCodes = [
@@ -15,7 +25,7 @@ function byLibrary(text: string) {
   const parsed = parsePhoneNumberFromString(text);
   const main = parsed && metadata.country_calling_codes[parsed.countryCallingCode]?.[0];
   return {
-    isE164: /^\+[1-9]\d{6,14}$/.test(text) && parsed?.number === text,
+    isE164: /^\+[1-9]\d{6,14}$/.test(text) && parsed?.number === text && parsed.isPossible(),
     country: parsed?.country ?? main,
   };
 }
@@ -71,4 +81,70 @@ describe("a number", () => {
     expect(countryOf("+18005550100")).toBe("US");
     expect(countryOf("+881612345678")).toBeUndefined();
   });
+});
+
+const hashKeys = { current: "a-hash-key-of-tests-that-is-long-enough" };
+
+describe("the forms of a number", () => {
+  it.each([
+    ["+5215512345678", "+525512345678"],
+    ["+525512345678", "+525512345678"],
+    ["+12025550123", "+12025550123"],
+    ["+5491123456789", "+5491123456789"],
+  ])("%s is %s by today's plan", (form, canonical) => {
+    expect(isE164(form)).toBe(true);
+    expect(toCanonical(form)).toBe(canonical);
+    expect(formsOf(form)[0]).toBe(canonical);
+    expect(formsOf(form)).toEqual(formsOf(canonical));
+  });
+
+  it("share their hashes, that of the canonical form first", () => {
+    const [former, today] = ["+5215512345678", "+525512345678"];
+    expect(hashesOf(former, hashKeys)).toEqual(hashesOf(today, hashKeys));
+    expect(new Set(hashesOf(today, hashKeys)).size).toBe(2);
+  });
+
+  it.each([
+    ["+5511987654321", ["+551187654321"]],
+    ["+551187654321", ["+5511987654321"]],
+    ["+551133334444", []], // a landline: 2 to 5 after the area code
+    ["+5511933334444", []],
+    ["+12025550123", []],
+  ])("%s may also be %j, which lists and caps are asked about alone", (number, others) => {
+    expect(mayAlsoBe(number)).toEqual(others);
+    const { own, asked } = allHashesOf(number, hashKeys);
+    expect(own).toEqual(hashesOf(number, hashKeys));
+    expect(new Set(asked)).toEqual(
+      new Set([number, ...others].flatMap((one) => hashesOf(one, hashKeys))),
+    );
+  });
+});
+
+describe("the length of a number", () => {
+  it.each(["+1202555012", "+12025550123456", "+120255501", "+4420718387500000", "+525512345"])(
+    "refuses %s",
+    (number) => expect(isE164(number)).toBe(false),
+  );
+
+  it.each(["+12025550123", "+493012345", "+4930123456789", "+43512345", "+5491123456789"])(
+    "takes %s",
+    (number) => expect(isE164(number)).toBe(true),
+  );
+});
+
+describe("a costly service", () => {
+  it.each([
+    ["+870773123456", "satellite"],
+    ["+881612345678", "satellite"],
+    ["+80012345678", "international"],
+    ["+979123456789", "international"],
+    ["+19005550123", "premium"],
+    ["+449098790123", "premium"],
+    ["+33899123456", "premium"],
+    ["+499001234567", "premium"],
+    ["+39899123456", "premium"],
+    ["+442071838750", undefined],
+    ["+18005550123", undefined],
+    ["+12025550123", undefined],
+  ])("of %s is %s", (number, service) => expect(costlyServiceOf(number)).toBe(service));
 });

@@ -4,9 +4,8 @@ import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
 import { makeTables } from "../../../infra/generate/tables.ts";
-import { isTimeZone, findZone } from "../../../shared/telephony/time-zone.ts";
+import { findZone, isTimeZone, timeZoneProblem } from "../../../shared/telephony/time-zone.ts";
 import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
-import { zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
 import { localTime } from "../../support/local-time.ts";
 import { inSlowTier } from "../../support/per-tier.ts";
 
@@ -20,7 +19,8 @@ const hours = (text: string, name: string, source: 0 | 1 = 0) => {
 
 describe("the tables", () => {
   it("are what their pinned sources make (else: npm run tables)", inSlowTier, async () => {
-    for (const [name, text] of Object.entries(await makeTables())) {
+    const { files } = await makeTables();
+    for (const [name, text] of Object.entries(files)) {
       expect(await readFile(`shared/${name}`, "utf8")).toBe(text);
     }
   });
@@ -121,45 +121,22 @@ describe("the name of a time zone", () => {
   );
 });
 
-describe("the zones of a number", () => {
+describe("a time zone that a call may not name", () => {
   it.each([
-    ["+12125550100", ["America/New_York"]],
-    ["+13035550100", ["America/Denver"]],
-    ["+442071838750", ["Europe/London"]],
-    ["+916135550100", ["Asia/Calcutta"]],
-    ["+61292530000", ["Australia/Sydney"]],
-  ])("%s are %j", (number, zones) => expect(zonesOfNumber(number)).toEqual(zones));
-
-  it("are all of its calling code's where it tells no place", () => {
-    expect(zonesOfNumber("+18005550100")).toEqual(zonesOfNumber("+18665550100"));
-    expect(zonesOfNumber("+18005550100")).toEqual(
-      expect.arrayContaining(["America/New_York", "Pacific/Honolulu", "Pacific/Guam"]),
-    );
+    ["EST", "America/New_York"],
+    ["est", "America/New_York"],
+    ["MST", "America/Denver"],
+    ["GMT", "UTC"],
+    ["GMT0", "UTC"],
+    ["GMT+0", "UTC"],
+    ["GMT-0", "UTC"],
+    ["Greenwich", "UTC"],
+  ])("%s is refused, and %s is named instead", (name, better) => {
+    expect(timeZoneProblem(name)).toContain(better);
   });
 
-  it("are all of its calling code's for a mobile phone, which moves", () => {
-    for (const [mobile, ...zones] of [
-      ["+61412345678", "Australia/Perth", "Australia/Sydney"],
-      ["+34612345678", "Atlantic/Canary", "Europe/Madrid"],
-      ["+79161234567", "Asia/Vladivostok", "Europe/Moscow"],
-    ] as const) {
-      expect(zonesOfNumber(mobile)).toEqual(expect.arrayContaining(zones));
-    }
-    expect(zonesOfNumber("+5511961234567")).toEqual(["America/Sao_Paulo"]);
-  });
-
-  it("are none for a satellite phone", () => {
-    expect(zonesOfNumber("+881612345678")).toEqual([]);
-  });
-
-  it("are known to table and runtime, whatever the number", async () => {
-    const { default: zonesOfPrefixes } = await import(
-      "../../../shared/telephony/zones-of-prefixes.json",
-      { with: { type: "json" } }
-    );
-    const unknown = Object.keys(zonesOfPrefixes)
-      .flatMap((list) => list.split(" "))
-      .filter((name) => findZone(name) === undefined);
-    expect(unknown).toEqual([]);
-  });
+  it.each(["HST", "CET", "EST5EDT", "MST7MDT", "Etc/GMT+5", "UTC", "Europe/London", "-05:00"])(
+    "%s is none",
+    (name) => expect(timeZoneProblem(name)).toBeUndefined(),
+  );
 });

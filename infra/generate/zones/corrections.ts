@@ -1,0 +1,32 @@
+/**
+ * Decisions on where numbers ring, taken before all other sources. docs/contributing.md tells how one is made. A test says
+ * which is no longer needed, as the sources agree without it.
+ */
+
+interface Correction {
+  /** Prefixes of E.164 numbers without the plus sign. Longer prefixes of other sources are overruled too. */
+  prefixes: string;
+  zones: string;
+  source: string;
+}
+
+export const corrections: readonly Correction[] = [
+  {
+    prefixes: "1689",
+    zones: "America/New_York",
+    source:
+      "An overlay of 407 and 321 around Orlando: https://www.floridapsc.com (689 overlay), NANPA's table says E; the map says Chicago",
+  },
+  {
+    prefixes: "617",
+    zones: "Australia/Brisbane Australia/Sydney",
+    source:
+      "07 is the North East Region, Queensland and towns at its border: ACMA, Telecommunications Numbering Plan 2015, schedule 2. The map gives what it does not list to Sydney",
+  },
+];
+
+/** Letters of the numbering plan's table that are wrong there. */
+export const letterCorrections: Readonly<Record<string, { letters: string; source: string }>> = {
+  "428": { letters: "A", source: "An overlay of 506, New Brunswick, whose row says A" },
+  "840": { letters: "P", source: "An overlay of 909, California, whose row says P" },
+};

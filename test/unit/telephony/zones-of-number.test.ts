@@ -1,0 +1,133 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { clocksIn } from "../../../infra/generate/tables.ts";
+import { letterCorrections } from "../../../infra/generate/zones/corrections.ts";
+import { letters } from "../../../infra/generate/zones/regions.ts";
+import { hoursLeft } from "../../../infra/generate/zones/tell-changes.ts";
+import { zonesOfCountries } from "../../../infra/generate/zones/zones-of-prefixes.ts";
+import metadata from "libphonenumber-js/min/metadata";
+import { findZone } from "../../../shared/telephony/time-zone.ts";
+import { countryOf, isE164 } from "../../../shared/telephony/phone-number.ts";
+import timeZones from "../../../shared/telephony/time-zones.json" with { type: "json" };
+import ofPrefixes from "../../../shared/telephony/zones-of-prefixes.json" with { type: "json" };
+import { readPrefixes, zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
+import { places } from "../../support/places.ts";
+
+const clockOf = clocksIn(timeZones.names);
+const prefixes = readPrefixes(ofPrefixes);
+const clocksOf = (zones: readonly string[]) => new Set(zones.map(clockOf));
+
+describe("a number", () => {
+  it.each(places)("$number may ring in $place", ({ number, zone }) => {
+    expect(isE164(number)).toBe(true);
+    expect(clocksOf(zonesOfNumber(number))).toContain(clockOf(zone));
+  });
+
+  it.each([
+    ["+12125550100", "America/New_York"],
+    ["+13035550100", "America/Denver"],
+    ["+442071838750", "Europe/London"],
+    ["+916135550100", "Asia/Calcutta"],
+    ["+61292530000", "Australia/Sydney"],
+    ["+5511961234567", "America/Sao_Paulo"],
+    ["+16025550100", "America/Phoenix"],
+  ])("%s rings by the clock of %s alone", (number, zone) => {
+    expect(clocksOf(zonesOfNumber(number))).toEqual(clocksOf([zone]));
+  });
+
+  it("is in all zones of its calling code where it tells no place", () => {
+    expect(zonesOfNumber("+18005550100")).toEqual(zonesOfNumber("+18665550100"));
+    const clocks = clocksOf(zonesOfNumber("+18005550100"));
+    for (const zone of ["America/New_York", "Pacific/Honolulu", "Pacific/Guam"]) {
+      expect(clocks).toContain(clockOf(zone));
+    }
+  });
+
+  it("is in all zones of its country if it is of a mobile phone, which moves", () => {
+    for (const [mobile, ...zones] of [
+      ["+61412345678", "Australia/Perth", "Australia/Sydney"],
+      ["+34612345678", "Atlantic/Canary", "Europe/Madrid"],
+      ["+79161234567", "Asia/Vladivostok", "Europe/Moscow"],
+    ] as const) {
+      const known = clocksOf(zonesOfNumber(mobile));
+      expect(zones.filter((zone) => !known.has(clockOf(zone)))).toEqual([]);
+    }
+  });
+
+  it("of a satellite phone is in none", () => {
+    expect(zonesOfNumber("+881612345678")).toEqual([]);
+  });
+});
+
+describe("every prefix", () => {
+  it("has zones that the product knows, one for each clock", () => {
+    for (const [prefix, zones] of prefixes) {
+      expect([prefix, zones.length]).not.toEqual([prefix, 0]);
+      expect([prefix, zones.filter((zone) => findZone(zone) === undefined)]).toEqual([prefix, []]);
+      expect([prefix, clocksOf(zones).size]).toEqual([prefix, zones.length]);
+    }
+  });
+
+  it("keeps the clocks of zones that IANA lists for its countries", () => {
+    const ofCode = new Map<string, Set<string>>();
+    for (const [code, countries] of Object.entries(metadata.country_calling_codes)) {
+      ofCode.set(code, clocksOf(zonesOfCountries(countries, clockOf)));
+    }
+    const foreign = [...prefixes].flatMap(([prefix, zones]) => {
+      const code = [3, 2, 1].map((end) => prefix.slice(0, end)).find((one) => ofCode.has(one));
+      const own = ofCode.get(code ?? "");
+      if (own === undefined || own.size === 0) return [];
+      return zones.every((zone) => own.has(clockOf(zone))) ? [] : [prefix];
+    });
+    expect(foreign).toEqual([]);
+  });
+
+  it("of +1 keeps those of its own country", () => {
+    const foreign = [...prefixes].flatMap(([prefix, zones]) => {
+      const country = countryOf(`+${prefix.padEnd(11, "2")}`);
+      if (!/^1\d{3}/.test(prefix) || country === undefined || country === "US") return [];
+      const own = clocksOf(zonesOfCountries([country], clockOf));
+      return zones.every((zone) => own.has(clockOf(zone))) ? [] : [`${prefix} ${country}`];
+    });
+    expect(foreign).toEqual([]);
+  });
+
+  it("of an area code has a zone for each letter of the codes whose area it covers", async () => {
+    const text = await readFile("infra/generate/zones/area-codes.csv", "utf8");
+    const rows = text.trim().split("\n").slice(1);
+    const lettersOf = new Map(
+      rows.map((row) => {
+        const [code = "", , , letter = ""] = row.split(",");
+        return [code, letterCorrections[code]?.letters ?? letter];
+      }),
+    );
+    let overlays = 0;
+    for (const row of rows) {
+      const [code = "", , , , complex = ""] = row.split(",");
+      const winters = new Set(
+        zonesOfNumber(`+1${code}5550199`).map((zone) => Number(clockOf(zone).split(" ")[0])),
+      );
+      for (const other of [code, ...complex.split("/").filter(Boolean)]) {
+        const all = lettersOf.get(other) ?? "";
+        if (!/^[A-Z]+$/.test(all) || all === "NA") continue;
+        overlays++;
+        // A region whose summer time is permanent is an hour ahead of its letter.
+        const lacking = Array.from(all).filter((letter) => {
+          const offset = letters[letter] ?? Number.NaN;
+          return !winters.has(offset) && !winters.has(offset + 60);
+        });
+        expect([code, other, lacking]).toEqual([code, other, []]);
+      }
+    }
+    expect(overlays).toBeGreaterThan(300);
+  });
+
+  it("of an area code leaves nine hours a day at least, of the examples' thirteen", () => {
+    const few = [...prefixes].flatMap(([prefix, zones]) => {
+      if (!/^1\d{3}/.test(prefix) || prefix.slice(0, 4) === "1600") return [];
+      const hours = hoursLeft(zones, [8, 21], clockOf);
+      return hours < 9 && zones.length < 10 ? [`${prefix}: ${hours}`] : [];
+    });
+    expect(few).toEqual([]);
+  });
+});
