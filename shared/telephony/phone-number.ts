@@ -150,6 +150,13 @@ interface NumberingPlan {
 
 const plans = new Map<string, NumberingPlan>();
 
+/** Returns the calling code of an E.164 number, such as `44`; undefined if there is none. */
+export function callingCodeOf(phoneNumber: string): string | undefined {
+  return [2, 3, 4]
+    .map((end) => phoneNumber.slice(1, end))
+    .find((code) => callingCodes[code] !== undefined);
+}
+
 /** Returns the numbering plan of an E.164 number, and the national number as libphonenumber reads it. */
 function readNumber(
   phoneNumber: string,

@@ -98,6 +98,14 @@ function fixedOffset(text: string): Zone | undefined {
   return { name: text, clocks: [() => span] };
 }
 
+/** Names that stand for an offset of UTC, and for no country. */
+const ofNoCountry = /^(?:z|utc|uct|universal|zulu|etc\/.+|[+-].+)$/i;
+
+/** Returns the clock of a zone as text, equal for zones that keep the same time; undefined for offsets and UTC. */
+export function clockOfCountry(name: string): string | undefined {
+  return ofNoCountry.test(name) ? undefined : clockWords().get(name.toLowerCase());
+}
+
 let clocksByName: Map<string, string> | undefined;
 
 /** Each zone's clock in the table's notation, by its name in lower case. */

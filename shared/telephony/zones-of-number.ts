@@ -1,3 +1,5 @@
+import { callingCodeOf } from "./phone-number.ts";
+import { clockOfCountry } from "./time-zone.ts";
 import ofPrefixes from "./zones-of-prefixes.json" with { type: "json" };
 
 const none: readonly string[] = [];
@@ -36,20 +38,61 @@ export function readPrefixes(
   return zonesOf;
 }
 
-/** Returns the zones in which a call's hours must be open: its `timezone`, or else those of its number. */
-export function zonesOfCall({
-  phone_number,
-  timezone,
-}: {
+/**
+ * Returns the zones in which a call's hours must be open: its `timezone`, or else those of its number. A `timezone` whose clock
+ * no zone of the number's calling code keeps is of another country: it may be a mistake, so it counts beside the number's own.
+ *
+ * @returns the same array for the same zones
+ */
+export function zonesOfCall({ phone_number, timezone }: NumberAndZone): string | readonly string[] {
+  const own = zonesOfNumber(phone_number);
+  if (timezone === undefined) return own;
+  return own.length === 0 || !isForeign(timezone, phone_number) ? timezone : both(timezone, own);
+}
+
+interface NumberAndZone {
   phone_number: string;
   timezone?: string | undefined;
-}): string | readonly string[] {
-  return timezone ?? zonesOfNumber(phone_number);
+}
+
+let clocksByCode: Map<string, Set<string>> | undefined;
+
+/** True if no zone of the number's calling code keeps the clock of a zone. */
+function isForeign(timezone: string, phoneNumber: string): boolean {
+  const clock = clockOfCountry(timezone);
+  const code = callingCodeOf(phoneNumber);
+  if (clock === undefined || code === undefined) return false;
+  clocksByCode ??= readClocks();
+  return clocksByCode.get(code)?.has(clock) === false;
+}
+
+/** Returns the clocks of all zones of each calling code. */
+function readClocks(): Map<string, Set<string>> {
+  zonesByPrefix ??= readPrefixes(ofPrefixes);
+  const clocks = new Map<string, Set<string>>();
+  for (const [prefix, zones] of zonesByPrefix) {
+    const code = callingCodeOf(`+${prefix}`) ?? "";
+    const all = clocks.get(code) ?? new Set();
+    for (const zone of zones) all.add(clockOfCountry(zone) ?? "");
+    clocks.set(code, all);
+  }
+  return clocks;
+}
+
+const withForeign = new Map<string, WeakMap<readonly string[], readonly string[]>>();
+
+/** Returns a foreign zone and the number's own. */
+function both(timezone: string, own: readonly string[]): readonly string[] {
+  const known = withForeign.get(timezone) ?? new WeakMap<readonly string[], readonly string[]>();
+  withForeign.set(timezone, known); // The names are some 600 at most.
+  const zones = known.get(own) ?? [timezone, ...own];
+  known.set(own, zones);
+  return zones;
 }
 
 /** Returns the names of all zones that count for a call, by `zonesOfCall` or else the plan's default; empty if there is none. */
 export function zoneNamesOf(
-  call: Parameters<typeof zonesOfCall>[0],
+  call: NumberAndZone,
   defaultTimeZone: string | undefined,
 ): readonly string[] {
   const zones = zonesOfCall(call);

@@ -95,7 +95,7 @@ function planJson(traits: PlanTraits, isOld: boolean) {
       office: { "mon-fri": ["09:00-12:00", "13:00-17:00"] },
     },
     ...(capped ? { maxCalls: { count: 2, days: 1 } } : {}),
-    destinations: { allow: ["US", "GB"] },
+    destinations: { allow: ["US", "GB", "IN", "AU"] },
     expireAfterHours: expireHours,
     reviewAfterSeconds: 300,
     ...(results && !isOld ? { results: { waitMinutes } } : {}),

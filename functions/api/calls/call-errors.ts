@@ -113,9 +113,14 @@ export function findPlanErrors(
   } else {
     const hours = `${plan.expireAfterHours} hours`;
     const zones = zoneNamesOf(request, plan.defaultTimeZone).length;
-    const many = zones > 1 ? `, in ${zones} time zones at once: send timezone` : "";
-    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${many}`;
-    errors.push({ field: "", detail });
+    const isForeign = request.timezone !== undefined && zones > 1;
+    const inZones = isForeign
+      ? ", in the number's time zones and in this one, which is of another country: correct the number or the timezone"
+      : zones > 1
+        ? `, in ${zones} time zones at once: send timezone`
+        : "";
+    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${inZones}`;
+    errors.push({ field: isForeign ? "/timezone" : "", detail });
   }
   return errors;
 }

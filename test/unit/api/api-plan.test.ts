@@ -75,6 +75,11 @@ describe("acceptance", () => {
     expect(tollFree).toMatch(
       /closed by callingHours.default, in \d\d time zones at once: send timezone$/,
     );
+    const inTokyo = { ...newYork, timezone: "Asia/Tokyo" };
+    expect(await post({ callingHours: nine }, [inTokyo], friday)).toEqual([
+      422,
+      "/0/timezone: may not be called within 168 hours, when it would expire: closed by callingHours.default, in the number's time zones and in this one, which is of another country: correct the number or the timezone",
+    ]);
     expect(await post({ expireAfterHours: 24 }, [newYork], friday)).toEqual([201]);
   });
 

@@ -30,8 +30,16 @@ describe("the time zones of a call", () => {
   });
 
   it("are its own alone, if it has one", async () => {
-    const timezone = "Asia/Kolkata";
+    const timezone = "America/Los_Angeles";
     expect(await zonesOf({ phone_number: "+12125550100", timezone })).toEqual([timezone]);
+  });
+
+  it("are its own and its number's, where its own is of another country", async () => {
+    const timezone = "Asia/Kolkata";
+    expect(await zonesOf({ phone_number: "+12125550100", timezone })).toEqual([
+      timezone,
+      "America/New_York",
+    ]);
   });
 
   it("are none where the number is erased", async () => {

@@ -68,11 +68,27 @@ describe("a call's schedule", () => {
       "2026-06-01T13:00",
       "callingHours.default",
     ]);
-    const inParis = call("+12125550100", "europe/paris");
-    expect(opening(inParis, "2026-06-01T05:00Z")[0]).toBe("2026-06-01T07:00");
+    const inDenver = call("+12125550100", "america/denver");
+    expect(opening(inDenver, "2026-06-01T05:00Z")[0]).toBe("2026-06-01T15:00");
     expect(opening(call("+12125550100", "-03:30"), "2026-06-01T05:00Z")[0]).toBe(
       "2026-06-01T12:30",
     );
+  });
+
+  it("is in the number's zones as well where the call names one of another country", () => {
+    const { opening } = scheduleOf({ callingHours: { default: "us-federal", office: "always" } });
+    const from = "2026-06-01T05:00Z";
+    // It is 14 o'clock in Paris when it is 8 in New York, and 8 in Tokyo when it is 19 there.
+    expect(opening(call("+12125550100", "Europe/Paris"), from)[0]).toBe("2026-06-01T12:00");
+    expect(opening(call("+12125550100", "Asia/Tokyo"), from)[0]).toBe("2026-06-01T23:00");
+    expect(scheduleOf({}).opening(call("+12125550100", "Asia/Tokyo"), from)).toEqual([
+      undefined,
+      "callingHours.default",
+    ]);
+    // A clock that some zone of the calling code keeps, and one that is of no country, stand alone.
+    expect(opening(call("+12125550100", "America/Los_Angeles"), from)[0]).toBe("2026-06-01T15:00");
+    expect(opening(call("+12125550100", "Etc/GMT-2"), from)[0]).toBe("2026-06-01T06:00");
+    expect(opening(call("+493012345678", "Europe/Paris"), from)[0]).toBe("2026-06-01T06:00");
   });
 
   it("is in every zone that a number may lie in", () => {
@@ -183,7 +199,7 @@ describe("a call's schedule", () => {
       // Both calls expire at the same time.
       expect(opening(call("+12125550100", "UTC"), "2026-06-01T12:00Z", 1)[0]).toContain("12:00");
       expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.75)[0]).toContain("09:00");
-      expect(opening(call("+12125550100", "Asia/Tokyo"), before)[0]).toBe("2026-06-02T00:00");
+      expect(opening(call("+12125550100", "+09:00"), before)[0]).toBe("2026-06-02T00:00");
     }
   });
 

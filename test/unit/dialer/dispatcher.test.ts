@@ -180,7 +180,7 @@ describe("a dispatcher", () => {
     const bench = createDialerBench({ startAt, plan });
     const request = { phone_number: "+13035550001", agent_id: "agent_sales" };
     const closed = await putWaiting(bench, 3, -10_000, {
-      request: { ...request, timezone: "Asia/Tokyo" },
+      request: { ...request, timezone: "+09:00" },
     });
     const open = await putWaiting(bench, 2, 0, { request: { ...request, timezone: "UTC" } });
     await bench.dispatch();

@@ -50,19 +50,24 @@ describe("calling hours", () => {
   });
 
   it("open zone by zone for a batch over many", async () => {
-    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T00:00Z" });
-    const zones = {
-      "Asia/Tokyo": "2026-06-01T00:00:02",
-      "Asia/Kolkata": "2026-06-01T03:30:02",
-      "Europe/Berlin": "2026-06-01T07:00:02",
-      "Europe/London": "2026-06-01T08:00:02",
-      "America/New_York": "2026-06-01T13:00:02",
-      "America/Los_Angeles": "2026-06-01T16:00:02",
-    };
-    for (const timezone of Object.keys(zones).toReversed()) await sendCalls(bench, 3, { timezone });
+    const plan = { callingHours: nine, destinations: { allow: ["*"] } };
+    const bench = createDialerBench({ plan, startAt: "2026-06-01T00:00Z" });
+    const zones = [
+      ["Asia/Tokyo", "+81312345678", "2026-06-01T00:00:02"],
+      ["Asia/Kolkata", "+911123456789", "2026-06-01T03:30:02"],
+      ["Europe/Berlin", "+493012345678", "2026-06-01T07:00:02"],
+      ["Europe/London", "+442071838750", "2026-06-01T08:00:02"],
+      ["America/New_York", "+12125550100", "2026-06-01T13:00:02"],
+      ["America/Los_Angeles", "+12125550100", "2026-06-01T16:00:02"],
+    ];
+    for (const [timezone, phone_number = ""] of zones.toReversed()) {
+      await sendCalls(bench, 3, { timezone, phone_number });
+    }
     await bench.simulate(17 * 3600);
     const dialed = bench.dialed.map(({ call, at }) => [call.request.timezone, iso(at)]);
-    expect(dialed).toEqual(Object.entries(zones).flatMap((one) => [one, one, one]));
+    expect(dialed).toEqual(
+      zones.flatMap(([timezone, , at]) => Array.from({ length: 3 }, () => [timezone, at])),
+    );
   });
 
   it("take the zones from the number where the call names none", async () => {

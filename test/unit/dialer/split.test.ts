@@ -121,11 +121,7 @@ describe("the calls of a split request", () => {
   it("that may go now wait for their turn, beside those that must wait or have ended", async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
     const calls = batch(bench, 90, { timezone: "UTC" }).map((call, index) => {
-      const fields = [
-        {},
-        { timezone: "Europe/Berlin" },
-        { phone_number: `+1876555${1000 + index}` },
-      ];
+      const fields = [{}, { timezone: "+02:00" }, { phone_number: `+1876555${1000 + index}` }];
       return { ...call, request: { ...call.request, ...fields[index % 3] } };
     });
     await bench.send(request(calls));

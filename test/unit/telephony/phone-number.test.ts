@@ -20,8 +20,9 @@ const callingCodes = [
   ...Object.keys(metadata.nonGeographic),
 ];
 
-/** Returns the library's own answer. */
-function byLibrary(text: string) {
+/** Returns the library's own answer, which knows no former forms of numbers. */
+function byLibrary(original: string) {
+  const text = toCanonical(original);
   const parsed = parsePhoneNumberFromString(text);
   const main = parsed && metadata.country_calling_codes[parsed.countryCallingCode]?.[0];
   return {
