@@ -8,7 +8,8 @@ import {
   toSandboxRoute,
 } from "../calls/call-request.ts";
 import { isTestClient } from "../calls/ids.ts";
-import { type HoursPreset, presets } from "../telephony/hours-presets.ts";
+import { presets } from "../telephony/hours-presets.ts";
+import type { HoursPreset } from "../telephony/hours-presets-base.ts";
 import { accountSchema } from "./account-schema.ts";
 import { type DialPlan, planWithRoutesSchema } from "./plan-schema.ts";
 import type { RetryRule } from "./retry-rules.ts";

@@ -6,6 +6,7 @@ import { parseRoute, typeNames } from "../providers/routes.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
+import { allStates, missingStates, stateCodes } from "../telephony/state-presets.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
 import { accountSchema, typesText } from "./account-schema.ts";
 import { guardsSchema, realClient } from "./guards.ts";
@@ -99,7 +100,10 @@ const dialPlanSchema = z
       ),
       {},
     ),
-    /** Rules for numbers that begin with one of `prefixes`. The preset us-florida brings Florida's prefixes. */
+    /**
+     * Rules for numbers that begin with one of `prefixes`. The preset of a state brings its prefixes, and us-states is all of
+     * these presets, `except` those of some states.
+     */
     regions: z._default(
       z.record(
         z.string(),
@@ -107,6 +111,7 @@ const dialPlanSchema = z
           .strictObject({
             ...destinationRules,
             prefixes: z.optional(z.array(numberPrefix).check(z.minLength(1))),
+            except: z.optional(z.array(z.string())),
           })
           .check(z.refine(saysSomething, mustSaySomething)),
       ),
@@ -216,10 +221,15 @@ const dialPlanSchema = z
       for (const [key, rules] of Object.entries({ agents, countries, regions })) {
         for (const [name, { callingHours: hours }] of Object.entries(rules)) {
           if (typeof hours !== "string" || isName(hours)) continue;
+          if (key === "regions" && hours === allStates) continue;
           refuse([key, name, "callingHours"], message);
         }
       }
-      for (const [name, { prefixes, callingHours: hours }] of Object.entries(regions)) {
+      for (const [name, { prefixes, except, callingHours: hours }] of Object.entries(regions)) {
+        for (const [field, problem] of stateProblems({ prefixes, except, hours })) {
+          refuse(["regions", name, field], problem);
+        }
+        if (hours === allStates) continue;
         const own = typeof hours === "string" && Object.hasOwn(presets, hours) ? hours : "";
         if (prefixes === undefined && presets[own]?.prefixes === undefined) {
           refuse(["regions", name, "prefixes"], "is required: where the region's numbers begin");
@@ -235,6 +245,32 @@ const dialPlanSchema = z
       },
     ),
   );
+
+/** Returns what is wrong with a region of US states, by field. */
+function stateProblems(region: {
+  prefixes?: readonly string[] | undefined;
+  except?: readonly string[] | undefined;
+  hours?: unknown;
+}): [field: string, problem: string][] {
+  const { prefixes, except, hours } = region;
+  if (hours !== allStates) {
+    return except === undefined ? [] : [["except", `is only for callingHours ${allStates}`]];
+  }
+  const known = [...missingStates, ...Object.keys(stateCodes)];
+  const unknown = (except ?? []).filter((state) => !known.includes(state));
+  const lacking = missingStates.filter((state) => except?.includes(state) !== true);
+  const problems: [string, string][] = [];
+  if (prefixes !== undefined) problems.push(["prefixes", "are those of the states"]);
+  if (unknown.length > 0) problems.push(["except", `may have ${known.join(", ")}`]);
+  if (lacking.length > 0) {
+    const list = lacking.join(", ");
+    problems.push([
+      "except",
+      `must name the states whose stricter hours no preset has: ${list}. Write their hours in regions of your own`,
+    ]);
+  }
+  return problems;
+}
 
 /** The plan as written, with each agent's route parsed by its account's type. */
 export const planWithRoutesSchema = z.pipe(

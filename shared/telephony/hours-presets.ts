@@ -1,98 +1,15 @@
-import { type HoursRule, parseDay, weeklyHoursSchema } from "./calling-hours.ts";
-import type { FrequencyCap } from "./frequency-cap.ts";
-import { dayMs } from "../lib/units.ts";
-
-/** Hours that a dial plan may name instead of writing them out. */
-export interface HoursPreset extends Pick<HoursRule, "weekly" | "closedOn"> {
-  maxCalls?: FrequencyCap;
-  /** Prefixes of the numbers that a regional preset applies to. */
-  prefixes?: readonly string[];
-}
+import { holidays, type HoursPreset, preset, weekdayOf } from "./hours-presets-base.ts";
+import { statePresets } from "./state-presets.ts";
 
 const saturday = 6;
 const sunday = 0;
 
-/** Returns Easter Sunday of a year, in days since 1970-01-01, after Meeus, Jones and Butcher. */
-function easterOf(year: number): number {
-  const [cycle, century, ofCentury] = [year % 19, Math.floor(year / 100), year % 100];
-  const correction = century - Math.floor(century / 4) - Math.floor((8 * century + 13) / 25);
-  const moon = (19 * cycle + correction + 15) % 30;
-  const epact = moon - Math.floor((cycle + 11 * moon) / 319);
-  const leaps = 2 * (century % 4) + 2 * Math.floor(ofCentury / 4) - (ofCentury % 4);
-  const weekday = (leaps + 32 - epact) % 7;
-  const month = Math.floor((epact + weekday + 90) / 25);
-  const day = (epact + weekday + month + 19) % 32;
-  return Date.UTC(year, month - 1, day) / dayMs;
-}
-
-function weekdayOf(day: number): number {
-  return new Date(day * dayMs).getUTCDay();
-}
-
-/**
- * Returns a test for holidays, which are fixed dates (`MM-DD`) or days counted from Easter Sunday.
- *
- * @param substitute returns the additional day on which a fixed holiday is observed
- */
-function holidays(
-  dates: string[],
-  fromEaster: number[],
-  substitute: (day: number, date: string) => number = (day) => day,
-): (day: number) => boolean {
-  const years = new Map<number, Set<number>>();
-  const daysOf = (year: number) => {
-    const easter = easterOf(year);
-    const days = new Set(fromEaster.map((offset) => easter + offset));
-    for (const date of dates) {
-      const day = parseDay(`${year}-${date}`);
-      days.add(day).add(substitute(day, date));
-    }
-    return days;
-  };
-  return (day) => {
-    const year = new Date(day * dayMs).getUTCFullYear();
-    const days = years.get(year) ?? daysOf(year);
-    years.set(year, days);
-    return days.has(day);
-  };
-}
-
-/** Returns a preset that parses its hours at first use, as a plan names few presets. */
-function preset(
-  hours: Record<string, string[]>,
-  rules: Omit<HoursPreset, "weekly"> = {},
-): HoursPreset {
-  let weekly: HoursPreset["weekly"] | undefined;
-  return {
-    ...rules,
-    get weekly() {
-      return (weekly ??= weeklyHoursSchema.parse(hours));
-    },
-  };
-}
-
 /**
  * 8 to 21 o'clock every day at the called party's location: 47 CFR 64.1200(c)(1), and 16 CFR 310.4(c).
  * https://www.ecfr.gov/current/title-47/chapter-I/subchapter-B/part-64/subpart-L/section-64.1200
- * Several states are stricter; their numbers need rules of their own under `regions`.
+ * Several states are stricter: see state-presets.ts.
  */
 const usFederal = preset({ "mon-sun": ["08:00-21:00"] });
-
-/**
- * 8 to 20 o'clock every day, at most 3 calls in 24 hours on the same subject, whatever number calls:
- * Fla. Stat. 501.616(6). https://www.flsenate.gov/Laws/Statutes/2026/501.616
- * It applies to Florida's area codes, whose holders Fla. Stat. 501.059 presumes to be residents.
- */
-const usFlorida = preset(
-  { "mon-sun": ["08:00-20:00"] },
-  {
-    maxCalls: { count: 3, days: 1 },
-    prefixes:
-      "239 305 321 324 352 386 407 448 561 645 656 689 727 728 754 772 786 813 850 863 904 941 954"
-        .split(" ")
-        .map((areaCode) => `+1${areaCode}`),
-  },
-);
 
 /**
  * Monday to Friday 9:00 to 21:30, Saturday and Sunday 10 to 18 o'clock: CRTC Unsolicited Telecommunications
@@ -110,10 +27,10 @@ const canada = preset({ "mon-fri": ["09:00-21:30"], "sat-sun": ["10:00-18:00"] }
 const france = preset(
   { "mon-fri": ["10:00-13:00", "14:00-20:00"] },
   {
-    closedOn: holidays(
-      ["01-01", "05-01", "05-08", "07-14", "08-15", "11-01", "11-11", "12-25"],
-      [1, 39, 50], // Easter Monday, Ascension, Whit Monday
-    ),
+    closedOn: holidays({
+      dates: ["01-01", "05-01", "05-08", "07-14", "08-15", "11-01", "11-11", "12-25"],
+      fromEaster: [1, 39, 50], // Easter Monday, Ascension, Whit Monday
+    }),
     maxCalls: { count: 4, days: 30 },
   },
 );
@@ -127,11 +44,11 @@ const france = preset(
 const spain = preset(
   { "mon-fri": ["09:00-21:00"] },
   {
-    closedOn: holidays(
-      "01-01 01-06 05-01 08-15 10-12 11-01 12-06 12-08 12-25".split(" "),
-      [-2], // Good Friday
-      (day) => (weekdayOf(day) === sunday ? day + 1 : day),
-    ),
+    closedOn: holidays({
+      dates: "01-01 01-06 05-01 08-15 10-12 11-01 12-06 12-08 12-25".split(" "),
+      fromEaster: [-2], // Good Friday
+      substitute: (day) => (weekdayOf(day) === sunday ? day + 1 : day),
+    }),
   },
 );
 
@@ -144,16 +61,16 @@ const spain = preset(
 const australia = preset(
   { "mon-fri": ["09:00-20:00"], sat: ["09:00-17:00"] },
   {
-    closedOn: holidays(
-      ["01-01", "01-26", "04-25", "12-25", "12-26"],
-      [-2, 1], // Good Friday, Easter Monday
-      (day, date) => {
+    closedOn: holidays({
+      dates: ["01-01", "01-26", "04-25", "12-25", "12-26"],
+      fromEaster: [-2, 1], // Good Friday, Easter Monday
+      substitute: (day, date) => {
         const weekday = weekdayOf(day);
         if ((weekday !== saturday && weekday !== sunday) || date === "04-25") return day;
         if (date === "12-25" || date === "12-26") return day + 2; // 27 or 28 December
         return weekday === saturday ? day + 2 : day + 1;
       },
-    ),
+    }),
   },
 );
 
@@ -170,7 +87,7 @@ const india = preset({ "mon-sun": ["09:00-21:00"] });
  */
 export const presets: Readonly<Record<string, HoursPreset>> = {
   "us-federal": usFederal,
-  "us-florida": usFlorida,
+  ...statePresets,
   canada,
   france,
   spain,

