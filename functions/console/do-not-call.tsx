@@ -206,10 +206,14 @@ function Erase() {
   const form = useRef<HTMLFormElement>(null);
   const erase = (phone_number: string) =>
     attempt(async () => {
-      const { erased, pending } = await ask<ErasedAnswer>("/erase", { phone_number });
+      const { erased, pending, may_also_be } = await ask<ErasedAnswer>("/erase", { phone_number });
       form.current?.reset();
       const later = pending.length === 0 ? "" : `; ${pending.length} more when they settle`;
-      return `Erased ${counted(erased, "call")}${later}.`;
+      const others = may_also_be.map(
+        (one) =>
+          ` There are calls to ${one.phone_number}, which may be the same phone: erase it too?`,
+      );
+      return `Erased ${counted(erased, "call")}${later}.${others.join("")}`;
     });
   return (
     <section class="card" aria-labelledby="erase">

@@ -104,14 +104,19 @@ export type CallRequest = z.output<typeof callRequestSchema>;
 /**
  * A call request on the queue and in the ledger: the fields of `callRequestSchema` and their types, without the rules,
  * which are checked once, at acceptance. A rule tightened by a later deployment must not make an accepted call
- * unreadable.
+ * unreadable. Numbers are read in their present form, as the queue has the text that the client posted.
  */
-export const storedCallRequestSchema = z.strictObject(
-  Object.fromEntries(
+export const storedCallRequestSchema = z.strictObject({
+  ...storedFields(),
+  phone_number: z.pipe(z.string(), z.transform(toCanonical)),
+});
+
+function storedFields() {
+  return Object.fromEntries(
     Object.entries(callRequestSchema.shape).map(([name, field]) => [name, typeOf(field)]),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- fields of the same names and types
-  ) as typeof callRequestSchema.shape,
-);
+  ) as typeof callRequestSchema.shape;
+}
 
 /**
  * Returns a field's type without its rules.

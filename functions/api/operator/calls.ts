@@ -4,7 +4,7 @@ import { isLaterTry } from "../../../shared/calls/chain.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import { attentionStates } from "../../../shared/calls/states.ts";
 import type { ListOf, Page } from "../../../shared/ports/ledger.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import { answerProblem } from "../http/problem.ts";
@@ -132,14 +132,14 @@ export function fitsFilter(row: CallRow, filter: CallFilter): boolean {
 /** Lists calls to a number. The number is in the body, as logs may contain URLs. */
 const searchCalls = declareRoute({
   operationId: "searchCalls",
-  summary: "List calls to a number",
+  summary: "List calls to a number, and to those that may be the same phone",
   method: "post",
   role: "see",
   path: "/calls/search",
   body: z.strictObject({ phone_number: phoneNumber, ...filters.shape }),
   answer: callsSchema,
   async handle({ deps, body: { phone_number, ...rest } }) {
-    const hashes = hashesOf(phone_number, deps.hashKeys);
+    const hashes = allHashesOf(phone_number, deps.hashKeys).asked;
     return pageOf((page) => listByNumber(deps.ledger, hashes, page), rest);
   },
 });
@@ -172,7 +172,7 @@ const listSameNumber = declareRoute({
     if (row instanceof Response) return row;
     const { client, request, numberHash } = row;
     const known =
-      request === null ? [] : hashesOf(hashedNumberOf({ client, request }), deps.hashKeys);
+      request === null ? [] : allHashesOf(hashedNumberOf({ client, request }), deps.hashKeys).asked;
     const hashes = [...new Set([numberHash, ...known])];
     const { rows } = await listByNumber(deps.ledger, hashes, { limit: sameNumberMax + 1 });
     const others = rows.filter(({ id }) => id !== row.id).slice(0, sameNumberMax);

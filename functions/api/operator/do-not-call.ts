@@ -23,6 +23,8 @@ import { declareRoute } from "../http/route.ts";
 
 /** Maximum numbers that one request adds or removes. */
 const numbersMax = 10_000;
+const tooMany =
+  "must have at most 10,000 numbers: send the list in parts, each but the last with `more`, as npm run calls -- dnc add --file does";
 
 const changedSchema = z.strictObject({ added: z.int(), removed: z.int() });
 
@@ -35,8 +37,8 @@ const changeDoNotCall = declareRoute({
   description: "To remove numbers, or to send a list anew, needs the role `configure` too.",
   body: z
     .strictObject({
-      add: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax)), []),
-      remove: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax)), []),
+      add: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax, tooMany)), []),
+      remove: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax, tooMany)), []),
       reason: z._default(reasonCode, "operator"),
       renew: z
         ._default(z.boolean(), false)

@@ -1,10 +1,15 @@
 import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { hashesOf, mayAlsoBe } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { reasonCode, recordNumbers } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
+import type { RouteDeps } from "../http/context.ts";
 import { declareRoute } from "../http/route.ts";
+import { listByNumber } from "../actions/list-by-number.ts";
+
+/** Calls that are shown of a number that may be the same phone. */
+const othersShown = 20;
 
 const erasedSchema = z.strictObject({
   erased: z.int().check(z.describe("Calls of which everything was erased by this answer")),
@@ -12,6 +17,13 @@ const erasedSchema = z.strictObject({
     .array(z.string())
     .check(z.describe("Calls that are being dialed or looked up: erased when they settle")),
   kept: z.string().check(z.describe("What goes by itself, and when")),
+  may_also_be: z
+    .array(z.strictObject({ phone_number: z.string(), calls: z.array(z.string()) }))
+    .check(
+      z.describe(
+        `Other numbers that may be the same phone, with their last calls, at most ${othersShown}: erase each too if it is`,
+      ),
+    ),
 });
 export type ErasedAnswer = z.infer<typeof erasedSchema>;
 
@@ -52,8 +64,19 @@ const eraseNumber = declareRoute({
       erased += done.erased;
       pending.push(...done.pending);
     }
-    return { erased, pending, kept };
+    return { erased, pending, kept, may_also_be: await findOthers(phone_number, deps) };
   },
 });
+
+/** Finds calls to numbers that may be the same phone. Nothing of them is erased unasked: it may be another person. */
+async function findOthers(number: string, { ledger, hashKeys }: RouteDeps) {
+  const found: ErasedAnswer["may_also_be"] = [];
+  for (const other of mayAlsoBe(number)) {
+    const page = await listByNumber(ledger, hashesOf(other, hashKeys), { limit: othersShown });
+    const calls = page.rows.map(({ id }) => id);
+    if (calls.length > 0) found.push({ phone_number: other, calls });
+  }
+  return found;
+}
 
 export const eraseRoutes = [eraseNumber];

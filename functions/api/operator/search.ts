@@ -1,7 +1,7 @@
 import { readCallId, readRequestId } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ListOf } from "../../../shared/ports/ledger.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
 import { readTypedNumber } from "../../../shared/telephony/typed-number.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { declareRoute } from "../http/route.ts";
@@ -67,7 +67,9 @@ async function findRequestOf(text: string, deps: RouteDeps): Promise<Found[]> {
 
 async function findNumber(number: string | undefined, deps: RouteDeps): Promise<Found[]> {
   if (number === undefined) return [];
-  const page = await listByNumber(deps.ledger, hashesOf(number, deps.hashKeys), { limit: 1 });
+  const page = await listByNumber(deps.ledger, allHashesOf(number, deps.hashKeys).asked, {
+    limit: 1,
+  });
   return isEmpty(page) ? [] : [{ kind: "number", id: number }];
 }
 

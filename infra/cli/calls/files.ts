@@ -1,10 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { isE164 } from "../../../shared/telephony/phone-number.ts";
 import { Misuse } from "./failures.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** Maximum lines of one file that are named as wrong. */
-const linesMax = 20;
 
 type Input = Pick<Terminal, "readInput">;
 
@@ -33,25 +29,6 @@ export async function readJson(file: string, terminal: Input): Promise<unknown> 
     const where = place === undefined ? "" : `: ${place}`;
     throw new Misuse(`${nameOf(file)} is not JSON${where}.`, { cause: error });
   }
-}
-
-/**
- * Reads phone numbers, separated by white space. A number is never printed.
- *
- * @throws a Misuse that names the lines that hold anything else
- */
-export async function readNumbers(file: string, terminal: Input): Promise<string[]> {
-  const lines = (await readText(file, terminal)).split(/\r?\n/);
-  const found = lines.flatMap((line, index) =>
-    line.split(/\s+/).flatMap((number) => (number === "" ? [] : { number, line: index + 1 })),
-  );
-  const wrong = [...new Set(found.flatMap(({ number, line }) => (isE164(number) ? [] : line)))];
-  if (wrong.length === 0) return found.map(({ number }) => number);
-  const more = wrong.length > linesMax ? ` and ${wrong.length - linesMax} more` : "";
-  const named = `line${wrong.length === 1 ? "" : "s"} ${wrong.slice(0, linesMax).join(", ")}${more}`;
-  throw new Misuse(
-    `${nameOf(file)}, ${named}: not an E.164 number such as +12025550123. Nothing was sent.`,
-  );
 }
 
 function nameOf(file: string): string {

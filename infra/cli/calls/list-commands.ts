@@ -5,7 +5,9 @@ import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { listCalls } from "./chosen-calls.ts";
 import { Misuse } from "./failures.ts";
-import { readNumbers } from "./files.ts";
+import type { ListedNumbers } from "../../../functions/api/operator/find-listed.ts";
+import { readBytes } from "./files.ts";
+import { type NumberList, readNumberList } from "./number-list.ts";
 import type { Json } from "./json.ts";
 import { numberOf } from "./options.ts";
 import { barOf, say, show } from "./terminal.ts";
@@ -18,6 +20,22 @@ const numbersMax = 10_000;
 /** Maximum entries of one page of the audit log. */
 const auditPageMax = 200;
 
+/** Maximum lines of one file that are named as refused. */
+const linesMax = 20;
+
+const noNumbers: NumberList = { numbers: [], read: 0, refused: [] };
+
+/** Names the lines of a file that were not read, without what stands there. */
+function linesText(refused: NumberList["refused"]): string {
+  const byReason = Map.groupBy(refused, ({ reason }) => reason);
+  const texts = [...byReason].map(([reason, all]) => {
+    const lines = all.slice(0, linesMax).map(({ line }) => line);
+    const more = all.length > linesMax ? ` and ${all.length - linesMax} more` : "";
+    return `line${all.length === 1 ? "" : "s"} ${lines.join(", ")}${more}: ${reason}`;
+  });
+  return `Refused: ${texts.join("; ")}.`;
+}
+
 /** Commands for the do-not-call list and the audit log. */
 export const listCommands: Record<string, Command> = {
   async dnc([verb, ...numbers], values, { ask, terminal }) {
@@ -27,8 +45,15 @@ export const listCommands: Record<string, Command> = {
       say(formerEnded, { ended: true }, { values, terminal });
       return 0;
     }
-    const listed = values.file === undefined ? [] : await readNumbers(values.file, terminal);
-    const all = [...numbers, ...listed];
+    const list =
+      values.file === undefined
+        ? noNumbers
+        : readNumberList(await readBytes(values.file, terminal), values);
+    if (list.refused.length > 0 && verb !== "add") {
+      throw new Misuse(`${linesText(list.refused)} Nothing was sent.`);
+    }
+    const all = [...new Set([...numbers, ...list.numbers])];
+    if (all.length === 0 && list.refused.length > 0) throw new Misuse(linesText(list.refused));
     if (all.length === 0) throw new Misuse("dnc needs numbers, or --file.");
     if (verb === "check") {
       const answers: Json[] = [];
@@ -49,20 +74,27 @@ export const listCommands: Record<string, Command> = {
       if (exit !== undefined) return exit;
     }
     const bar = barOf(all.length, values, terminal);
+    let known = 0;
     for (let start = 0; start < all.length; start += numbersMax) {
       const some = all.slice(start, start + numbersMax);
       const isLast = start + numbersMax >= all.length;
       const renew = values.renew === true && isLast ? { renew: true } : {};
+      if (values.renew !== true) {
+        const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers: some });
+        known += listed.length;
+      }
       await ask("/do-not-call", { [verb]: some, ...renew, ...(isLast ? {} : { more: true }) });
       bar.update(start + some.length);
     }
     bar.stop();
-    say(
-      `${counted(all.length, "number")}: ${verb} done.`,
-      { [verb]: all.length },
-      { values, terminal },
-    );
-    return 0;
+    const { refused } = list;
+    const answer = { [verb]: all.length, read: numbers.length + list.read, known };
+    const onList =
+      verb === "add" ? `${known} were on the list before` : `${known} were on the list`;
+    const words = `${counted(all.length, "number")}: ${verb} done${values.renew === true ? "" : `, ${onList}`}.`;
+    say(words, { ...answer, refused: [...refused] }, { values, terminal });
+    if (refused.length > 0) terminal.complain(linesText(refused));
+    return refused.length > 0 ? 2 : 0;
   },
 
   async erase(numbers, values, { ask, terminal }) {
@@ -72,10 +104,17 @@ export const listCommands: Record<string, Command> = {
     if (exit !== undefined) return exit;
     const answers: Json[] = [];
     for (const phone_number of numbers) {
-      const { erased, pending } = await ask<ErasedAnswer>("/erase", { phone_number });
-      answers.push({ phone_number, erased, pending: pending.length });
+      const answer = await ask<ErasedAnswer>("/erase", { phone_number });
+      const others = answer.may_also_be.map((one) => one.phone_number);
+      const { erased, pending } = answer;
+      answers.push({
+        phone_number,
+        erased,
+        pending: pending.length,
+        may_also_be: others.join(" "),
+      });
     }
-    show(answers, ["phone_number", "erased", "pending"], { values, terminal });
+    show(answers, ["phone_number", "erased", "pending", "may_also_be"], { values, terminal });
     return 0;
   },
 

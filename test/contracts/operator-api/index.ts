@@ -14,6 +14,7 @@ import { itPausesCalls } from "./pauses.ts";
 import { itShowsHowFarItIs } from "./requests.ts";
 import { itConfirmsRestores } from "./restores.ts";
 import { type OperatorApiUnderTest, useOperatorApi } from "./setup.ts";
+import { itFindsSpelledNumbers } from "./spelled-numbers.ts";
 import { itMakesTokens } from "./tokens.ts";
 
 /** Describes the operator's API on any platform, under `apiEnvironment`. Each test has calls of its own. */
@@ -30,6 +31,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itShowsHowFarItIs(api);
     itKeepsTheDoNotCallList(api);
     itErasesNumbers(api);
+    itFindsSpelledNumbers(api);
     itConfirmsRestores(api);
     itPutsDeadLettersBack(api);
     itShowsReceivers(api);

@@ -170,15 +170,19 @@ describe("a file of numbers", () => {
   it("is read from stdin, and its wrong lines are named without what stands there", async () => {
     const { calls, posted } = createBench();
     const from = (lines: string[]) => ({ readInput: async () => Buffer.from(lines.join("\n")) });
-    const wrong = await calls("dnc add --file -", from(["+12025550123", "0202 555", "", "x"]));
-    expect(wrong).toEqual({
-      code: 2,
-      out: "",
-      err: "stdin, lines 2, 4: not an E.164 number such as +12025550123. Nothing was sent.",
-    });
+    const lines = ["+12025550123", "0202 555", "", "x", "+12025550123"];
+    const checked = await calls("dnc check --file -", from(lines));
+    expect([checked.code, checked.out]).toEqual([2, ""]);
+    expect(checked.err).toMatch(/^Refused: lines? 2.* 4.*Nothing was sent\.$/);
     expect(posted).toEqual([]);
     const added = await calls("dnc add --file -", from(["+12025550123", "+12025550124"]));
-    expect([added.code, added.out]).toEqual([0, "2 numbers: add done."]);
+    expect([added.code, added.out]).toEqual([0, "2 numbers: add done, 0 were on the list before."]);
+    const some = await calls("dnc add --file - --json", from(lines));
+    expect([some.code, JSON.parse(some.out)]).toMatchObject([
+      2,
+      { add: 1, read: 2, known: 1, refused: [{ line: 2 }, { line: 4 }] },
+    ]);
+    expect(some.err).not.toContain("0202");
   });
 
   it("of JSON is refused by its line", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
+import { toCanonical } from "../../../shared/telephony/phone-number.ts";
 import { afterClaims } from "../../support/claims.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { localTime } from "../../support/local-time.ts";
@@ -102,7 +103,9 @@ describe("calling hours", () => {
         await bench.deliver();
         dialed += bench.dialed.length;
         for (const { call, at } of bench.dialed) {
-          const found = places.find(({ number }) => number === call.request.phone_number);
+          const found = places.find(
+            ({ number }) => toCanonical(number) === call.request.phone_number,
+          );
           const local = localTime(found?.zone ?? "UTC")(at);
           if (!/T(?:0[89]|1\d|20):/.test(local)) wrong.push(`${found?.place}: ${local}`);
         }
