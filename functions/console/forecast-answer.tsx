@@ -59,6 +59,13 @@ export function ForecastAnswer({ answer }: { answer: Forecast }) {
             them.
           </p>
         )}
+        {answer.many_zones === undefined ? null : (
+          <p class="hint">
+            {counted(answer.many_zones.calls, "call")} may ring in up to {answer.many_zones.zones}{" "}
+            time zones at once, and has the hours that are open in all of them. Send their time
+            zones.
+          </p>
+        )}
         {answer.unread === 0 ? null : (
           <p class="problem">
             {countText(answer.unread)} of them, the first at position{" "}

@@ -53,7 +53,8 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   stats    [--hours N]                        calls by state and hour
   usage    [--from DATE] [--until DATE] [--by client|day|agent|campaign] [--client C]
                                               calls, seconds and cost of days in UTC; --csv for spreadsheets
-  dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
+  dnc      add|remove|check NUMBER… | --file F [--country US] [--map number=COLUMN] [--refused F]   [--renew]
+                                              the do-not-call list; a file has numbers, a table, or the FTC's lines
   dead     list | show NAME [--reveal] | put-back NAME… | put-back --all | discard NAME… --yes
                                               messages that failed a hundred times: put-back sends them again,
                                               discard removes them for good, with the calls that they carry

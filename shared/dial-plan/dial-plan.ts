@@ -10,6 +10,7 @@ import {
 import { isTestClient } from "../calls/ids.ts";
 import { presets } from "../telephony/hours-presets.ts";
 import type { HoursPreset } from "../telephony/hours-presets-base.ts";
+import { allStates, stateCodes } from "../telephony/state-presets.ts";
 import { accountSchema } from "./account-schema.ts";
 import { type DialPlan, planWithRoutesSchema } from "./plan-schema.ts";
 import type { RetryRule } from "./retry-rules.ts";
@@ -104,6 +105,18 @@ export function findHours(
   const preset = presets[set];
   if (preset === undefined) throw new Error("the plan names unknown hours");
   return preset;
+}
+
+type Region = DialPlan["regions"][string];
+
+/** Returns the plan's regions by name. One of all states is a region for each state, which brings its own prefixes. */
+export function listRegions({ regions }: DialPlan): [name: string, region: Region][] {
+  return Object.entries(regions).flatMap(([name, region]): [string, Region][] => {
+    if (region.callingHours !== allStates) return [[name, region]];
+    return Object.entries(stateCodes)
+      .filter(([state]) => region.except?.includes(state) !== true)
+      .map(([state, callingHours]) => [`${name}.${state}`, { ...region, callingHours }]);
+  });
 }
 
 /** Returns the time at which an undialed call expires, in milliseconds since the epoch. */

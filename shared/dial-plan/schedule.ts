@@ -1,5 +1,5 @@
 import type { CallRequest, Route } from "../calls/call-request.ts";
-import { findHours, findTimeoutSeconds } from "./dial-plan.ts";
+import { findHours, findTimeoutSeconds, listRegions } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { Log } from "../lib/log.ts";
 import { countryOf } from "../telephony/phone-number.ts";
@@ -13,7 +13,6 @@ import {
 } from "../telephony/calling-hours.ts";
 import type { FrequencyCap } from "../telephony/frequency-cap.ts";
 import { type Zone, findZone } from "../telephony/time-zone.ts";
-import { allStates, stateCodes } from "../telephony/state-presets.ts";
 import { zonesOfCall } from "../telephony/zones-of-number.ts";
 
 /** Margin before closing, added to the provider's time limit, so that no call rings after closing. */
@@ -135,17 +134,14 @@ function planRules(plan: DialPlan) {
       createRule(`countries.${country}`, rule, plan),
     ]),
   );
-  const regions = Object.entries(plan.regions)
-    .flatMap(ofStates)
-    .map(([name, region]) => {
-      const { callingHours } = region;
-      const preset = callingHours === undefined ? undefined : findHours(callingHours, plan);
-      const prefixes = new Set(region.prefixes ?? preset?.prefixes);
-      const lengths = [...new Set([...prefixes].map(({ length }) => length))];
-      const has = (number: string) =>
-        lengths.some((length) => prefixes.has(number.slice(0, length)));
-      return { has, rule: createRule(`regions.${name}`, region, plan) };
-    });
+  const regions = listRegions(plan).map(([name, region]) => {
+    const { callingHours } = region;
+    const preset = callingHours === undefined ? undefined : findHours(callingHours, plan);
+    const prefixes = new Set(region.prefixes ?? preset?.prefixes);
+    const lengths = [...new Set([...prefixes].map(({ length }) => length))];
+    const has = (number: string) => lengths.some((length) => prefixes.has(number.slice(0, length)));
+    return { has, rule: createRule(`regions.${name}`, region, plan) };
+  });
   const everywhere = createRule("maxCalls", { maxCalls: plan.maxCalls }, plan);
   if (plan.blackoutDates.length > 0) {
     const days = new Set(plan.blackoutDates.map(parseDay));
@@ -153,16 +149,6 @@ function planRules(plan: DialPlan) {
     everywhere.hours = { name: "blackoutDates", weekly: allWeek, closedOn };
   }
   return { sets, countries, regions, everywhere };
-}
-
-type Region = DialPlan["regions"][string];
-
-/** Returns a region of all states as one region for each state, which brings its own prefixes. */
-function ofStates([name, region]: [string, Region]): [string, Region][] {
-  if (region.callingHours !== allStates) return [[name, region]];
-  return Object.entries(stateCodes)
-    .filter(([state]) => region.except?.includes(state) !== true)
-    .map(([state, callingHours]) => [`${name}.${state}`, { ...region, callingHours }]);
 }
 
 function setNameOf({ callingHours = "default" }: Route): string {

@@ -64,11 +64,15 @@ export function holidays({
     }
     return days;
   };
-  return (day) => {
-    const year = new Date(day * dayMs).getUTCFullYear();
+  const isIn = (year: number, day: number) => {
     const days = years.get(year) ?? daysOf(year);
     years.set(year, days);
     return days.has(day);
+  };
+  return (day) => {
+    const year = new Date(day * dayMs).getUTCFullYear();
+    // New Year on a Saturday may be observed on the last day of the year before.
+    return isIn(year, day) || isIn(year + 1, day);
   };
 }
 

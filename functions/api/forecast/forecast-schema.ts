@@ -1,4 +1,5 @@
 import { batchCallsMax } from "../../../shared/calls/call-request.ts";
+import { manyZonesSchema } from "./many-zones.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { anyName, instant, time } from "../http/fields.ts";
 
@@ -183,6 +184,7 @@ export const forecastSchema = z
   .strictObject({
     at: time.check(z.describe("When the calls are posted")),
     calls: z.int(),
+    many_zones: manyZonesSchema,
     ...summaryFields,
     deployed: z
       .optional(summarySchema)

@@ -49,7 +49,9 @@ const findListed = declareRoute({
         client === undefined ? [] : entries.map((hash) => clientEntryOf(hash, client));
       const read = await documents.read(doNotCallKeysOf([...entries, ...ofClient]));
       if (isOfOtherKey(read, hashKeys)) {
-        const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
+        const detail =
+          "The do-not-call list was made under another HASH_KEY: nobody is dialed. Set that key as the former one " +
+          "(docs/operators.md), or send all of the list again, with renew.";
         return answerProblem(c, 409, { detail });
       }
       for (const [index, hashes] of numbers.entries()) {

@@ -7,6 +7,7 @@ import { readCallAt } from "../calls/call-errors.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { forecastCalls, type Posted } from "../forecast/forecast-calls.ts";
 import { forecastRequestSchema, forecastSchema } from "../forecast/forecast-schema.ts";
+import { countManyZones } from "../forecast/many-zones.ts";
 import { describeItems, summarize } from "../forecast/summarize.ts";
 import {
   toPointer,
@@ -64,6 +65,7 @@ const forecastRoute = declareRoute({
     return {
       at: toIsoTime(at),
       calls: posted.calls.length,
+      ...countManyZones(requests),
       ...summarize(forecast, read),
       ...(plan === deployed ? {} : { deployed: summarize(under(deployed), read) }),
       ...(items === undefined ? {} : { items: describeItems(forecast.posted, items) }),

@@ -1,5 +1,5 @@
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf, listRegions } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {
   findDispatched,
@@ -181,7 +181,7 @@ async function dialingNow(ledger: CallLedger): Promise<Partial<Record<string, nu
 }
 
 function rulesIn(plan: DialPlan) {
-  const { maxCalls, countries, regions } = plan;
+  const { maxCalls, countries } = plan;
   const ruleOf = (destination: string, rule: (typeof countries)[string]) => ({
     destination,
     hours: rule.callingHours === undefined ? null : hoursText(rule.callingHours, plan),
@@ -190,7 +190,7 @@ function rulesIn(plan: DialPlan) {
   return [
     ...(maxCalls === undefined ? [] : [ruleOf("any number", { maxCalls })]),
     ...Object.entries(countries).map(([name, rule]) => ruleOf(`numbers of ${name}`, rule)),
-    ...Object.entries(regions).map(([name, { callingHours, maxCalls: cap }]) =>
+    ...listRegions(plan).map(([name, { callingHours, maxCalls: cap }]) =>
       ruleOf(`numbers of ${name}`, { callingHours, maxCalls: cap }),
     ),
   ];

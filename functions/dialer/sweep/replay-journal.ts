@@ -7,8 +7,10 @@ import type { SweepTime } from "./sweep-time.ts";
 
 /** Time before the backup from which entries are applied: the clocks of processes differ, and a write may be on its way. */
 const marginMs = 10 * minuteMs;
-/** Maximum entries that one sweep applies: each takes up to ten of D1's thousand queries of an invocation. */
-const appliedMax = 100;
+/** Maximum weight of the entries that one sweep applies: a weight of 1 takes up to ten of D1's thousand queries of an invocation. */
+const weightMax = 100;
+/** Bytes of an entry with a weight of 1. It has 1,300 hashes of numbers, of which each 500 take up to three queries. */
+const bytesOfWeight = 100_000;
 /** Maximum entries that one sweep removes. */
 const pageEntries = 200;
 /** Time for which entries are kept: longer than any backup that the platforms keep. */
@@ -31,11 +33,15 @@ export async function replayJournal(
   if (isJournalDone === true) return { isJournalDone };
   let after = journalAfter ?? nameOfEntry(Math.max(0, (at ?? 0) - marginMs), "");
   let count = 0;
-  while (!time.isOver() && count < appliedMax) {
-    const names = await journal.list({ after, limit: appliedMax - count });
+  let weight = 0;
+  while (!time.isOver() && weight < weightMax) {
+    const names = await journal.list({ after, limit: weightMax - weight });
     for (const name of names) {
       if (time.isOver()) return { journalAfter: after, isJournalDone: false };
       const body = await journal.read(name);
+      weight += Math.max(1, Math.ceil((body?.length ?? 0) / bytesOfWeight));
+      // The first entry is applied whatever its weight, so that a replay never stops.
+      if (count > 0 && weight > weightMax) return { journalAfter: after, isJournalDone: false };
       if (body !== undefined) await applyEntry(body, deps);
       count += 1;
       after = name;

@@ -40,10 +40,15 @@ export const forecastCommands: Record<string, Command> = {
 /** Prints a forecast for people. */
 function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Terminal): void {
   const { print } = terminal;
-  const { counts, first_at, last_at, unread, later_tries: later = 0 } = answer;
+  const { counts, first_at, last_at, unread, later_tries: later = 0, many_zones: many } = answer;
   print(`${counted(answer.calls, "call")} posted at ${answer.at}: ${countsLine(counts)}.`);
   if (first_at !== null) print(`The first is dialed at ${first_at}, the last at ${last_at}.`);
   if (later > 0) print(`Up to ${later} later tries by the agents' retry are not among them.`);
+  if (many !== undefined) {
+    print(
+      `${counted(many.calls, "call")} may ring in up to ${many.zones} time zones at once, and has the hours that are open in all: send timezone.`,
+    );
+  }
   if (unread > 0) {
     print(
       `${unread} calls, the first at index ${answer.unread_from}, are forecast without the caps and the do-not-call list of their numbers.`,

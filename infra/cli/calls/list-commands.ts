@@ -1,6 +1,8 @@
+import { writeFile } from "node:fs/promises";
 import type { Audit } from "../../../functions/api/actions/audit-log.ts";
 import type { ErasedAnswer } from "../../../functions/api/operator/erase.ts";
 import type { NumberChecked } from "../../../functions/api/operator/do-not-call.ts";
+import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { listCalls } from "./chosen-calls.ts";
@@ -9,7 +11,7 @@ import type { ListedNumbers } from "../../../functions/api/operator/find-listed.
 import { readBytes } from "./files.ts";
 import { type NumberList, readNumberList } from "./number-list.ts";
 import type { Json } from "./json.ts";
-import { numberOf } from "./options.ts";
+import { numberOf, type Values } from "./options.ts";
 import { barOf, say, show } from "./terminal.ts";
 
 const formerEnded =
@@ -26,14 +28,64 @@ const linesMax = 20;
 const noNumbers: NumberList = { numbers: [], read: 0, refused: [] };
 
 /** Names the lines of a file that were not read, without what stands there. */
-function linesText(refused: NumberList["refused"]): string {
+function linesText(refused: NumberList["refused"], { refused: file }: Values): string {
   const byReason = Map.groupBy(refused, ({ reason }) => reason);
+  const isLong = [...byReason.values()].some((all) => all.length > linesMax);
   const texts = [...byReason].map(([reason, all]) => {
     const lines = all.slice(0, linesMax).map(({ line }) => line);
     const more = all.length > linesMax ? ` and ${all.length - linesMax} more` : "";
     return `line${all.length === 1 ? "" : "s"} ${lines.join(", ")}${more}: ${reason}`;
   });
-  return `Refused: ${texts.join("; ")}.`;
+  const hint = isLong && file === undefined ? " --refused FILE writes all of them as CSV." : "";
+  return `Refused: ${texts.join("; ")}.${hint}`;
+}
+
+/** Writes the refused lines into the file that --refused names, to be corrected and read again. */
+async function writeRefused(refused: NumberList["refused"], { refused: file }: Values) {
+  if (file === undefined || refused.length === 0) return;
+  const rows = refused.map(({ line, reason, text }) => ({
+    line,
+    reason,
+    cells: [text],
+    isDuplicate: false,
+  }));
+  await writeFile(file, toMendCsv(["phone number"], rows), { mode: 0o600 }).catch(() => {
+    throw new Misuse(`${file} cannot be written.`);
+  });
+}
+
+/** Reads the numbers of --file. What is to be checked or removed must be right in whole. */
+async function listOf(verb: string | undefined, values: Values, terminal: CommandDeps["terminal"]) {
+  if (values.file === undefined) return noNumbers;
+  const list = readNumberList(await readBytes(values.file, terminal), values);
+  if (list.refused.length > 0 && verb !== "add") {
+    throw new Misuse(`${linesText(list.refused, values)} Nothing was sent.`);
+  }
+  await writeRefused(list.refused, values);
+  return list;
+}
+
+/** Adds or removes numbers. Resolves to how many were on the list before; undefined for a list that is sent anew. */
+async function changeList(
+  { verb, numbers }: { verb: "add" | "remove"; numbers: readonly string[] },
+  values: Values,
+  { ask, terminal }: CommandDeps,
+): Promise<number | undefined> {
+  const bar = barOf(numbers.length, values, terminal);
+  let known = 0;
+  for (let start = 0; start < numbers.length; start += numbersMax) {
+    const some = numbers.slice(start, start + numbersMax);
+    const isLast = start + numbersMax >= numbers.length;
+    const renew = values.renew === true && isLast ? { renew: true } : {};
+    if (values.renew !== true) {
+      const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers: some });
+      known += listed.length;
+    }
+    await ask("/do-not-call", { [verb]: some, ...renew, ...(isLast ? {} : { more: true }) });
+    bar.update(start + some.length);
+  }
+  bar.stop();
+  return values.renew === true ? undefined : known;
 }
 
 /** Commands for the do-not-call list and the audit log. */
@@ -45,15 +97,10 @@ export const listCommands: Record<string, Command> = {
       say(formerEnded, { ended: true }, { values, terminal });
       return 0;
     }
-    const list =
-      values.file === undefined
-        ? noNumbers
-        : readNumberList(await readBytes(values.file, terminal), values);
-    if (list.refused.length > 0 && verb !== "add") {
-      throw new Misuse(`${linesText(list.refused)} Nothing was sent.`);
-    }
+    const list = await listOf(verb, values, terminal);
+    const { refused } = list;
     const all = [...new Set([...numbers, ...list.numbers])];
-    if (all.length === 0 && list.refused.length > 0) throw new Misuse(linesText(list.refused));
+    if (all.length === 0 && refused.length > 0) throw new Misuse(linesText(refused, values));
     if (all.length === 0) throw new Misuse("dnc needs numbers, or --file.");
     if (verb === "check") {
       const answers: Json[] = [];
@@ -73,27 +120,18 @@ export const listCommands: Record<string, Command> = {
       const exit = await exitUnlessAgreed(act, { values, terminal });
       if (exit !== undefined) return exit;
     }
-    const bar = barOf(all.length, values, terminal);
-    let known = 0;
-    for (let start = 0; start < all.length; start += numbersMax) {
-      const some = all.slice(start, start + numbersMax);
-      const isLast = start + numbersMax >= all.length;
-      const renew = values.renew === true && isLast ? { renew: true } : {};
-      if (values.renew !== true) {
-        const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers: some });
-        known += listed.length;
-      }
-      await ask("/do-not-call", { [verb]: some, ...renew, ...(isLast ? {} : { more: true }) });
-      bar.update(start + some.length);
-    }
-    bar.stop();
-    const { refused } = list;
-    const answer = { [verb]: all.length, read: numbers.length + list.read, known };
-    const onList =
-      verb === "add" ? `${known} were on the list before` : `${known} were on the list`;
-    const words = `${counted(all.length, "number")}: ${verb} done${values.renew === true ? "" : `, ${onList}`}.`;
-    say(words, { ...answer, refused: [...refused] }, { values, terminal });
-    if (refused.length > 0) terminal.complain(linesText(refused));
+    const known = await changeList({ verb, numbers: all }, values, { ask, terminal });
+    const before = verb === "add" ? " before" : "";
+    const onList = known === undefined ? "" : `, ${known} were on the list${before}`;
+    const lines = refused.map(({ line, reason }) => ({ line, reason }));
+    const answer = {
+      [verb]: all.length,
+      read: numbers.length + list.read,
+      ...(known !== undefined && { known }),
+      refused: lines,
+    };
+    say(`${counted(all.length, "number")}: ${verb} done${onList}.`, answer, { values, terminal });
+    if (refused.length > 0) terminal.complain(linesText(refused, values));
     return refused.length > 0 ? 2 : 0;
   },
 

@@ -1,5 +1,5 @@
 import { decodeText } from "../../../functions/console/leads/decode-text.ts";
-import { readNumber } from "../../../functions/console/leads/read-number.ts";
+import { listCountries, readNumber } from "../../../functions/console/leads/read-number.ts";
 import { readTable } from "../../../functions/console/leads/read-table.ts";
 import { isE164, toCanonical } from "../../../shared/telephony/phone-number.ts";
 import { Misuse } from "./failures.ts";
@@ -10,6 +10,8 @@ interface RefusedLine {
   line: number;
   /** The reason, without the number. */
   reason: string;
+  /** Text of the line or cell. Only the file of refused lines may have it. */
+  text: string;
 }
 
 /** Numbers of a file, each once. */
@@ -42,29 +44,38 @@ interface Written {
  *
  * @throws a Misuse if the file cannot be read as a whole, or nothing tells which column has the numbers
  */
-export function readNumberList(bytes: Uint8Array, { country, map = [] }: Choices): NumberList {
+export function readNumberList(
+  bytes: Uint8Array,
+  { country: written, map = [] }: Choices,
+): NumberList {
+  const country = written?.toUpperCase();
+  if (country !== undefined && !listCountries().some((known) => known.country === country)) {
+    throw new Misuse("--country is a country's two letters (ISO 3166-1), such as US.");
+  }
   const { text } = orMisuse(() => decodeText(bytes));
   const lines = text
     .split(/\r\n|\r|\n/)
     .map((line, index): Written => ({ line: index + 1, text: line.trim() }))
     .filter((one) => one.text !== "");
-  if (lines.length > 0 && lines.every((one) => flatLine.test(one.text))) {
-    const full = ({ text: number, line }: Written) => ({
-      line,
-      text: `+1${number.replace(",", "")}`,
-    });
-    return readEach(lines.map(full), undefined);
-  }
-  const [first, ...more] = lines;
-  const isTable =
-    /^[[{]/.test(first?.text ?? "") || /\p{L}[^,;|\t]*[,;|\t]/u.test(first?.text ?? "");
-  if (isTable) return readEach(cellsOf(bytes, map), country);
-  const isHeading = /\p{L}/u.test(first?.text ?? "") && !/\d/.test(first?.text ?? "");
-  return readEach((isHeading ? more : lines).flatMap(partsOf), country);
+  const flat = lines.filter((one) => flatLine.test(one.text));
+  const isFlat = flat.length > 0 && flat.length * 2 >= lines.length;
+  const [{ text: first } = { text: "" }, ...more] = lines;
+  const isTable = /^[[{]/.test(first) || /\p{L}[^,;|\t]*[,;|\t]/u.test(first);
+  if (isTable && !isFlat) return readEach(cellsOf(bytes, map), country);
+  const isHeading = /\p{L}/u.test(first) && !/\d/.test(first);
+  const bare = isHeading ? more : lines;
+  return readEach(isFlat ? bare.map(fromFlat) : bare.flatMap(partsOf), country);
 }
 
 /** A line of the FTC's flat file: an area code and a number. */
-const flatLine = /^\d{3},\d{7}$/;
+const flatLine = /^"?(\d{3})"?,"?(\d{7})"?$/;
+
+/** Returns the number of a line of the FTC's flat file. A line in another form has a problem, unless it is in E.164. */
+function fromFlat({ line, text }: Written): Written {
+  const [, areaCode, number] = flatLine.exec(text) ?? [];
+  if (number !== undefined) return { line, text: `+1${areaCode}${number}` };
+  return { line, text, ...(isE164(text) ? {} : { problem: "is not like 202,5550101" }) };
+}
 
 /** Returns the cells of a table's column of numbers. */
 function cellsOf(bytes: Uint8Array, map: readonly string[]): Written[] {
@@ -103,7 +114,7 @@ function readEach(all: readonly Written[], country: string | undefined): NumberL
       count += 1;
     } else {
       const reason = "reason" in read ? read.reason.replace(/:.*$/s, "") : "is no phone number";
-      refused.push({ line, reason });
+      refused.push({ line, reason, text });
     }
   }
   return { numbers: [...numbers], read: count, refused };

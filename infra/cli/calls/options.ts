@@ -67,7 +67,7 @@ export const optionsOf: Record<string, string[]> = {
   backlogs: ["limit", "csv"],
   stats: ["hours"],
   usage: ["by", "client", "from", "until", "csv"],
-  dnc: ["file", "country", "map", "renew", "csv", ...asking],
+  dnc: ["file", "country", "map", "refused", "renew", "csv", ...asking],
   erase: ["csv", ...asking],
   audit: ["limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],

@@ -130,6 +130,16 @@ describe("POST /operator/forecast", () => {
     );
   });
 
+  it("tells of numbers that may ring in many time zones at once", async () => {
+    const bench = createForecastBench(nine);
+    const [one] = callsOf(1);
+    const tollFree = { ...one, phone_number: "+18005550100", timezone: undefined };
+    const answer = await bench.forecast([one, tollFree, { ...tollFree, timezone: "UTC" }]);
+    expect(answer.many_zones?.calls).toBe(1);
+    expect(answer.many_zones?.zones).toBeGreaterThan(10);
+    expect((await bench.forecast([one])).many_zones).toBeUndefined();
+  });
+
   it("waits for the hours of each zone, and for a number's cap", async () => {
     const bench = createForecastBench({ ...nine, maxCalls: { count: 1, days: 2 } });
     const [one] = callsOf(1);

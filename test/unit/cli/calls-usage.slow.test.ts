@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -183,6 +183,34 @@ describe("a file of numbers", () => {
       { add: 1, read: 2, known: 1, refused: [{ line: 2 }, { line: 4 }] },
     ]);
     expect(some.err).not.toContain("0202");
+  });
+
+  it("has its refused lines written to a file, which is read again once it is corrected", async () => {
+    const { calls } = createBench();
+    const directory = await mkdtemp(join(tmpdir(), "refused-"));
+    const file = join(directory, "refused.csv");
+    const wrong = Array.from({ length: 25 }, (_, n) => `202556${10 + n}`);
+    const input = { readInput: async () => Buffer.from(["+12025550123", ...wrong].join("\n")) };
+    const hinted = await calls("dnc add --file -", input);
+    expect(hinted.err).toMatch(/ and 5 more: .* --refused FILE writes all of them as CSV\.$/);
+    const added = await calls(`dnc add --file - --refused ${file}`, input);
+    expect([added.code, added.err.includes("--refused")]).toEqual([2, false]);
+    const written = await readFile(file, "utf8");
+    expect(written.split("\n")).toHaveLength(1 + 25 + 1);
+    await writeFile(file, written.replaceAll(",202556", ",+120255601"));
+    const again = await calls(`dnc add --file ${file}`);
+    expect([again.code, again.out]).toEqual([
+      0,
+      "25 numbers: add done, 0 were on the list before.",
+    ]);
+    await rm(directory, { recursive: true });
+  });
+
+  it("that is sent anew is not compared with the list", async () => {
+    const { calls, posted } = createBench();
+    const answered = await calls("dnc add +12025550123 --renew --json");
+    expect(JSON.parse(answered.out)).toEqual({ add: 1, read: 1, refused: [] });
+    expect(posted).toEqual(["/operator/do-not-call"]);
   });
 
   it("of JSON is refused by its line", async () => {

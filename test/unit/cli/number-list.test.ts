@@ -9,6 +9,7 @@ const two = "+12025550124";
 describe("a file of numbers", () => {
   it.each<[string, Uint8Array, string[]]>([
     ["the flat file of the FTC", utf8("202,5550123\r\n202,5550124\r\n"), [one, two]],
+    ["its flat file with quotes and a heading", utf8('Area,Number\n"202","5550123"\n'), [one]],
     ["one a line", utf8(`${one}\n\n${two}\n`), [one, two]],
     ["several a line", utf8(`${one} ${two}, ${one}\n`), [one, two]],
     ["with a heading alone", utf8(`Phone\n${one}\n`), [one]],
@@ -33,11 +34,25 @@ describe("a file of numbers", () => {
     const bytes = utf8(`${one}\n${one}\n2.02555E+09\n\nnobody\n+12025\n`);
     const { numbers, read, refused } = readNumberList(bytes, {});
     expect([numbers, read]).toEqual([[one], 2]);
-    expect(refused).toEqual([
+    expect(refused).toMatchObject([
       { line: 3, reason: "was rounded by a spreadsheet" },
       { line: 5, reason: "is no phone number" },
       { line: 6, reason: expect.stringContaining("digits") },
     ]);
+  });
+
+  it("of the FTC's form may have wrong lines, which are named", () => {
+    const bytes = utf8("202,5550123\n202,55501\n202,5550124\nend of file\n");
+    for (const country of [undefined, "US"]) {
+      const { numbers, read, refused } = readNumberList(bytes, { country });
+      expect([numbers, read]).toEqual([[one, two], 2]);
+      expect(refused.map(({ line }) => line)).toEqual([2, 4]);
+    }
+  });
+
+  it("may have its country in small letters, and none that does not exist", () => {
+    expect(readNumberList(utf8("2025550123\n"), { country: "us" }).numbers).toEqual([one]);
+    expect(() => readNumberList(utf8("2025550123\n"), { country: "USA" })).toThrow(/--country/);
   });
 
   it("that does not tell which column has the numbers is not read, unless one is chosen", () => {

@@ -54,6 +54,36 @@ it("a sweep applies no more entries than an invocation's queries allow, and the 
   expect(applied).toBe(150);
 });
 
+it("a sweep applies as many numbers of a long list as an invocation's queries allow", async () => {
+  const bench = createDialerBench();
+  const { deps } = bench;
+  const numbers = Array.from({ length: 10_000 }, (_, n) => `+1202${2_000_000 + n}`);
+  const hashes = numbers.map((number) => hashOf(number));
+  for (let n = 0; n < 40; n++) await appendEntry({ kind: "list", entries: hashes }, deps);
+  let queries = 0;
+  const { read, write } = deps.documents;
+  const documents: typeof deps.documents = {
+    ...deps.documents,
+    read(...args) {
+      queries += 1;
+      return read(...args);
+    },
+    write(...args) {
+      queries += 1;
+      return write(...args);
+    },
+  };
+  let replayed: Awaited<ReturnType<typeof replayJournal>> = { isJournalDone: false };
+  for (let sweeps = 1; replayed.isJournalDone !== true; sweeps++) {
+    queries = 0;
+    const restore = { ...confirmed, ...replayed };
+    replayed = await replayJournal(restore, time, { ...deps, documents });
+    expect(queries).toBeGreaterThan(0);
+    expect(queries).toBeLessThanOrEqual(1_000);
+    expect(sweeps).toBeLessThan(5);
+  }
+});
+
 it("sweeps remove more entries than a page within an hour, and none that a restore may need", async () => {
   const bench = createDialerBench({ startAt: "2026-06-01T00:00:00Z" });
   const { journal } = bench.deps;

@@ -5,12 +5,15 @@ import { deserialize } from "bson";
 import { describe, expect, it } from "vitest";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
 import { findAgentRoute, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
 import { presets } from "../../../shared/telephony/hours-presets.ts";
 import {
   missingStates,
   stateCodes,
   statePresets,
 } from "../../../shared/telephony/state-presets.ts";
+import { createTestApi } from "../../support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
 
 const names: Record<string, string> = {
   FL: "Florida",
@@ -36,6 +39,18 @@ describe.each(states)("the preset of %s", (state, name) => {
     }
   });
 
+  it("names its law, where it was read, and a date of that source", async () => {
+    const code = await readFile("shared/telephony/state-presets.ts", "utf8");
+    const constant = name
+      .slice(3)
+      .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const [, comment = ""] =
+      new RegExp(`/\\*\\*((?:(?!\\*/)[^])*)\\*/\nconst ${constant} = preset`).exec(code) ?? [];
+    expect(comment).toMatch(
+      /(?:Stat\.|R\.S\.|CMR|Code|NMSA|Laws|RCW) [\d-][^]*read on [^]*\b(?:19|20)\d\d\b/,
+    );
+  });
+
   it("has the area codes of both tables", async () => {
     const csv = await readFile("infra/generate/zones/area-codes.csv", "utf8");
     const ofPlan = csv.split("\n").flatMap((row) => {
@@ -58,6 +73,9 @@ describe("holidays of states", () => {
     ["us-utah", "2026-11-26", true], // Thanksgiving
     ["us-utah", "2026-05-25", true], // Memorial Day
     ["us-utah", "2026-07-03", true], // for Independence Day, a Saturday
+    ["us-utah", "2027-12-31", true], // for New Year, a Saturday
+    ["us-utah", "2028-01-01", true],
+    ["us-utah", "2028-12-30", false],
     ["us-utah", "2026-01-19", true], // Martin Luther King
     ["us-utah", "2026-02-16", true], // Washington
     ["us-utah", "2026-10-12", true], // Columbus Day
@@ -113,5 +131,23 @@ describe("a plan with us-states", () => {
     expect(schedule.closedBy(request, route, Date.parse(now))).toBe(rule);
     const inSeattle = { phone_number: "+12065550123", agent_id: "any" };
     expect(schedule.closedBy(inSeattle, route, Date.parse("2026-06-02T03:30Z"))).toBeUndefined();
+  });
+
+  it("is said to operators in words, state by state", async () => {
+    const regions = { states: { callingHours, except: [...missingStates, "WA"] } };
+    const DIAL_PLAN = JSON.stringify({ ...testPlan, regions });
+    const { app } = createTestApi({ environment: { ...apiEnvironment, DIAL_PLAN } });
+    const headers = { authorization: `Bearer ${tokens.operator}` };
+    const response = await app.request("/operator/plan", { headers });
+    expect(response.status).toBe(200);
+    const { rules }: PlanInWords = await response.json();
+    const of = (name: string) => rules.find(({ destination }) => destination.endsWith(name));
+    expect(of("states.FL")).toEqual({
+      destination: "numbers of states.FL",
+      hours: "every day 8:00–20:00 in the callee's zone",
+      calls: "3 calls in 24 hours",
+    });
+    expect(of("states.UT")?.hours).toMatch(/^Mon–Sat 8:00–21:00 .*not on public holidays/);
+    expect(of("states.WA")).toBeUndefined();
   });
 });

@@ -122,6 +122,14 @@ describe("every prefix", () => {
     expect(overlays).toBeGreaterThan(300);
   });
 
+  it("leaves four hours a day at least, of the examples' thirteen, but for two kinds", () => {
+    const few = [...prefixes].flatMap(([prefix, zones]) =>
+      hoursLeft(zones, [8, 21], clockOf) < 4 ? prefix : [],
+    );
+    // Freephone and other numbers of no place in +1; mobile and freephone numbers from Kaliningrad to Kamchatka.
+    expect(few.filter((prefix) => prefix !== "1" && !/^7(?:80\d|8)?/.test(prefix))).toEqual([]);
+  });
+
   it("of an area code leaves nine hours a day at least, of the examples' thirteen", () => {
     const few = [...prefixes].flatMap(([prefix, zones]) => {
       if (!/^1\d{3}/.test(prefix) || prefix.slice(0, 4) === "1600") return [];
