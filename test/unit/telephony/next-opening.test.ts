@@ -139,7 +139,7 @@ describe("the next opening", () => {
       fc.property(cases, marginMs, ([rules, zoneNames_, from], margin) =>
         agrees(rules, zoneNames_, from, margin),
       ),
-      { numRuns: perTier({ quick: 8, slow: 75 }) },
+      { numRuns: perTier({ quick: 8, slow: 45 }) },
     );
   });
 
@@ -178,7 +178,7 @@ describe("the next opening", () => {
           if (from + laterMs <= first) expect(later).toBe(first);
         },
       ),
-      { numRuns: perTier({ quick: 25, slow: 250 }) },
+      { numRuns: perTier({ quick: 25, slow: 150 }) },
     );
   });
 });

@@ -19,14 +19,16 @@ const clocksAt = (zones: ReadonlyMap<string, readonly string[]>, prefix: string)
 
 describe("the sources of zones", () => {
   let sources: Sources;
+  let combined: ReturnType<typeof combine>;
   beforeAll(async () => {
     sources = await readSources();
+    combined = combine(sources, { clockOf });
   });
 
   it.each(corrections.flatMap(({ prefixes }) => prefixes.split(" ")))(
     "do not say of +%s what its correction says: else it is no longer needed",
     (prefix) => {
-      const corrected = combine(sources, { clockOf }).zones;
+      const corrected = combined.zones;
       const alone = combine(sources, { clockOf, without: prefix }).zones;
       const below = [prefix, ...[...alone.keys()].filter((one) => one.startsWith(prefix))];
       const differing = below.filter(
@@ -51,7 +53,6 @@ describe("the sources of zones", () => {
   });
 
   it("name what one of them lacks", () => {
-    const { notes } = combine(sources, { clockOf });
-    expect(notes).toContain("+1 679: the map lacks it");
+    expect(combined.notes).toContain("+1 679: the map lacks it");
   });
 });
