@@ -41,10 +41,7 @@ const callingCodes: Partial<Record<string, CallingCode>> = table;
 export function isE164(text: string): boolean {
   if (!/^\+[1-9]\d{6,14}$/.test(text)) return false;
   const number = readNumber(toCanonical(text));
-  return (
-    number?.isAsWritten === true &&
-    number.plan.lengthsOf(number.national).includes(number.national.length)
-  );
+  return number?.isAsWritten === true && number.plan.isPossible(number.national);
 }
 
 /** A change of a country's numbers, after which some go on under another number: the same phone rings. */
@@ -67,10 +64,15 @@ const renumberings: readonly Renumbering[] = [
   },
 ];
 
+/** Characters of the shortest former form. */
+const formerLengthMin = "+521".length + 10;
+
 /** Returns the form of an E.164 number by today's numbering plan. Equal for all forms of a number. */
 export function toCanonical(phoneNumber: string): string {
+  if (phoneNumber.length < formerLengthMin) return phoneNumber; // nearly all are
   const found = renumberings.find(({ former }) => former.test(phoneNumber));
-  return found === undefined ? phoneNumber : phoneNumber.replace(found.former, found.canonical);
+  if (found !== undefined) return phoneNumber.replace(found.former, found.canonical);
+  return phoneNumber;
 }
 
 /** Returns every form that a number has ever had, the canonical one first. */
@@ -138,8 +140,8 @@ export function hasNumbers(country: string): boolean {
 /** The numbers of a calling code, its patterns compiled once. */
 interface NumberingPlan {
   main: string | undefined;
-  /** Possible digit counts of numbers of a national number's country. */
-  lengthsOf(national: string): readonly number[];
+  /** True if a national number has as many digits as numbers of its country may have. */
+  isPossible(national: string): boolean;
   /** True for a national number at a premium rate. */
   isPremium(national: string): boolean;
   /** Returns the country that a national number identifies, or undefined. */
@@ -152,15 +154,31 @@ const plans = new Map<string, NumberingPlan>();
 
 /** Returns the calling code of an E.164 number, such as `44`; undefined if there is none. */
 export function callingCodeOf(phoneNumber: string): string | undefined {
-  return [2, 3, 4]
-    .map((end) => phoneNumber.slice(1, end))
-    .find((code) => callingCodes[code] !== undefined);
+  for (let end = 2; end <= 4; end++) {
+    const code = phoneNumber.slice(1, end);
+    if (callingCodes[code] !== undefined) return code;
+  }
+  return undefined;
 }
 
 /** Returns the numbering plan of an E.164 number, and the national number as libphonenumber reads it. */
-function readNumber(
-  phoneNumber: string,
-): { code: string; plan: NumberingPlan; national: string; isAsWritten: boolean } | undefined {
+function readNumber(phoneNumber: string): NumberRead | undefined {
+  if (lastRead?.phoneNumber !== phoneNumber) lastRead = parseNumber(phoneNumber);
+  return lastRead;
+}
+
+interface NumberRead {
+  phoneNumber: string;
+  code: string;
+  plan: NumberingPlan;
+  national: string;
+  isAsWritten: boolean;
+}
+
+/** The last result, cached because decisions on one call need it several times. */
+let lastRead: NumberRead | undefined;
+
+function parseNumber(phoneNumber: string): NumberRead | undefined {
   for (let end = 2; end <= 4; end++) {
     const code = phoneNumber.slice(1, end);
     let plan = plans.get(code);
@@ -172,7 +190,7 @@ function readNumber(
     }
     const written = phoneNumber.slice(end);
     const national = plan.withoutTrunk(written);
-    return { code, plan, national, isAsWritten: national === written };
+    return { phoneNumber, code, plan, national, isAsWritten: national === written };
   }
   return undefined;
 }
@@ -190,17 +208,27 @@ function createPlan({ lengths: possibleLengths, trunk, countries }: CallingCode)
     }
     return patterns.get(country);
   };
+  const ofCountries = countries.map(({ lengths = possibleLengths }) => numbersIn(lengths));
+  const ofMain = numbersIn(possibleLengths);
+  // Most numbers are told without their country, which takes longer to find.
+  const ever = new Set([...ofMain, ...ofCountries.flat()]);
+  const always = new Set(ofMain.filter((one) => ofCountries.every((all) => all.includes(one))));
   const lengthsOf = (national: string) => {
     const country = countryOfDigits(national);
-    const { lengths = possibleLengths } = countries.find((one) => one.country === country) ?? {};
-    return numbersIn(lengths);
+    return ofCountries[countries.findIndex((one) => one.country === country)] ?? ofMain;
   };
+  const isPossible = (national: string) =>
+    always.has(national.length) ||
+    (ever.has(national.length) && lengthsOf(national).includes(national.length));
+  const premiums = countries.flatMap(({ premium }) => premium ?? []);
+  const anyPremium = premiums.length === 0 ? undefined : whole([...new Set(premiums)].join("|"));
   const plan = {
     main: main?.country,
-    lengthsOf,
+    isPossible,
     countryOf: countryOfDigits,
     // A premium number of a shared code may be claimed by no country: it is the main one's then.
     isPremium: (national: string) =>
+      anyPremium?.test(national) === true &&
       premiumOf(countryOfDigits(national) ?? main?.country)?.test(national) === true,
   };
   if (trunk === undefined) return { ...plan, withoutTrunk: (national) => national };
@@ -216,8 +244,8 @@ function createPlan({ lengths: possibleLengths, trunk, countries }: CallingCode)
     // The prefix belongs to the number if the number is invalid, or impossibly long or short, without it.
     if (pattern.test(national) && !pattern.test(rest)) return national;
     const possible = lengthsOf(rest);
-    const isPossible = possible.includes(rest.length) || rest.length > Math.max(...possible);
-    return isPossible ? rest : national;
+    const isFit = possible.includes(rest.length) || rest.length > Math.max(...possible);
+    return isFit ? rest : national;
   };
   return { ...plan, withoutTrunk };
 }

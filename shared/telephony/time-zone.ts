@@ -82,10 +82,14 @@ const ambiguous: Readonly<Record<string, string>> = {
   greenwich,
 };
 
+const ambiguousMax = Math.max(...Object.keys(ambiguous).map(({ length }) => length));
+
 /** Returns why a client's call may not have this time zone, as the end of a sentence; undefined if it may. */
 export function timeZoneProblem(text: string): string | undefined {
   if (!isTimeZone(text)) return "must be an IANA time zone, UTC, Z or an offset ±HH:MM";
-  return Object.hasOwn(ambiguous, text.toLowerCase()) ? ambiguous[text.toLowerCase()] : undefined;
+  if (text.length > ambiguousMax) return undefined; // nearly all are, and lower case costs time
+  const name = text.toLowerCase();
+  return Object.hasOwn(ambiguous, name) ? ambiguous[name] : undefined;
 }
 
 function fixedOffset(text: string): Zone | undefined {

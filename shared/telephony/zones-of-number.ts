@@ -45,9 +45,10 @@ export function readPrefixes(
  * @returns the same array for the same zones
  */
 export function zonesOfCall({ phone_number, timezone }: NumberAndZone): string | readonly string[] {
+  if (timezone === undefined) return zonesOfNumber(phone_number);
+  if (!isForeign(timezone, phone_number)) return timezone;
   const own = zonesOfNumber(phone_number);
-  if (timezone === undefined) return own;
-  return own.length === 0 || !isForeign(timezone, phone_number) ? timezone : both(timezone, own);
+  return own.length === 0 ? timezone : both(timezone, own);
 }
 
 interface NumberAndZone {
@@ -55,28 +56,43 @@ interface NumberAndZone {
   timezone?: string | undefined;
 }
 
-let clocksByCode: Map<string, Set<string>> | undefined;
+/** Calling codes of which some zone keeps a zone's clock, by the zone's name; null for names of no country. */
+const codesByZone = new Map<string, ReadonlySet<string> | null>();
+const namesMax = 1_000;
 
 /** True if no zone of the number's calling code keeps the clock of a zone. */
 function isForeign(timezone: string, phoneNumber: string): boolean {
-  const clock = clockOfCountry(timezone);
+  let codes = codesByZone.get(timezone);
+  if (codes === undefined) {
+    codes = codesOf(timezone);
+    if (codesByZone.size < namesMax) codesByZone.set(timezone, codes);
+  }
+  if (codes === null) return false;
   const code = callingCodeOf(phoneNumber);
-  if (clock === undefined || code === undefined) return false;
-  clocksByCode ??= readClocks();
-  return clocksByCode.get(code)?.has(clock) === false;
+  return code !== undefined && !codes.has(code);
 }
 
-/** Returns the clocks of all zones of each calling code. */
-function readClocks(): Map<string, Set<string>> {
+function codesOf(timezone: string): ReadonlySet<string> | null {
+  const clock = clockOfCountry(timezone);
+  if (clock === undefined) return null;
+  codesByClock ??= readCodes();
+  return codesByClock.get(clock) ?? new Set();
+}
+
+let codesByClock: Map<string, Set<string>> | undefined;
+
+/** Returns the calling codes of which some zone keeps each clock. */
+function readCodes(): Map<string, Set<string>> {
   zonesByPrefix ??= readPrefixes(ofPrefixes);
-  const clocks = new Map<string, Set<string>>();
+  const codes = new Map<string, Set<string>>();
   for (const [prefix, zones] of zonesByPrefix) {
     const code = callingCodeOf(`+${prefix}`) ?? "";
-    const all = clocks.get(code) ?? new Set();
-    for (const zone of zones) all.add(clockOfCountry(zone) ?? "");
-    clocks.set(code, all);
+    for (const zone of zones) {
+      const clock = clockOfCountry(zone) ?? "";
+      codes.set(clock, (codes.get(clock) ?? new Set()).add(code));
+    }
   }
-  return clocks;
+  return codes;
 }
 
 const withForeign = new Map<string, WeakMap<readonly string[], readonly string[]>>();
@@ -84,7 +100,7 @@ const withForeign = new Map<string, WeakMap<readonly string[], readonly string[]
 /** Returns a foreign zone and the number's own. */
 function both(timezone: string, own: readonly string[]): readonly string[] {
   const known = withForeign.get(timezone) ?? new WeakMap<readonly string[], readonly string[]>();
-  withForeign.set(timezone, known); // The names are some 600 at most.
+  if (withForeign.size < namesMax) withForeign.set(timezone, known);
   const zones = known.get(own) ?? [timezone, ...own];
   known.set(own, zones);
   return zones;
