@@ -12,7 +12,12 @@ import packed from "moment-timezone/data/packed/latest.json" with { type: "json"
 import { printHelp } from "../cli/help.ts";
 import { readPrefixes } from "../../shared/telephony/zones-of-number.ts";
 import { tellChanges } from "./zones/tell-changes.ts";
-import { combine, readSources } from "./zones/zones-of-prefixes.ts";
+import {
+  combine,
+  listCountries,
+  readSources,
+  zonesOfCountries,
+} from "./zones/zones-of-prefixes.ts";
 
 /** Whole years, UTC. After the last one nobody is dialed, so it must be moved on once a year. */
 const [firstYear, lastYear] = [2026, 2036];
@@ -47,7 +52,7 @@ export async function makeTables(): Promise<Tables> {
   return {
     files: {
       "telephony/calling-codes.json": text(callingCodes()),
-      "telephony/time-zones.json": text(zones),
+      "telephony/time-zones.json": text({ ...zones, countries: byClocks(zones.names, clockOf) }),
       "telephony/zones-of-prefixes.json": text(byZones(ofPrefixes)),
     },
     ofPrefixes,
@@ -146,6 +151,18 @@ function timeZones() {
     end: new Date(end).toISOString(),
     names: Object.fromEntries([...names].map(([clock, all]) => [clock, all.join(" ")])),
   };
+}
+
+/** Lists the countries in which each clock is kept, in the order of the clocks. */
+function byClocks(names: Readonly<Record<string, string>>, clockOf: (zone: string) => string) {
+  const countries = new Map<string, string[]>();
+  for (const country of listCountries()) {
+    for (const zone of zonesOfCountries([country], clockOf)) {
+      const clock = clockOf(zone);
+      countries.set(clock, [...(countries.get(clock) ?? []), country]);
+    }
+  }
+  return Object.keys(names).map((clock) => (countries.get(clock) ?? []).join(" "));
 }
 
 /**

@@ -152,15 +152,6 @@ interface NumberingPlan {
 
 const plans = new Map<string, NumberingPlan>();
 
-/** Returns the calling code of an E.164 number, such as `44`; undefined if there is none. */
-export function callingCodeOf(phoneNumber: string): string | undefined {
-  for (let end = 2; end <= 4; end++) {
-    const code = phoneNumber.slice(1, end);
-    if (callingCodes[code] !== undefined) return code;
-  }
-  return undefined;
-}
-
 /** Returns the numbering plan of an E.164 number, and the national number as libphonenumber reads it. */
 function readNumber(phoneNumber: string): NumberRead | undefined {
   if (lastRead?.phoneNumber !== phoneNumber) lastRead = parseNumber(phoneNumber);

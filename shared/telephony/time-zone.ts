@@ -105,9 +105,16 @@ function fixedOffset(text: string): Zone | undefined {
 /** Names that stand for an offset of UTC, and for no country. */
 const ofNoCountry = /^(?:z|utc|uct|universal|zulu|etc\/.+|[+-].+)$/i;
 
-/** Returns the clock of a zone as text, equal for zones that keep the same time; undefined for offsets and UTC. */
-export function clockOfCountry(name: string): string | undefined {
-  return ofNoCountry.test(name) ? undefined : clockWords().get(name.toLowerCase());
+/** Returns the countries of which some zone keeps the time of a zone; undefined for offsets and UTC, which are of none. */
+export function countriesOfZone(name: string): ReadonlySet<string> | undefined {
+  if (ofNoCountry.test(name)) return undefined;
+  const index = Object.keys(table.names).indexOf(clockWords().get(name.toLowerCase()) ?? "");
+  return new Set(table.countries[index]?.split(" "));
+}
+
+/** True if two zones keep the same time. */
+export function keepSameTime(one: string, other: string): boolean {
+  return clockWords().get(one.toLowerCase()) === clockWords().get(other.toLowerCase());
 }
 
 let clocksByName: Map<string, string> | undefined;

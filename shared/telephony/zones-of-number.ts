@@ -1,5 +1,5 @@
-import { callingCodeOf } from "./phone-number.ts";
-import { clockOfCountry } from "./time-zone.ts";
+import { countryOf } from "./phone-number.ts";
+import { countriesOfZone, keepSameTime } from "./time-zone.ts";
 import ofPrefixes from "./zones-of-prefixes.json" with { type: "json" };
 
 const none: readonly string[] = [];
@@ -39,8 +39,8 @@ export function readPrefixes(
 }
 
 /**
- * Returns the zones in which a call's hours must be open: its `timezone`, or else those of its number. A `timezone` whose clock
- * no zone of the number's calling code keeps is of another country: it may be a mistake, so it counts beside the number's own.
+ * Returns the zones in which a call's hours must be open: its `timezone`, or else those of its number. A `timezone` whose
+ * time no zone of the number's country keeps is of another country: it may be a mistake, so it counts beside the number's own.
  *
  * @returns the same array for the same zones
  */
@@ -48,7 +48,9 @@ export function zonesOfCall({ phone_number, timezone }: NumberAndZone): string |
   if (timezone === undefined) return zonesOfNumber(phone_number);
   if (!isForeign(timezone, phone_number)) return timezone;
   const own = zonesOfNumber(phone_number);
-  return own.length === 0 ? timezone : both(timezone, own);
+  // The country of a new area code may be unknown, though its zones are known.
+  const isKnown = own.length === 0 || own.some((zone) => keepSameTime(zone, timezone));
+  return isKnown ? timezone : both(timezone, own);
 }
 
 interface NumberAndZone {
@@ -56,43 +58,20 @@ interface NumberAndZone {
   timezone?: string | undefined;
 }
 
-/** Calling codes of which some zone keeps a zone's clock, by the zone's name; null for names of no country. */
-const codesByZone = new Map<string, ReadonlySet<string> | null>();
+/** Countries that keep the time of a zone, by its name; null for names of no country. */
+const countriesByZone = new Map<string, ReadonlySet<string> | null>();
 const namesMax = 1_000;
 
-/** True if no zone of the number's calling code keeps the clock of a zone. */
+/** True if no zone of the number's country keeps the time of a zone. */
 function isForeign(timezone: string, phoneNumber: string): boolean {
-  let codes = codesByZone.get(timezone);
-  if (codes === undefined) {
-    codes = codesOf(timezone);
-    if (codesByZone.size < namesMax) codesByZone.set(timezone, codes);
+  let countries = countriesByZone.get(timezone);
+  if (countries === undefined) {
+    countries = countriesOfZone(timezone) ?? null;
+    if (countriesByZone.size < namesMax) countriesByZone.set(timezone, countries);
   }
-  if (codes === null) return false;
-  const code = callingCodeOf(phoneNumber);
-  return code !== undefined && !codes.has(code);
-}
-
-function codesOf(timezone: string): ReadonlySet<string> | null {
-  const clock = clockOfCountry(timezone);
-  if (clock === undefined) return null;
-  codesByClock ??= readCodes();
-  return codesByClock.get(clock) ?? new Set();
-}
-
-let codesByClock: Map<string, Set<string>> | undefined;
-
-/** Returns the calling codes of which some zone keeps each clock. */
-function readCodes(): Map<string, Set<string>> {
-  zonesByPrefix ??= readPrefixes(ofPrefixes);
-  const codes = new Map<string, Set<string>>();
-  for (const [prefix, zones] of zonesByPrefix) {
-    const code = callingCodeOf(`+${prefix}`) ?? "";
-    for (const zone of zones) {
-      const clock = clockOfCountry(zone) ?? "";
-      codes.set(clock, (codes.get(clock) ?? new Set()).add(code));
-    }
-  }
-  return codes;
+  if (countries === null) return false;
+  const country = countryOf(phoneNumber);
+  return country !== undefined && !countries.has(country);
 }
 
 const withForeign = new Map<string, WeakMap<readonly string[], readonly string[]>>();

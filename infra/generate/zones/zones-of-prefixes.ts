@@ -356,6 +356,11 @@ function ancestors(prefixes: string[], code: string): Set<string> {
   );
 }
 
+/** Returns the countries for which IANA lists zones. */
+export function listCountries(): string[] {
+  return Object.keys(meta.countries);
+}
+
 /** Returns the zones of countries by IANA's list, one for each clock. */
 export function zonesOfCountries(countries: readonly string[], clockOf: ClockOf): string[] {
   const listed: Partial<Record<string, { zones: string[] }>> = meta.countries;

@@ -85,7 +85,9 @@ describe("a call's schedule", () => {
       undefined,
       "callingHours.default",
     ]);
-    // A clock that some zone of the calling code keeps, and one that is of no country, stand alone.
+    expect(opening(call("+12125550100", "America/Halifax"), from)[0]).toBe("2026-06-01T12:00");
+    expect(opening(call("+14165550100", "America/Halifax"), from)[0]).toBe("2026-06-01T11:00");
+    // A clock that some zone of the country keeps, and one that is of no country, stand alone.
     expect(opening(call("+12125550100", "America/Los_Angeles"), from)[0]).toBe("2026-06-01T15:00");
     expect(opening(call("+12125550100", "Etc/GMT-2"), from)[0]).toBe("2026-06-01T06:00");
     expect(opening(call("+493012345678", "Europe/Paris"), from)[0]).toBe("2026-06-01T06:00");
