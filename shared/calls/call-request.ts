@@ -1,5 +1,6 @@
 import * as z from "../lib/zod.ts";
-import { isE164, toCanonical } from "../telephony/phone-number.ts";
+import { isE164 } from "../telephony/phone-number.ts";
+import { toCanonical } from "../telephony/renumbered.ts";
 import { timeZoneProblem } from "../telephony/time-zone.ts";
 import type { Tries } from "./tries.ts";
 

@@ -31,7 +31,7 @@ import {
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
 import { dayMs } from "../lib/units.ts";
-import { toCanonical } from "../telephony/phone-number.ts";
+import { toCanonical } from "../telephony/renumbered.ts";
 
 /** Routes of Bland, as a dial plan has them. */
 export const blandRoutes = defineRoute(

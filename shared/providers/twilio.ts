@@ -29,7 +29,7 @@ import { createListReader, readRecord } from "./provider-records.ts";
 import type { DialingProvider, DialOutcome, FoundCall, ProviderOptions } from "./provider.ts";
 import { list, listSchema, record, wholeSecond } from "./twilio-records.ts";
 import { contextProblem, instructions } from "./twilio-twiml.ts";
-import { toCanonical } from "../telephony/phone-number.ts";
+import { toCanonical } from "../telephony/renumbered.ts";
 
 /** Fields of a route at Twilio, or at a provider with the same API. */
 export const callFields = () => ({

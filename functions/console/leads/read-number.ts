@@ -6,6 +6,7 @@ import {
   ParseError,
   parsePhoneNumberWithError,
 } from "libphonenumber-js/min";
+import { toCanonical } from "../../../shared/telephony/renumbered.ts";
 
 /** Reads a phone number as people write it, or says why it is none. */
 export type NumberRead = { number: string } | { reason: string };
@@ -37,10 +38,13 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
   }
   const defaultCountry = country !== undefined && isSupportedCountry(country) ? country : undefined;
   try {
-    const found = parsePhoneNumberWithError(text, {
+    const parsed = parsePhoneNumberWithError(text, {
       extract: false,
       ...(defaultCountry && { defaultCountry }),
     });
+    const canonical = toCanonical(parsed.number);
+    const isFormer = canonical !== parsed.number && parsed.ext === undefined;
+    const found = isFormer ? parsePhoneNumberWithError(canonical) : parsed;
     if (found.ext !== undefined) return { reason: "has an extension, which cannot be dialed" };
     // A number that is newer than the tables may be insisted on: in E.164 it passes, as it does at the endpoints.
     const isKnown = found.isValid() || (found.isPossible() && text === found.number);

@@ -1,7 +1,8 @@
 import { decodeText } from "../../../functions/console/leads/decode-text.ts";
 import { listCountries, readNumber } from "../../../functions/console/leads/read-number.ts";
 import { readTable } from "../../../functions/console/leads/read-table.ts";
-import { isE164, toCanonical } from "../../../shared/telephony/phone-number.ts";
+import { isE164 } from "../../../shared/telephony/phone-number.ts";
+import { toCanonical } from "../../../shared/telephony/renumbered.ts";
 import { Misuse } from "./failures.ts";
 import { rolesOf } from "./lead-columns.ts";
 

@@ -128,6 +128,8 @@ describe("a phone number", () => {
     ["06 12 34 56 78", "FR", "+33612345678"],
     ["020 7946 0123", "GB", "+442079460123"],
     ["+12215550123", "US", "+12215550123"],
+    ["+52 1 55 1234 5678", undefined, "+525512345678"], // as WhatsApp's exports have it
+    ["5215512345678", "MX", "+525512345678"],
   ])("%s in %s is %s", (text, country, number) => {
     expect(readNumber(text, country)).toEqual({ number });
   });

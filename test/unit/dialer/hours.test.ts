@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { toCanonical } from "../../../shared/telephony/phone-number.ts";
+import { toCanonical } from "../../../shared/telephony/renumbered.ts";
 import { afterClaims } from "../../support/claims.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { localTime } from "../../support/local-time.ts";

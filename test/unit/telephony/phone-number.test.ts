@@ -6,13 +6,12 @@ import {
   allHashesOf,
   costlyServiceOf,
   countryOf,
-  formsOf,
   hashesOf,
   hasNumbers,
   isE164,
   mayAlsoBe,
-  toCanonical,
 } from "../../../shared/telephony/phone-number.ts";
+import { formsOf, toCanonical } from "../../../shared/telephony/renumbered.ts";
 import { perTier, inSlowTier } from "../../support/per-tier.ts";
 
 const callingCodes = [
