@@ -51,6 +51,17 @@ export default defineConfig({
       },
       {
         root,
+        test: {
+          ...slow,
+          ...native,
+          name: "aws on dynalite",
+          include: ["test/aws/dynamodb-*.test.ts"],
+          // A second opinion on what DynamoDB does: the few runs of the quick tier are enough.
+          provide: { tier: "quick", dynamoEngine: "dynalite" },
+        },
+      },
+      {
+        root,
         test: { ...slow, ...native, name: "upgrade", include: slowFiles("test/upgrade") },
       },
       {

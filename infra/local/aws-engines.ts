@@ -10,9 +10,9 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
-import dynalite from "dynalite";
 import { startFauxqs } from "fauxqs";
 import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
+import { quickestDynamo, startDynamoEngine } from "./dynamo-engine.ts";
 
 /** Addresses of the engines, for a function's environment and for SDK clients. */
 export interface AwsEngines {
@@ -36,15 +36,14 @@ export interface AwsEngines {
 export const localCredentials = { accessKeyId: "local", secretAccessKey: "local" };
 export const localRegion = "us-east-1";
 
-/** Time for which an idle connection to DynamoDB's stand-in stays open. */
-const keepAliveMs = 600_000;
-
 /**
- * Starts SQS and S3 (fauxqs) and DynamoDB (dynalite) on this machine's loopback interface, with the real
- * protocols. With a `directory` the data survives SIGKILL, once `mendIndexes` has repaired the indexes.
- * Without one it is kept in memory.
+ * Starts SQS and S3 (fauxqs) and DynamoDB (see `startDynamoEngine`) on this machine's loopback interface, with the
+ * real protocols. With a `directory` the data is kept there, without one in memory.
  */
-export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
+export async function startAwsEngines(
+  directory?: string,
+  dynamoEngine = quickestDynamo,
+): Promise<AwsEngines> {
   if (directory !== undefined) mkdirSync(directory, { recursive: true });
   const fauxqs = await onLoopback(() =>
     startFauxqs({
@@ -53,9 +52,12 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
       ...(directory === undefined ? {} : { dataDir: join(directory, "fauxqs") }),
     }),
   );
-  const { dynamoServer, dynamoPort } = await startDynalite(directory);
+  const server = await startDynamoEngine(
+    dynamoEngine,
+    directory === undefined ? undefined : join(directory, "dynamo"),
+  );
   const endpoint = `http://127.0.0.1:${fauxqs.port}`;
-  const dynamoEndpoint = `http://127.0.0.1:${dynamoPort}`;
+  const dynamoEndpoint = server.endpoint;
   const options = { region: localRegion, credentials: localCredentials };
   const sqs = new SQSClient({ ...options, endpoint });
   const s3 = new S3Client({ ...options, endpoint, forcePathStyle: true });
@@ -89,24 +91,9 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
     async stop() {
       for (const client of [sqs, s3, dynamo]) client.destroy();
       await fauxqs.stop();
-      dynamoServer.closeAllConnections();
-      await new Promise((closed) => dynamoServer.close(closed));
+      await server.stop();
     },
   };
-}
-
-async function startDynalite(directory: string | undefined) {
-  const dynamoServer = dynalite({
-    createTableMs: 0,
-    deleteTableMs: 0,
-    updateTableMs: 0,
-    ...(directory === undefined ? {} : { path: join(directory, "dynalite") }),
-  });
-  // Node closes an idle connection after five seconds, perhaps as a client writes its next request to it.
-  dynamoServer.keepAliveTimeout = keepAliveMs;
-  await new Promise<void>((listening) => dynamoServer.listen(0, "127.0.0.1", listening));
-  const address = dynamoServer.address();
-  return { dynamoServer, dynamoPort: typeof address === "object" ? address?.port : undefined };
 }
 
 /** Creates the ledger's table, unless it exists, and waits until it can be used. */

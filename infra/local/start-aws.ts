@@ -10,7 +10,6 @@ import { localRegion, startAwsEngines } from "./aws-engines.ts";
 import { bundleFunctions } from "./bundles.ts";
 import { endChildrenWithProcess } from "./end-children.ts";
 import { startEventSource } from "./event-source.ts";
-import { mendIndexes } from "./mend-indexes.ts";
 import { startInvokeEndpoint } from "./invoke-endpoint.ts";
 import { startFunction } from "./lambda-runtime.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
@@ -48,7 +47,6 @@ const [engines] = await Promise.all([
 ]);
 const { sqs } = engines;
 await Promise.all([engines.createTable(table), engines.createBucket(bucket)]);
-await mendIndexes(engines.dynamo, table);
 const createQueue = (name: string, deadLetters?: string) =>
   engines.createQueue(name, {
     VisibilityTimeout: String(visibilitySeconds),

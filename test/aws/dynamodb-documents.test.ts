@@ -1,35 +1,27 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type AwsEngines,
-  localCredentials,
-  localRegion,
-  startAwsEngines,
-} from "../../infra/local/aws-engines.ts";
+import { describe, expect, it } from "vitest";
+import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { randomId } from "../../shared/lib/random.ts";
 import { toPace } from "../../shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";
 import { perTier } from "../support/per-tier.ts";
+import { useAwsEngines } from "./use-engines.ts";
 
-let engines: AwsEngines;
+const engines = useAwsEngines();
 let tables = 0;
-beforeAll(async () => {
-  engines = await startAwsEngines();
-});
-afterAll(() => engines.stop());
 
 async function createTable(): Promise<string> {
   const table = `documents-${++tables}`;
-  await engines.createTable(table);
+  await engines().createTable(table);
   return table;
 }
 
 describeDocuments(
   "DynamoDB",
   async (now) =>
-    createDynamoDocuments(engines.dynamo, await createTable(), { now, freshVersion: randomId }),
+    createDynamoDocuments(engines().dynamo, await createTable(), { now, freshVersion: randomId }),
   { runs: perTier({ quick: 6, slow: 30 }) },
 );
 
@@ -39,7 +31,7 @@ describe("DynamoDB as documents", () => {
     const client = new DynamoDBClient({
       region: localRegion,
       credentials: localCredentials,
-      endpoint: engines.dynamoEndpoint,
+      endpoint: engines().dynamoEndpoint,
     });
     const sent: string[] = [];
     client.middlewareStack.add(

@@ -1,12 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type AwsEngines,
-  localCredentials,
-  localRegion,
-  startAwsEngines,
-} from "../../infra/local/aws-engines.ts";
+import { describe, expect, it } from "vitest";
+import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { toCallId, createRequestId, firstCallIdAt } from "../../shared/calls/ids.ts";
 import { withEvents, applyDeliveries } from "../../shared/events/outbox-rows.ts";
@@ -27,19 +22,16 @@ import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
 import { perTier, inSlowTier } from "../support/per-tier.ts";
+import { useAwsEngines } from "./use-engines.ts";
 
 /** Short, as a list by time reads every hour until the retention ends, which the local server does slowly. */
 const retentionMs = perTier({ quick: 1, slow: 72 }) * 3_600_000;
-let engines: AwsEngines;
+const engines = useAwsEngines();
 let tables = 0;
-beforeAll(async () => {
-  engines = await startAwsEngines();
-});
-afterAll(() => engines.stop());
 
-async function createLedger(client = engines.dynamo) {
+async function createLedger(client = engines().dynamo) {
   const table = `ledger-${++tables}`;
-  await engines.createTable(table);
+  await engines().createTable(table);
   return createDynamoLedger(client, table, { retentionMs, now: () => suiteNow });
 }
 
@@ -54,7 +46,7 @@ function createClient(): DynamoDBClient {
   return new DynamoDBClient({
     region: localRegion,
     credentials: localCredentials,
-    endpoint: engines.dynamoEndpoint,
+    endpoint: engines().dynamoEndpoint,
   });
 }
 

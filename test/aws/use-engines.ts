@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, inject } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
@@ -8,7 +8,7 @@ import { randomVersion } from "../../shared/lib/random.ts";
 export function useAwsEngines(): () => AwsEngines {
   let engines: AwsEngines | undefined;
   beforeAll(async () => {
-    engines = await startAwsEngines();
+    engines = await startAwsEngines(undefined, inject("dynamoEngine"));
   });
   afterAll(() => engines?.stop());
   return () => {

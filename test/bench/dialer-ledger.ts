@@ -1,4 +1,4 @@
-/** A DynamoDB server (dynalite, in memory) with the ledger's table, in a process of its own. */
+/** A DynamoDB server (in memory) with the ledger's table, in a process of its own. */
 import { answer, ready } from "./competitors/side.ts";
 import { startAwsEngines } from "../../infra/local/aws-engines.ts";
 

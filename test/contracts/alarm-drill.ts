@@ -274,7 +274,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       const kept = join(directory.path, "kept-ledger");
       const ledger = join(
         directory.path,
-        platform.script === "start" ? "v3/d1" : "engines/dynalite",
+        platform.script === "start" ? "v3/d1" : "engines/dynamo",
       );
       if (way === "copy") copiedAt = new Date().toISOString();
       const [from, to] = way === "copy" ? [ledger, kept] : [kept, ledger];
