@@ -259,7 +259,8 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   return { kind, code: `livekit_${error.code}` };
 }
 
-const noNumbers = /^no numbers on outbound trunk\b/i;
+/** Servers since February 2025 put `twirp error unknown: ` before the text (livekit/protocol, xtwirp/errors.go). */
+const noNumbers = /\bno numbers on outbound trunk\b/i;
 
 /**
  * Twirp's codes by which a request is refused before it acts, each with its HTTP status (twitchtv/twirp, errors.go).

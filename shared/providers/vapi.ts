@@ -143,11 +143,11 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   const message = z.built(refusedSchema).safeParse(body).data?.message;
   if (status !== 400 || message === undefined) return undefined;
   if (Array.isArray(message)) {
-    const isOurs = message.some((one) => /^(assistantId|phoneNumberId)\b/.test(one));
+    const isOurs = message.some((one) => routeFields.test(one));
     return isOurs ? ofRoute("http_400") : undefined;
   }
-  if (/^couldn't get assistant\b/i.test(message)) return ofRoute("assistant_not_found");
-  if (/^couldn't get phone number\b/i.test(message)) return ofRoute("phone_number_not_found");
+  if (/\bcouldn't get assistant\b/i.test(message)) return ofRoute("assistant_not_found");
+  if (/\bcouldn't get phone number\b/i.test(message)) return ofRoute("phone_number_not_found");
   if (/concurrency limit/i.test(message)) return later("concurrency_limit");
   if (/daily outbound call limit/i.test(message)) return ofRoute("number_daily_limit");
   if (/wallet|credits|subscription|frozen|payment/i.test(message)) {
@@ -155,6 +155,9 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   }
   return { kind: "forbidden", code: "http_400" };
 }
+
+/** Fields of the request that name the route. The same name behind a point is a key of the context. */
+const routeFields = /(?<![\w.])(assistantId|phoneNumberId)\b/;
 
 /** Maximum calls per page, each with its transcript, and maximum requests for pages. */
 const pageCallsMax = 50;

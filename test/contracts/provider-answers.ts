@@ -22,6 +22,17 @@ export function describeAnswers(bench: ProviderBench): void {
     },
   );
 
+  it.each(provider.fixtures.filter(({ text }) => text !== undefined))(
+    "finds $text within a longer message",
+    async ({ status, body, headers, text = "", outcome }) => {
+      const inJson = (value: string) => JSON.stringify(value).slice(1, -1);
+      const whole = JSON.stringify(body);
+      const longer = whole.replace(inJson(text), inJson(`twirp error unknown: ${text}, again`));
+      expect(longer).not.toBe(whole);
+      expect((await answering(status, longer, headers)).outcome).toEqual(outcome);
+    },
+  );
+
   it.each<[number, Record<string, string>, string, DialOutcome]>([
     [200, {}, "", { kind: "unknown", code: "answer_unreadable" }],
     [201, {}, "<html>welcome</html>", { kind: "unknown", code: "answer_unreadable" }],

@@ -24,10 +24,20 @@ interface ExpectedRequest {
   body?: unknown;
 }
 
+/**
+ * How a fixture came about. `capture`: somebody received it and published it. `example`: the vendor's own example.
+ * `made`: made from the vendor's reference or source code, so that its form is sure only as far as that describes it.
+ */
+export type FixtureSource = "capture" | "example" | "made";
+
 /** An answer from a provider's published reference, and its outcome. */
 export interface AnswerFixture {
   /** Source of the answer. */
   page: string;
+  /** Default: made. */
+  source?: FixtureSource;
+  /** Text of the body that decides the outcome. It must decide it within a longer message, too. */
+  text?: string;
   /** Description of the answer in docs/provider-answers.md. Default: its source. */
   says?: string;
   status: number;

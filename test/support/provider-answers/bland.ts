@@ -15,6 +15,7 @@ const refusal = (
   page: `${send}: ${message}`,
   says,
   status,
+  text: message,
   body: { status: "error", message },
   outcome,
 });
@@ -27,6 +28,7 @@ const blacklisted = {
 export const blandAnswers: AnswerFixture[] = [
   {
     page: send,
+    source: "example",
     says: "a call, perhaps in Bland's queue",
     status: 200,
     body: {
@@ -75,6 +77,7 @@ export const blandAnswers: AnswerFixture[] = [
     page: "docs.bland.ai/api-v1/post/sms-send: the newer form of errors",
     says: "a number on a blacklist, in `errors[].message`",
     status: 429,
+    text: "Number blacklisted",
     body: { data: null, errors: [{ error: "X", message: "Number blacklisted" }] },
     outcome: blacklisted,
   },
@@ -82,6 +85,7 @@ export const blandAnswers: AnswerFixture[] = [
     page: `${send}: errors of another form`,
     says: "a number on a blacklist, beside `errors` of another form",
     status: 429,
+    text: "Number blacklisted",
     body: { status: "error", message: "Number blacklisted", errors: ["phone_number"] },
     outcome: blacklisted,
   },

@@ -23,6 +23,7 @@ const failed = (
   page: `${sdk}, with a message that users have seen: ${says}`,
   says: `\`success: false\`, ${says}`,
   status: 200,
+  text: message,
   body: { success: false, message, conversation_id: "conv_1", sip_call_id: null },
   outcome,
 });
@@ -34,6 +35,7 @@ const rang = { kind: "placed", providerCallId: "conv_1" } as const;
 export const elevenlabsAnswers: AnswerFixture[] = [
   {
     page: "github.com/elevenlabs/skills, outbound-calls.md",
+    source: "example",
     says: "`success: true`",
     status: 200,
     body: {
@@ -65,7 +67,10 @@ export const elevenlabsAnswers: AnswerFixture[] = [
     body: { success: false, message: "no", conversation_id: null, callSid: null },
     outcome: { kind: "unknown", code: "success_false" },
   },
-  sipAnswer(404, "Domain unavailable (SIP 404)", { kind: "rejected", code: "sip_404" }),
+  {
+    ...sipAnswer(404, "Domain unavailable (SIP 404)", { kind: "rejected", code: "sip_404" }),
+    source: "capture",
+  },
   sipAnswer(410, "Gone", { kind: "rejected", code: "sip_410" }),
   sipAnswer(407, "Proxy Auth", { kind: "account_refused", code: "sip_407" }),
   sipAnswer(403, "Unverified origination number D51", { kind: "forbidden", code: "sip_403" }),
@@ -110,6 +115,7 @@ export const elevenlabsAnswers: AnswerFixture[] = [
       "route_refused",
     ),
     page: "github.com/elevenlabs/elevenlabs-mcp/issues/40, as users have seen it",
+    source: "capture",
     outcome: { kind: "route_refused", code: "invalid_provider_config" },
   },
   error(

@@ -14,6 +14,7 @@ const refusal = (
   page: `${page}: ${says}`,
   says,
   status,
+  text: Message,
   body: { RestException: { Status: status, Message } },
   outcome,
 });
@@ -21,6 +22,7 @@ const refusal = (
 export const exotelAnswers: AnswerFixture[] = [
   {
     page: `${connect}: Response`,
+    source: "example",
     says: "a call that the operator has",
     status: 200,
     body: {
@@ -50,12 +52,15 @@ export const exotelAnswers: AnswerFixture[] = [
     kind: "account_refused",
     code: "http_402",
   }),
-  refusal(
-    [403, "github.com/vijendra/exotel, README, users"],
-    "Call to 09876543210 cannot be made because of TRAI NDNC regulations",
-    "a number on India's registry",
-    { kind: "rejected", code: "exotel_ndnc", blamesNumber: true },
-  ),
+  {
+    ...refusal(
+      [403, "github.com/vijendra/exotel, README, users"],
+      "Call to 09876543210 can not be made because of TRAI NDNC regulations",
+      "a number on India's registry",
+      { kind: "rejected", code: "exotel_ndnc", blamesNumber: true },
+    ),
+    source: "capture",
+  },
   refusal([403, codes], "Forbidden", "a suspended account, or a permission that is missing", {
     kind: "forbidden",
     code: "http_403",

@@ -14,6 +14,7 @@ const refusal = (
   page: `${overview}: ${says}`,
   says,
   status,
+  text: error,
   body: { api_id, error },
   outcome,
 });
@@ -21,6 +22,7 @@ const refusal = (
 export const plivoAnswers: AnswerFixture[] = [
   {
     page: "plivo 4.79, lib/rest/request-test.js: call fired",
+    source: "example",
     says: "a call, perhaps in Plivo's queue",
     status: 201,
     body: created(uuid),

@@ -8,8 +8,10 @@ const error = (
   kind: "rejected" | "account_refused" | "route_refused" | "forbidden" | "not_placed" | "unknown",
 ): AnswerFixture => ({
   page: `docs.retellai.com/api-references: ${message}`,
+  source: "example",
   says,
   status,
+  text: message,
   body: { status: "error", message },
   outcome: { kind, code: `http_${status}` },
 });
@@ -17,6 +19,7 @@ const error = (
 export const retellAnswers: AnswerFixture[] = [
   {
     page: "docs.retellai.com/api-references/create-phone-call",
+    source: "example",
     says: "a call",
     status: 201,
     body: {
@@ -34,14 +37,14 @@ export const retellAnswers: AnswerFixture[] = [
   error(400, "Invalid request format, please check API reference.", "bad format", "rejected"),
   error(401, "API key is missing or invalid.", "a wrong key", "account_refused"),
   error(402, "Trial has ended, please add payment method.", "trial ended", "account_refused"),
-  error(403, "Forbidden", "forbidden", "forbidden"),
+  { ...error(403, "Forbidden", "forbidden", "forbidden"), source: "made" },
   error(
     422,
     "Cannot find requested asset under given api key.",
     "an unknown agent or number",
     "route_refused",
   ),
-  error(422, "Invalid to_number.", "another text", "rejected"),
+  { ...error(422, "Invalid to_number.", "another text", "rejected"), source: "made" },
   error(429, "Account rate limited, please throttle your requests.", "rate limit", "not_placed"),
   error(500, "An unexpected server error occurred.", "an internal error", "unknown"),
 ];

@@ -31,6 +31,7 @@ const dCode = (
   page: `${article}: D${number}`,
   says: `10010 with D${number}, ${what}`,
   status,
+  text: `${what} D${number}`,
   body: {
     errors: [{ code: "10010", title: "Authorization failed", detail: `${what} D${number}` }],
   },
@@ -54,6 +55,7 @@ const numberLater = (code: string, retryAfterSeconds: number) =>
 export const telnyxAnswers: AnswerFixture[] = [
   {
     page: "developers.telnyx.com/api-reference/call-commands/dial",
+    source: "example",
     says: "a call",
     status: 200,
     body: {
@@ -85,6 +87,15 @@ export const telnyxAnswers: AnswerFixture[] = [
     { code: "90010", title: "Dial failed", detail: "User channel limit exceeded D1" },
     full("concurrency_limit"),
   ),
+  {
+    ...error(
+      403,
+      { code: "90010", title: "Dial failed", detail: "User channel limit exceeded" },
+      full("concurrency_limit"),
+    ),
+    says: "90010 with a channel limit in its detail",
+    text: "channel limit exceeded",
+  },
   ...["90041", "90042", "90043"].map((code) => ({
     ...error(403, { code, title: "Channels limit exceeded" }, full("concurrency_limit")),
     page: `Telnyx's error codes, as users have seen them: ${code}`,
@@ -112,15 +123,17 @@ export const telnyxAnswers: AnswerFixture[] = [
   ...dCodesOf("17 19 25 26 27 28 29", "the account", ofAccount),
   ...dCodesOf("60", "the account's level", ofAccount),
   {
-    page: `${article}: in a field of its own`,
-    says: "10010 with `telnyx_error.error_code` D60",
+    page: `${article}: in a field of its own, beside an id, as users have seen it`,
+    source: "capture",
+    says: "10010 with `telnyx_error.error_code` D60, beside a `call_control_id`",
     status: 403,
+    text: "Can not make calls to non-verified numbers at this account level D60.",
     body: {
+      data: { call_control_id: "v3:-HA6lTgrVUjJHgOyKoiBX5qWEsB9MAh5NWD4IL7HQjDgb-Y6COJNsg" },
       errors: [
         {
           code: 10010,
-          title: "Authorization failed",
-          detail: "Can not make calls to non-verified numbers at this account level",
+          detail: "Can not make calls to non-verified numbers at this account level D60.",
         },
       ],
       telnyx_error: { error_code: "D60" },
@@ -131,6 +144,7 @@ export const telnyxAnswers: AnswerFixture[] = [
     page: `${article}, as users have seen it`,
     says: "10010 with D13 within its detail",
     status,
+    text: "Dialed number is not included in whitelisted countries D13",
     body: {
       errors: [
         {
@@ -146,6 +160,7 @@ export const telnyxAnswers: AnswerFixture[] = [
     page: `${article}, as users have seen it`,
     says: "10010 with D38 within its detail",
     status: 403,
+    text: "No profile assigned D38",
     body: {
       errors: [
         {

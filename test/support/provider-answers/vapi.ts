@@ -1,7 +1,10 @@
 import type { NotPlaced } from "../../../shared/providers/provider.ts";
 import { type AnswerFixture, type LookUpFixture, sought } from "../../contracts/provider-bench.ts";
 
-/** Error bodies are not published; these are quoted from the API by projects that use it. */
+/** Beginnings of the messages that users have published. */
+const captured = /^(Couldn't Get Assistant|Couldn't Start Call. Numbers|Over Concurrency|Unauth)/;
+
+/** Error bodies are not published. Those of projects that use the API are captures. */
 const refusal = (
   status: number,
   message: string | string[],
@@ -9,8 +12,10 @@ const refusal = (
   outcome: AnswerFixture["outcome"],
 ): AnswerFixture => ({
   page: `an API answer (users): ${says}`,
+  source: captured.test(String(message)) ? "capture" : "made",
   says,
   status,
+  text: typeof message === "string" ? message : (message.at(-1) ?? ""),
   body: {
     message,
     error: status === 401 ? "Unauthorized" : "Bad Request",
@@ -23,6 +28,7 @@ const concurrencyPage = "docs.vapi.ai/calls/call-concurrency";
 export const vapiAnswers: AnswerFixture[] = [
   {
     page: concurrencyPage,
+    source: "example",
     says: "a call",
     status: 201,
     body: {
@@ -62,6 +68,12 @@ export const vapiAnswers: AnswerFixture[] = [
     "Couldn't Get Assistant. `assistantId` 1b2c Does Not Exist.",
     "an unknown assistant",
     { kind: "route_refused", code: "assistant_not_found" },
+  ),
+  refusal(
+    400,
+    ["assistantOverrides.variableValues.assistantId must be a string"],
+    "a key of the context named like a field of the route",
+    { kind: "rejected", code: "http_400" },
   ),
   refusal(
     400,
