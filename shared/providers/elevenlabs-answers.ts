@@ -59,16 +59,24 @@ export function exception(status: number, body: unknown): DialOutcome | undefine
   return { kind: "placed", providerCallId: failed.conversation_id ?? undefined };
 }
 
-/** Reads the SIP status in a text of ElevenLabs. A phone that nobody answered in time has rung. */
+/**
+ * Reads the SIP status in a text of ElevenLabs. A phone that nobody answered in time has rung, and one whose call the
+ * carrier blocks with 603 may have.
+ */
 export function outcomeOfText(text: string): DialOutcome | undefined {
   const word = sipWordIn(text);
-  if (word === "sip_request_timed_out") return { kind: "placed" };
+  if (word === "sip_request_timed_out" || word === "carrier_blocked") return { kind: "placed" };
   return word === undefined ? undefined : toSipOutcome(word.slice("sip_".length));
 }
 
-/** Reads the SIP status in a text of ElevenLabs, as in `INVITE failed: sip status: 486: Busy here (SIP 486)`. */
+/**
+ * Reads the SIP status of an INVITE in a text of ElevenLabs, which passes LiveKit's texts on (livekit/sip, outbound.go):
+ * `INVITE failed: sip status: 486: Busy here`, `unexpected status from INVITE response: sip status: 403` and, with a
+ * carrier's 603 that no callee has declined by, `INVITE blocked by carrier: … sip status: 603`.
+ */
 export function sipWordIn(text: string): string | undefined {
-  const status = /\bINVITE failed: sip status:? (\d{3})\b/i.exec(text)?.[1];
+  if (/\bINVITE blocked by carrier\b/i.test(text)) return "carrier_blocked";
+  const status = /\bINVITE (?:failed|response): sip status:? (\d{3})\b/i.exec(text)?.[1];
   if (status !== undefined) return `sip_${status}`;
   // LiveKit's words for a phone that nobody answered in time (livekit/sip, errors.go).
   return /\bsip request timed out\b/i.test(text) ? "sip_request_timed_out" : undefined;

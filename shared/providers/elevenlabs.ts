@@ -192,7 +192,7 @@ const words = /* @__PURE__ */ createWords(
   ["busy", "sip_486 sip_600"],
   ["declined", "sip_603"],
   ["invalid", "sip_404 sip_410 sip_484 sip_604"],
-  ["blocked", "sip_403 sip_607 sip_608"],
+  ["blocked", "carrier_blocked sip_403 sip_607 sip_608"],
   ["failed", "sip_401 sip_402 sip_407"],
   ["unknown", "failed sip_488 sip_500 sip_502 sip_503 sip_504"],
 );

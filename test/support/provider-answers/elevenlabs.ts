@@ -79,6 +79,21 @@ export const elevenlabsAnswers: AnswerFixture[] = [
   sipAnswer(603, "Decline", rang),
   sipAnswer(488, "Not acceptable here", { kind: "unknown", code: "sip_488" }),
   sipAnswer(503, "Service Unavailable", { kind: "unknown", code: "sip_503" }),
+  failed(
+    "twirp error unknown: unexpected status from INVITE response: sip status: 403 (FORBIDDEN)",
+    "SIP 403 to a first INVITE",
+    { kind: "forbidden", code: "sip_403" },
+  ),
+  failed(
+    "unexpected status from INVITE response: sip status: 404: Not Found",
+    "SIP 404 to a first INVITE",
+    { kind: "rejected", code: "sip_404" },
+  ),
+  failed(
+    "INVITE blocked by carrier: carrier blocked call (twilio error 32203): sip status: 603: Decline",
+    "a call that the carrier blocks",
+    rang,
+  ),
   failed("sip request timed out", "the phone has rung out", rang),
   error(
     400,

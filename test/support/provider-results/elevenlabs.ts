@@ -70,6 +70,36 @@ const fixtures: ResultFixture[] = [
     result: { status: "no_answer", word: "sip_request_timed_out" },
     isListed: false,
   },
+  {
+    page: "livekit/sip, outbound.go",
+    says: "`failed`, SIP 403 to a first INVITE",
+    record: {
+      status: "failed",
+      error: { reason: "unexpected status from INVITE response: sip status: 403: Forbidden" },
+    },
+    result: { status: "blocked", word: "sip_403" },
+    isListed: false,
+  },
+  {
+    page: "livekit/sip, errors.go: carrierBlockedError",
+    says: "`failed`, a call that the carrier blocks",
+    record: {
+      status: "failed",
+      error: {
+        reason:
+          "twirp error unknown: INVITE blocked by carrier: carrier blocked call (twilio error 32203): sip status: 603: Decline",
+      },
+    },
+    result: { status: "blocked", word: "carrier_blocked" },
+    isListed: false,
+  },
+  {
+    page: "livekit/sip, participant.go: a transfer",
+    says: "`failed`, a SIP status of something else than the INVITE",
+    record: { status: "failed", error: { reason: "transfer failed: sip status: 486: Busy Here" } },
+    result: { status: "unknown", word: "failed" },
+    isListed: false,
+  },
   sip(408, "no_answer"),
   sip(480, "no_answer"),
   sip(487, "no_answer"),
