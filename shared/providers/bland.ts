@@ -185,15 +185,15 @@ function hasNeverStarted(state: string | null | undefined): boolean {
 
 /**
  * Values of `status`, `queue_status` and `answered_by` (https://docs.bland.ai/api-v1/get/calls-id). The reference
- * does not say if calls that `failed` or were `canceled` may have been answered.
+ * does not say if calls that `failed` or were `canceled` may have been answered. A call that nobody answered may be
+ * `completed`, so only a length or who answered tells that one was.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "new queued allocated started"],
-  ["completed", "completed"],
   ["no_answer", "no-answer"],
   ["busy", "busy"],
   ["failed", neverStarted],
-  ["unknown", "failed canceled unknown complete call_error complete_error"],
+  ["unknown", "completed failed canceled unknown complete call_error complete_error"],
 );
 
 /** Values of `answered_by`. Other values tell nothing. */
@@ -231,9 +231,11 @@ function resultOfDetails(call: z.infer<ReturnType<typeof detailsSchema>>): ReadR
   const seconds = corrected_duration ?? (call_length == null ? null : call_length * 60);
   const isAnswered = Number(seconds ?? 0) > 0;
   const isUnanswered = answered_by === "no-answer";
+  const human = answeredBy.get(answered_by ?? "");
   return resultOf(words, {
     word: hasNeverStarted(state) ? state : isUnanswered ? answered_by : (status ?? queue_status),
-    human: answeredBy.get(answered_by ?? ""),
+    human,
+    isAnswered: human !== undefined,
     answeredAt: isAnswered ? started_at : null,
     endedAt: started_at && Date.parse(started_at) + Number(seconds ?? 0) * 1000,
     seconds,

@@ -99,6 +99,13 @@ const fixtures: ResultFixture[] = [
     record: { completed: false, queue_status: "queue_error", status: "failed" },
     result: { status: "failed", word: "queue_error" },
   },
+  ...either("status", "completed"),
+  {
+    page,
+    says: "`status: completed`, `answered_by: voicemail`, without a length",
+    record: { ...rung, status: "completed", answered_by: "voicemail" },
+    result: { status: "voicemail", word: "completed", human: false },
+  },
   ...either("status", "failed"),
   ...either("status", "canceled"),
   ...either("status", "unknown"),

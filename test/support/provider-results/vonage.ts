@@ -36,7 +36,16 @@ const fixtures: ResultFixture[] = [
   },
   of("busy", { status: "busy" }),
   of("timeout", { status: "no_answer" }),
-  of("unanswered", { status: "no_answer" }),
+  of("unanswered", { status: "unknown" }),
+  {
+    ...of("completed", { status: "unknown" }),
+    says: "`status: completed`, without a length",
+  },
+  {
+    ...of("completed", { status: "unknown" }, { end_time: spoken.end_time, duration: "0" }),
+    says: "`status: completed`, after 0 s",
+    result: { status: "unknown", word: "completed", endedAt: talk.endedAt },
+  },
   of("failed", { status: "failed" }),
   of("rejected", { status: "failed" }),
   of("cancelled", { status: "failed" }),
