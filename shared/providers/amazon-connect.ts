@@ -29,9 +29,11 @@ import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provi
 import { type Answer, toOutcome, post, type Refusal, createTable } from "./provider-http.ts";
 import {
   createAnswerers,
+  optionalNumber,
   readRecord,
   type RecordType,
   resultOf,
+  ringOutMsMin,
   createWords,
 } from "./provider-records.ts";
 import type { DialOutcome, ReadResult } from "./provider.ts";
@@ -204,11 +206,12 @@ const refusedBy = /* @__PURE__ */ createTable<Refusal>(
 /**
  * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). A reason
  * that names who hung up does not prove an answer. `ConnectedToSystemTimestamp`, the time of the callee's answer,
- * does. `TELECOM_UNANSWERED`: "cannot deliver the call at this time".
+ * does. `TELECOM_UNANSWERED`: "cannot deliver the call at this time". `TELECOM_ORIGINATOR_CANCEL` stands for a phone that
+ * rang out and for a call that was cancelled before: the time since `InitiationTimestamp` tells them apart.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "live"],
-  ["no_answer", "TELECOM_TIMEOUT TELECOM_ORIGINATOR_CANCEL"],
+  ["no_answer", "TELECOM_TIMEOUT"],
   ["busy", "TELECOM_BUSY"],
   ["invalid", "TELECOM_NUMBER_INVALID"],
   ["blocked", "TELECOM_POTENTIAL_BLOCKING"],
@@ -220,7 +223,7 @@ const words = /* @__PURE__ */ createWords(
   ],
   [
     "unknown",
-    "CUSTOMER_DISCONNECT AGENT_DISCONNECT THIRD_PARTY_DISCONNECT CONTACT_FLOW_DISCONNECT " +
+    "TELECOM_ORIGINATOR_CANCEL CUSTOMER_DISCONNECT AGENT_DISCONNECT THIRD_PARTY_DISCONNECT CONTACT_FLOW_DISCONNECT " +
       "BARGED OTHER",
   ],
 );
@@ -237,6 +240,7 @@ const contactSchema = () =>
     Contact: z.object({
       Id: z.string().check(z.minLength(1), z.maxLength(256)),
       DisconnectReason: z.nullish(z.string()),
+      InitiationTimestamp: optionalNumber(),
       ConnectedToSystemTimestamp: z.nullish(z.number()),
       DisconnectTimestamp: z.nullish(z.number()),
       AnsweringMachineDetectionStatus: z.nullish(z.string()),
@@ -245,9 +249,12 @@ const contactSchema = () =>
 
 function resultOfContact({ Contact }: z.infer<ReturnType<typeof contactSchema>>): ReadResult {
   const { DisconnectReason, ConnectedToSystemTimestamp, DisconnectTimestamp } = Contact;
+  const { InitiationTimestamp } = Contact;
+  const lastedMs = ((DisconnectTimestamp ?? 0) - (InitiationTimestamp ?? Infinity)) * 1000;
   const isLive = DisconnectTimestamp == null && !DisconnectReason;
   return resultOf(words, {
     word: isLive ? "live" : DisconnectReason,
+    hasRungOut: DisconnectReason === "TELECOM_ORIGINATOR_CANCEL" && lastedMs >= ringOutMsMin,
     human: answeredBy.get(Contact.AnsweringMachineDetectionStatus ?? ""),
     answeredAt: (ConnectedToSystemTimestamp ?? Number.NaN) * 1000,
     endedAt: (DisconnectTimestamp ?? Number.NaN) * 1000,

@@ -2,34 +2,34 @@
 import { hash } from "node:crypto";
 import { jwtVerify } from "jose";
 import * as z from "../lib/zod.ts";
-import { createWords, resultOf } from "./provider-records.ts";
+import { createWords, resultOf, ringOutMsMin } from "./provider-records.ts";
 import type { SignedCallback, ToldResult } from "./provider.ts";
 
 /**
- * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto), and SIP statuses of the callee's side. A
- * callee who was never connected has one of the `USER_` reasons, so a callee with another reason had answered.
- * `USER_REJECTED` also stands for a busy phone, a number that does not exist and a trunk that refuses us
- * (livekit/sip, errors.go), so it tells nothing. Nor do the reasons that are not listed here.
+ * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto). A callee who was never connected has one of the
+ * `USER_` reasons, so a callee with another reason had answered. Two reasons stand for many causes (livekit/sip,
+ * errors.go): `USER_REJECTED` for a busy phone, one that declined, a number that does not exist and a trunk that refuses
+ * us; `USER_UNAVAILABLE` for a phone that rang out, SIP 404, 410, 484, 402 and every other 4xx, and a trunk that keeps
+ * silent. See `hasRungOut`. LiveKit has no attribute for the SIP status.
  */
 const words = /* @__PURE__ */ createWords(
   ["completed", "CLIENT_INITIATED"],
-  ["no_answer", "USER_UNAVAILABLE sip_408 sip_480 sip_487"],
-  ["busy", "sip_486 sip_600"],
-  ["declined", "sip_603"],
-  ["invalid", "sip_404 sip_410 sip_484 sip_604"],
-  ["blocked", "sip_403 sip_607 sip_608"],
-  ["failed", "SIP_TRUNK_FAILURE sip_401 sip_402 sip_407"],
+  ["failed", "SIP_TRUNK_FAILURE"],
   [
     "unknown",
-    "USER_REJECTED UNKNOWN_REASON DUPLICATE_IDENTITY SERVER_SHUTDOWN PARTICIPANT_REMOVED ROOM_DELETED STATE_MISMATCH " +
-      "JOIN_FAILURE MIGRATION SIGNAL_CLOSE ROOM_CLOSED CONNECTION_TIMEOUT MEDIA_FAILURE AGENT_ERROR",
+    "USER_UNAVAILABLE USER_REJECTED UNKNOWN_REASON DUPLICATE_IDENTITY SERVER_SHUTDOWN PARTICIPANT_REMOVED " +
+      "ROOM_DELETED STATE_MISMATCH JOIN_FAILURE MIGRATION SIGNAL_CLOSE ROOM_CLOSED CONNECTION_TIMEOUT MEDIA_FAILURE " +
+      "AGENT_ERROR",
   ],
 );
 
 /** A room is named by the call's id and the attempt. */
 const roomPattern = /^(call_[0-9A-HJKMNP-TV-Z]{26}_\d{5})-(\d{1,6})$/;
 
-/** An event of a project's webhook (https://docs.livekit.io/home/server/webhooks). Times are in seconds. */
+/**
+ * An event of a project's webhook (https://docs.livekit.io/home/server/webhooks). Times are in seconds unless their
+ * name says otherwise.
+ */
 const eventSchema = () =>
   z.object({
     event: z.string(),
@@ -39,6 +39,9 @@ const eventSchema = () =>
         identity: z.string(),
         disconnectReason: z.nullish(z.string()),
         attributes: z.nullish(z.record(z.string(), z.string())),
+        /** Time at which the participant was made, just before the call was dialed. Zero: not set. */
+        joinedAt: z.nullish(z.coerce.number()),
+        joinedAtMs: z.nullish(z.coerce.number()),
       }),
     ),
     createdAt: z.nullish(z.coerce.number()),
@@ -71,18 +74,31 @@ export async function readLiveKitCallback(
     const [, id, attempt] = roomPattern.exec(room?.name ?? "") ?? [];
     const isEnd = event === "participant_left" && participant?.identity === identity;
     if (!isEnd || id === undefined) return { kind: "other" };
-    const { disconnectReason, attributes } = participant;
-    const isAnswered = attributes?.["sip.callStatus"] === "active";
-    // Users have reported this attribute. LiveKit's reference has none for the status.
-    const sip = `sip_${attributes?.["sip.callStatusCode"] ?? ""}`;
-    const saysMore = !isAnswered && disconnectReason !== "CLIENT_INITIATED" && words.has(sip);
+    const endedAt = (createdAt ?? Number.NaN) * 1000;
     const result = resultOf(words, {
-      word: saysMore ? sip : disconnectReason,
-      isAnswered,
-      endedAt: (createdAt ?? Number.NaN) * 1000,
+      word: participant.disconnectReason,
+      isAnswered: participant.attributes?.["sip.callStatus"] === "active",
+      hasRungOut: hasRungOut(participant, endedAt),
+      endedAt,
     });
     return { kind: "told", result, call: { id, attempt: Number(attempt) } };
   } catch {
     return { kind: "unverified" };
   }
+}
+
+type Participant = NonNullable<z.infer<ReturnType<typeof eventSchema>>["participant"]>;
+
+/**
+ * True if the phone of an unavailable callee rang until somebody gave up. `sip.callStatus` keeps its last value:
+ * `dialing` if the carrier never said that the phone rings. Carriers say so for announcements, too, which are shorter.
+ */
+function hasRungOut(
+  { disconnectReason, attributes, joinedAt, joinedAtMs }: Participant,
+  endedAt: number,
+): boolean {
+  const status = attributes?.["sip.callStatus"] ?? "ringing";
+  const dialedAt = joinedAtMs || (joinedAt ?? 0) * 1000;
+  const isLong = dialedAt > 0 && endedAt - dialedAt >= ringOutMsMin;
+  return disconnectReason === "USER_UNAVAILABLE" && status === "ringing" && isLong;
 }

@@ -42,6 +42,8 @@ interface Facts {
   endedAt?: Time;
   /** Price of the call, of either sign, and its currency. */
   cost?: { amount: number | string | null | undefined; currency: string | null | undefined };
+  /** True if the times of an unanswered call show that its phone rang out, and its word leaves open why it ended. */
+  hasRungOut?: boolean;
   /** Length of the conversation. Default: from the answer to the end. */
   seconds?: number | string | null | undefined;
 }
@@ -64,7 +66,8 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
   }
   const shown = facts.isAnswered === true || answeredAt !== null || (seconds ?? 0) > 0;
   const meant = listed ?? "unknown";
-  const told = meant === "unknown" && shown ? "completed" : meant;
+  const open = shown ? "completed" : facts.hasRungOut === true ? "no_answer" : "unknown";
+  const told = meant === "unknown" ? open : meant;
   const status = told === "completed" && human === false ? "voicemail" : told;
   const isAnswered = status === "completed" || status === "voicemail";
   return {
@@ -78,6 +81,13 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
     ...(listed === undefined && word ? { unmapped: true } : {}),
   };
 }
+
+/**
+ * Shortest time from dialing to the end, in milliseconds, after which a phone that nobody answered counts as rung out
+ * where the word does not tell it from a number that was refused. Refusals come within seconds, announcements last some
+ * ten.
+ */
+export const ringOutMsMin = 20_000;
 
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 

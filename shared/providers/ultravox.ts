@@ -186,18 +186,18 @@ function hasFailedEarly({ joined, endReason }: UltravoxCall): boolean {
 
 /**
  * Values of `endReason`, and of `sipDetails.terminationReason` of calls through a SIP trunk
- * (https://docs.ultravox.ai/api-reference/schema/call-definition). Through another carrier, a busy line is `unjoined`
- * too, and counts as not answered.
+ * (https://docs.ultravox.ai/api-reference/schema/call-definition). Nobody has joined an `unjoined` call: the phone rang
+ * out, was busy, was declined, or the number does not exist. Only the reason of a SIP trunk tells which.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "live"],
   ["completed", "hangup agent_hangup"],
-  ["no_answer", "unjoined SIP_TERMINATION_TIMEOUT SIP_TERMINATION_CANCELED"],
+  ["no_answer", "SIP_TERMINATION_TIMEOUT SIP_TERMINATION_CANCELED"],
   ["busy", "SIP_TERMINATION_BUSY"],
   ["declined", "SIP_TERMINATION_REJECTED"],
   ["invalid", "SIP_TERMINATION_INVALID_NUMBER"],
   ["failed", "SIP_TERMINATION_DESTINATION_UNAVAILABLE"],
-  ["unknown", "timeout connection_error system_error"],
+  ["unknown", "unjoined timeout connection_error system_error"],
 );
 
 /** If nobody has joined, the SIP trunk's reason says more. */

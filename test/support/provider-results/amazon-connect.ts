@@ -53,7 +53,25 @@ const fixtures: ResultFixture[] = [
     result: { status: "live", answeredAt: talk.answeredAt },
   },
   without("TELECOM_TIMEOUT", "no_answer"),
-  without("TELECOM_ORIGINATOR_CANCEL", "no_answer"),
+  without("TELECOM_ORIGINATOR_CANCEL", "unknown"),
+  {
+    ...without("TELECOM_ORIGINATOR_CANCEL", "no_answer"),
+    says: "`TELECOM_ORIGINATOR_CANCEL`, a minute after `InitiationTimestamp`",
+    record: {
+      DisconnectReason: "TELECOM_ORIGINATOR_CANCEL",
+      InitiationTimestamp: talk.endedAt / 1000 - 60,
+      DisconnectTimestamp: talk.endedAt / 1000,
+    },
+  },
+  {
+    ...without("TELECOM_ORIGINATOR_CANCEL", "unknown"),
+    says: "`TELECOM_ORIGINATOR_CANCEL`, 5 s after `InitiationTimestamp`",
+    record: {
+      DisconnectReason: "TELECOM_ORIGINATOR_CANCEL",
+      InitiationTimestamp: talk.endedAt / 1000 - 5,
+      DisconnectTimestamp: talk.endedAt / 1000,
+    },
+  },
   without("TELECOM_BUSY", "busy"),
   without("TELECOM_NUMBER_INVALID", "invalid"),
   without("TELECOM_POTENTIAL_BLOCKING", "blocked"),

@@ -43,7 +43,7 @@ const fixtures: ResultFixture[] = [
   after("timeout"),
   after("connection_error"),
   after("system_error"),
-  unjoined("unjoined", "no_answer"),
+  unjoined("unjoined", "unknown"),
   unjoined("timeout", "unknown"),
   unjoined("connection_error", "unknown"),
   unjoined("system_error", "unknown"),
@@ -54,8 +54,8 @@ const fixtures: ResultFixture[] = [
   sip("SIP_TERMINATION_INVALID_NUMBER", "invalid"),
   sip("SIP_TERMINATION_DESTINATION_UNAVAILABLE", "failed"),
   {
-    ...sip("SIP_TERMINATION_UNKNOWN", "no_answer"),
-    result: { status: "no_answer", word: "unjoined", endedAt: talk.endedAt },
+    ...sip("SIP_TERMINATION_UNKNOWN", "unknown"),
+    result: { status: "unknown", word: "unjoined", endedAt: talk.endedAt },
   },
   {
     page: specification,

@@ -190,7 +190,7 @@ describe("a LiveKit event", () => {
 
   it.each([
     ["CLIENT_INITIATED", "completed"],
-    ["USER_UNAVAILABLE", "no_answer"],
+    ["USER_UNAVAILABLE", "unknown"],
     ["USER_REJECTED", "unknown"],
     ["SIP_TRUNK_FAILURE", "failed"],
     ["ROOM_DELETED", "unknown"],
@@ -203,28 +203,43 @@ describe("a LiveKit event", () => {
     });
   });
 
+  /** A callee who left so many seconds after the call was dialed. */
+  const after = (seconds: number, status?: string, word = "USER_UNAVAILABLE") =>
+    left(word, {
+      joinedAtMs: String(now - 5000 - seconds * 1000),
+      attributes: status === undefined ? {} : { "sip.callStatus": status },
+    });
+
   it.each([
-    ["USER_REJECTED", "486", "busy"],
-    ["USER_REJECTED", "603", "declined"],
-    ["USER_REJECTED", "407", "failed"],
-    ["USER_REJECTED", "403", "blocked"],
-    ["USER_REJECTED", "487", "no_answer"],
-    ["USER_UNAVAILABLE", "404", "invalid"],
-    ["USER_UNAVAILABLE", "480", "no_answer"],
-  ])("with %s and SIP status %s tells that the call was %s", async (word, code, status) => {
-    const event = left(word, { attributes: { "sip.callStatusCode": code } });
+    ["rang for a minute", after(60, "ringing"), "no_answer"],
+    ["rang as long as phones do at least before they give up", after(20, "ringing"), "no_answer"],
+    ["was gone for a minute, of a server that does not tell ringing", after(60), "no_answer"],
+    ["rang for too short a time, as for an announcement", after(12, "ringing"), "unknown"],
+    ["was refused at once, as for a number that does not exist", after(1, "dialing"), "unknown"],
+    ["never rang at a trunk that kept silent", after(60, "dialing"), "unknown"],
+    ["rejected the call after a minute", after(60, "ringing", "USER_REJECTED"), "unknown"],
+  ])("of a callee whose phone %s tells it honestly", async (_, event, status) => {
+    const { disconnectReason: word } = event.participant;
     expect(await toldBy(await signed(event))).toMatchObject({
-      result: { status, word: `sip_${code}` },
+      result: { status, word, answeredAt: null, seconds: null },
     });
   });
 
-  it.each([
-    ["USER_REJECTED", { "sip.callStatusCode": "488" }, "unknown"],
-    ["CLIENT_INITIATED", { "sip.callStatusCode": "486" }, "completed"],
-    ["ROOM_DELETED", { "sip.callStatus": "active", "sip.callStatusCode": "486" }, "completed"],
-  ])("with %s and %j tells that the call was %s", async (word, attributes, status) => {
-    expect(await toldBy(await signed(left(word, { attributes })))).toMatchObject({
-      result: { status, word },
+  it("reads the time of joining in seconds, of an older server", async () => {
+    const rang = { joinedAt: String(now / 1000 - 35), attributes: { "sip.callStatus": "ringing" } };
+    expect(await toldBy(await signed(left("USER_UNAVAILABLE", rang)))).toMatchObject({
+      result: { status: "no_answer" },
+    });
+    const unset = { ...rang, joinedAt: "0", joinedAtMs: "0" };
+    expect(await toldBy(await signed(left("USER_UNAVAILABLE", unset)))).toMatchObject({
+      result: { status: "unknown" },
+    });
+  });
+
+  it("does not rely on an attribute that LiveKit does not have", async () => {
+    const attributes = { "sip.callStatusCode": "486" };
+    expect(await toldBy(await signed(left("USER_REJECTED", { attributes })))).toMatchObject({
+      result: { status: "unknown", word: "USER_REJECTED" },
     });
   });
 
