@@ -1,6 +1,7 @@
 /** Events of a LiveKit project's webhook. One of them reports the end of a call. */
 import { hash } from "node:crypto";
 import { jwtVerify } from "jose";
+import { withoutBom } from "../lib/without-bom.ts";
 import * as z from "../lib/zod.ts";
 import { createWords, resultOf, ringOutMsMin } from "./provider-records.ts";
 import type { SignedCallback, ToldResult } from "./provider.ts";
@@ -70,7 +71,9 @@ export async function readLiveKitCallback(
       },
     );
     if (payload["sha256"] !== hash("sha256", body, "base64")) return { kind: "unverified" };
-    const { event, room, participant, createdAt } = z.built(eventSchema).parse(JSON.parse(body));
+    const { event, room, participant, createdAt } = z
+      .built(eventSchema)
+      .parse(JSON.parse(withoutBom(body)));
     const [, id, attempt] = roomPattern.exec(room?.name ?? "") ?? [];
     const isEnd = event === "participant_left" && participant?.identity === identity;
     if (!isEnd || id === undefined) return { kind: "other" };

@@ -23,6 +23,7 @@ import {
   type SignatureProblem,
   parseSigningKey,
 } from "../lib/standard-webhooks.ts";
+import { withoutBom } from "../lib/without-bom.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
 import { type Answer, toStatusOutcome, post, retryAfterSeconds } from "./provider-http.ts";
@@ -224,7 +225,7 @@ function millisecondsOf(value: unknown): number {
 /** Returns undefined, which JSON cannot have, for a body that is no JSON. */
 function parsed(body: string): unknown {
   try {
-    return JSON.parse(body);
+    return JSON.parse(withoutBom(body));
   } catch {
     return undefined;
   }

@@ -177,6 +177,14 @@ export function describeCallbacks(
           { signed: { body } },
         ]);
       });
+
+      it("are taken with a byte order mark, as calls are, signed over their bytes as sent", async () => {
+        const body = `\uFEFF{"status":"completed"}`;
+        const withoutMark = body.slice(1);
+        expect((await tell(body, signing(withoutMark))).status).toBe(401);
+        expect((await tell(body, signing(body))).status).toBe(204);
+        expect(await api.queuedEvents(1)).toMatchObject([{ signed: { body } }]);
+      });
     });
 
     it.each<[string, BodyInit]>([

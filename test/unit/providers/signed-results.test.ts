@@ -108,6 +108,16 @@ describe("a webhook's signed result", () => {
     });
   });
 
+  it("is read with a byte order mark, over which it is signed", () => {
+    const body = `\uFEFF${busy}`;
+    expect(readWebhookCallback(signed(body), key, callId)).toMatchObject({
+      result: { status: "busy" },
+    });
+    expect(readWebhookCallback({ ...signed(busy), body }, key, callId)).toMatchObject({
+      kind: "unverified",
+    });
+  });
+
   it("of another call does not verify at this one's address", () => {
     const other = callId.replace("00000", "00001");
     for (const id of [other, undefined]) {
@@ -175,8 +185,11 @@ describe("a LiveKit event", () => {
     participant: { identity: "callee", disconnectReason, ...more },
     createdAt: String(now / 1000 - 5),
   });
-  async function signed(event: unknown, { secret: by = secret, issuer = keys.apiKey } = {}) {
-    const body = JSON.stringify(event);
+  async function signed(
+    event: unknown,
+    { secret: by = secret, issuer = keys.apiKey, mark = "" } = {},
+  ) {
+    const body = mark + JSON.stringify(event);
     const sha256 = createHash("sha256").update(body).digest("base64");
     const token = await new SignJWT({ sha256 })
       .setProtectedHeader({ alg: "HS256" })
@@ -233,6 +246,14 @@ describe("a LiveKit event", () => {
     const unset = { ...rang, joinedAt: "0", joinedAtMs: "0" };
     expect(await toldBy(await signed(left("USER_UNAVAILABLE", unset)))).toMatchObject({
       result: { status: "unknown" },
+    });
+  });
+
+  it("is read with a byte order mark, whose bytes its hash covers", async () => {
+    const callback = await signed(left("CLIENT_INITIATED"), { mark: "\uFEFF" });
+    expect(await toldBy(callback)).toMatchObject({ result: { status: "completed" } });
+    expect(await toldBy({ ...callback, body: callback.body.slice(1) })).toEqual({
+      kind: "unverified",
     });
   });
 
