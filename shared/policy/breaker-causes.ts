@@ -42,7 +42,7 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
     isEndedByAnswer: false,
     isHalfOpened: false,
   },
-  /** Twenty equal refusals of different numbers. One call at a time follows, so that a bad list delays only itself. */
+  /** Twenty equal refusals of different numbers, or fifty numbers blamed. One call at a time follows, so that a bad list delays only itself. */
   calls_refused: { intervalsMs: seconds(8), isEndedByAnswer: false, isHalfOpened: false },
   /** A receiver of events fails. Its events wait in the ledger. */
   receiver: {

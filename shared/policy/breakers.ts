@@ -54,15 +54,30 @@ export function refusalCountersOf(code: string, country: string | undefined): st
   return country === undefined ? [code] : [code, `${inCountry}${country}`];
 }
 
-/** Divides the counters of a backlog's refusals into those by code and those by country. */
+/** Prefix of the counters of blamed numbers, one for each. */
+const ofNumber = "number ";
+
+/** Names the counter of a number that the provider blames, by the end of its keyed hash. */
+export function blamedCounterOf(numberHash: string): string {
+  return `${ofNumber}${numberHash.slice(-12)}`;
+}
+
+/** Returns the counters of blamed numbers among those of a backlog's refusals. */
+export function blamedNumbersIn(counters: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counters).filter(([name]) => name.startsWith(ofNumber)));
+}
+
+/** Divides the counters of a backlog's refusals: by code, by country, and the count of different numbers blamed. */
 export function readRefusals(counters: Record<string, number>) {
   const refusals: Record<string, number> = {};
   const countries: Record<string, number> = {};
+  let numbers = 0;
   for (const [name, count] of Object.entries(counters)) {
     if (name.startsWith(inCountry)) countries[name.slice(inCountry.length)] = count;
+    else if (name.startsWith(ofNumber)) numbers += 1;
     else refusals[name] = count;
   }
-  return { refusals, countries };
+  return { refusals, countries, numbers };
 }
 
 /** Names the breakers that a call must pass, its account's first. */

@@ -40,8 +40,12 @@ function toRefusal(status: number, body: unknown): DialOutcome | undefined {
   // The request names an agent and a calling number, and nothing else that could be missing.
   if (status === 404) return ofRoute;
   if (Array.isArray(detail)) {
-    const isOurs = detail.some(({ loc }) => loc.some((name) => routeFields.has(name)));
-    return status === 422 && isOurs ? ofRoute : undefined;
+    if (status !== 422) return undefined;
+    const names = detail.flatMap(({ loc }) => loc);
+    if (names.some((name) => routeFields.has(name))) return ofRoute;
+    return names.includes("to_number")
+      ? { kind: "rejected", code: "http_422", blamesNumber: true }
+      : undefined;
   }
   if (status !== 400 || typeof detail === "string") return undefined;
   const code = "invalid_provider_config";
@@ -66,7 +70,12 @@ export function exception(status: number, body: unknown): DialOutcome | undefine
 export function outcomeOfText(text: string): DialOutcome | undefined {
   const word = sipWordIn(text);
   if (word === "sip_request_timed_out" || word === "carrier_blocked") return { kind: "placed" };
-  return word === undefined ? undefined : toSipOutcome(word.slice("sip_".length));
+  if (word === undefined) return undefined;
+  const outcome = toSipOutcome(word.slice("sip_".length));
+  // Users have seen this text of a trunk whose address is wrong, with every number.
+  return outcome.kind === "rejected" && /\bdomain unavailable\b/i.test(text)
+    ? { kind: "rejected", code: outcome.code }
+    : outcome;
 }
 
 /**

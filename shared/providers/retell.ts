@@ -126,11 +126,18 @@ function callIdIn(body: unknown): string | undefined {
 
 const refusedSchema = () => z.object({ message: z.string() });
 
-/** Returns the refusal of a missing asset. The request names only a calling number and an agent, so it is the route's. */
+/**
+ * Returns the refusal of a missing asset, or of the number called. The request names only a calling number and an agent,
+ * so a missing asset is the route's.
+ */
 function exception(status: number, body: unknown): DialOutcome | undefined {
   const message = z.built(refusedSchema).safeParse(body).data?.message ?? "";
-  return status === 422 && /cannot find requested asset/i.test(message)
-    ? { kind: "route_refused", code: "http_422" }
+  if (status === 422 && /\bcannot find requested asset\b/i.test(message)) {
+    return { kind: "route_refused", code: "http_422" };
+  }
+  const isOfNumber = /\bto_number\b/.test(message) && !/\bfrom_number\b/.test(message);
+  return isOfNumber && (status === 400 || status === 422)
+    ? { kind: "rejected", code: `http_${status}`, blamesNumber: true }
     : undefined;
 }
 

@@ -20,5 +20,6 @@ const outcomes = /* @__PURE__ */ createTable<
 export function toSipOutcome(status: string): DialOutcome {
   const code = /^\d{3}$/.test(status) ? `sip_${status}` : "sip";
   const kind = outcomes.get(status) ?? "unknown";
-  return kind === "placed" ? { kind } : { kind, code };
+  if (kind === "placed") return { kind };
+  return kind === "rejected" ? { kind, code, blamesNumber: true } : { kind, code };
 }

@@ -182,7 +182,10 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   const ofRoute =
     (status === 404 && missingCodes.has(first.code)) ||
     pointsAt(/(^|\/)(from|connection_id|assistant|assistant\/id)$/);
-  return { kind: ofRoute ? "route_refused" : "rejected", code };
+  if (ofRoute) return { kind: "route_refused", code };
+  return pointsAt(/(^|\/)to$/)
+    ? { kind: "rejected", code, blamesNumber: true }
+    : { kind: "rejected", code };
 }
 
 /** Codes that refuse the account, not the call. */
@@ -195,16 +198,16 @@ const missingCodes = new Set(["10005", "10006", "10013", "10017"]);
 /**
  * Meaning of each D-code (https://support.telnyx.com/en/articles/4409457-telnyx-sip-response-codes), by its subject.
  * D1 to D3: too many live calls. D9 (the same number within 60 s) and D39 (a day's spending) limit only international
- * calls, so they delay only that call. D12 and D13 refuse a country. D11 and D40 name the number but advise to ask
- * Telnyx's support, so they count for the backlog's breaker, too.
+ * calls, so they delay only that call. D12 and D13 refuse a country. D40 has no route to the number, which
+ * may concern its country, so it counts for the backlog's breaker, too.
  */
 const dCodes = /* @__PURE__ */ createTable<Refusal>(
   [{ kind: "not_placed", isFull: true }, "D1 D2 D3"],
   [{ kind: "not_placed" }, "D10 D22"],
   [{ kind: "not_placed", blamesNumber: true, retryAfterSeconds: 60 }, "D9"],
   [{ kind: "not_placed", blamesNumber: true, retryAfterSeconds: 900 }, "D39"],
-  [{ kind: "rejected", blamesNumber: true }, "D14 D24 D37 D41 D50 D53 D58 D59"],
-  [{ kind: "rejected" }, "D11 D12 D13 D40"],
+  [{ kind: "rejected", blamesNumber: true }, "D11 D14 D24 D37 D41 D50 D53 D58 D59"],
+  [{ kind: "rejected" }, "D12 D13 D40"],
   [{ kind: "route_refused" }, "D7 D15 D16 D35 D36 D38 D44 D46 D49 D51 D54 D63 D64"],
   [{ kind: "account_refused" }, "D17 D19 D25 D26 D27 D28 D29 D60"],
 );

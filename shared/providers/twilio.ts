@@ -241,7 +241,9 @@ function toRefusal(status: number, body: unknown, name: string): DialOutcome | u
   const kind =
     codes.get(String(number)) ?? ([400, 404, 422].includes(status) ? "rejected" : undefined);
   if (kind === "not_placed" && number === 10_004) return { kind, code, isFull: true };
-  return kind && { kind, code };
+  return kind === "rejected" && blamingCodes.has(number)
+    ? { kind, code, blamesNumber: true }
+    : kind && { kind, code };
 }
 
 /** Error codes that say more than their status (https://www.twilio.com/docs/api/errors). */
@@ -262,6 +264,12 @@ const codes = /* @__PURE__ */ createTable<Exclude<DialOutcome["kind"], "placed">
   // The call has been initiated already.
   ["unknown", "21204"],
 );
+
+/**
+ * Codes that blame the number called: not valid (21211, 21217), not to be reached (21214), a premium number (21202); on
+ * trial with another calling number (573002), or not yet verified (573005). 21219 is a trial account's own.
+ */
+const blamingCodes = new Set([21_202, 21_211, 21_214, 21_217, 573_002, 573_005]);
 
 /** Returns the query of the next page's address. */
 function queryOf(address: string): string {

@@ -143,8 +143,9 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   const message = z.built(refusedSchema).safeParse(body).data?.message;
   if (status !== 400 || message === undefined) return undefined;
   if (Array.isArray(message)) {
-    const isOurs = message.some((one) => routeFields.test(one));
-    return isOurs ? ofRoute("http_400") : undefined;
+    if (message.some((one) => routeFields.test(one))) return ofRoute("http_400");
+    const isOfNumber = message.some((one) => numberField.test(one));
+    return isOfNumber ? { kind: "rejected", code: "http_400", blamesNumber: true } : undefined;
   }
   if (/\bcouldn't get assistant\b/i.test(message)) return ofRoute("assistant_not_found");
   if (/\bcouldn't get phone number\b/i.test(message)) return ofRoute("phone_number_not_found");
@@ -158,6 +159,9 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
 
 /** Fields of the request that name the route. The same name behind a point is a key of the context. */
 const routeFields = /(?<![\w.])(assistantId|phoneNumberId)\b/;
+
+/** Field of the request that has the number called. */
+const numberField = /(?<![\w.])customer\.number\b/;
 
 /** Maximum calls per page, each with its transcript, and maximum requests for pages. */
 const pageCallsMax = 50;

@@ -41,6 +41,9 @@ export const breakerViewSchema = z.strictObject({
           countries: z
             .record(z.string(), z.int())
             .check(z.describe("Those refusals by the countries of their numbers")),
+          numbers: z
+            .int()
+            .check(z.describe("Different numbers in a row that the provider blamed, at most 50")),
         }),
       ]),
     )

@@ -56,6 +56,8 @@ const codeWords: Readonly<Record<string, string>> = {
   econnrefused: "the connection was refused",
   enotfound: "the host was not found",
   network_error: "the connection broke",
+  numbers_blamed:
+    "50 different numbers in a row were blamed and none was placed, so check the numbers' format",
 };
 
 /** Says in words what a code means; empty for a provider's own. */

@@ -70,6 +70,8 @@ export interface Opening {
   countries?: string[];
   /** The failing backlogs, for an account's breaker. */
   blamed?: string[];
+  /** What the operator is to check, in our own words. */
+  problem?: string;
   /** Key of a counter of alarms with the same cause, such as an agent. Only the first within an hour is an alarm. */
   alarms?: string;
 }
@@ -77,7 +79,7 @@ export interface Opening {
 /** Opens a breaker. If it is open for the same cause, only a wait that the provider asks for changes it. */
 export async function openBreaker(
   key: string,
-  { cause, code, sentAt, waitMs = 0, blamed = [], countries = [], alarms }: Opening,
+  { cause, code, sentAt, waitMs = 0, blamed = [], countries = [], problem, alarms }: Opening,
   deps: BreakerDeps,
 ): Promise<boolean> {
   const { clock, log, memory } = deps;
@@ -114,6 +116,7 @@ export async function openBreaker(
     const fields = {
       breaker: key,
       code,
+      ...(problem === undefined ? {} : { problem }),
       ...(countries.length === 0 ? {} : { countries: countries.toSorted().join(" ") }),
       due_at: new Date(firstProbeAt).toISOString(),
     };

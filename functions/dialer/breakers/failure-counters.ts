@@ -5,6 +5,8 @@ import type { StoredDocument, DocumentsRead } from "../../../shared/ports/docume
 import type { DialerDeps } from "../runtime/context.ts";
 import {
   agentSeenOf,
+  blamedCounterOf,
+  blamedNumbersIn,
   readRefusals,
   refusalCountersOf,
   refusalsOf,
@@ -105,12 +107,36 @@ export async function countRefusal(
   const known = read.get("failures", key);
   const knownCodes = Object.keys(readRefusals(known?.value ?? {}).refusals);
   if (known !== undefined && knownCodes.some((other) => other !== code)) {
-    await writeFailures(known, one, deps);
+    await writeFailures(known, { ...blamedNumbersIn(known.value), ...one }, deps);
     return { inRow: 1, countries: [] };
   }
   const all = await documents.add({ kind: "failures", key }, one, clock.now() + failuresLifeMs);
   const { refusals, countries } = readRefusals(all);
   return { inRow: refusals[code] ?? 0, countries: Object.keys(countries) };
+}
+
+/** Different numbers in a row, blamed with none placed, from which on the numbers' format is at fault. */
+export const blamedInRowMax = 50;
+
+/**
+ * Counts a refusal that blames the number. Each number has a counter of its own, so that it counts once whichever
+ * process dials it. At most about `blamedInRowMax` are kept.
+ *
+ * @returns the different numbers in a row that were blamed
+ */
+export async function countBlamed({ call, read }: Judged, deps: DialerDeps): Promise<number> {
+  const { documents, clock, memory } = deps;
+  const key = refusalsOf(call);
+  const name = blamedCounterOf(call.numberHash);
+  const known = read.get("failures", key)?.value ?? {};
+  const { numbers } = readRefusals(known);
+  if (numbers >= blamedInRowMax || name in known) return numbers;
+  // A placed call whose documents were read before this count ends the run all the same.
+  const counted = memory.countedNumbers.get(key) ?? new Set<string>();
+  memory.countedNumbers.set(key, counted.add(name));
+  const expiresAt = clock.now() + failuresLifeMs;
+  return readRefusals(await documents.add({ kind: "failures", key }, { [name]: 1 }, expiresAt))
+    .numbers;
 }
 
 /**

@@ -19,6 +19,8 @@ import {
   writeFailures,
   type Judged,
   type JudgedCall,
+  blamedInRowMax,
+  countBlamed,
   countRefusal,
   endRefusals,
 } from "./failure-counters.ts";
@@ -72,7 +74,9 @@ export async function recordOutcome(
     case "rejected":
     case "forbidden": {
       await recordAnswer(judged, { isPlaced: false }, deps); // the provider did answer
-      if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;
+      if (outcome.kind === "rejected" && outcome.blamesNumber === true) {
+        return recordBlamed(judged, deps);
+      }
       const { code } = outcome;
       const { inRow, countries } = await countRefusal(code, judged, deps);
       if (inRow < refusalsInRowMax) return;
@@ -92,6 +96,18 @@ export async function recordOutcome(
       }
     }
   }
+}
+
+/**
+ * Records a refusal that blames the number, which says nothing about the backlog, unless the provider blames number
+ * after number: then it is their format that is wrong.
+ */
+async function recordBlamed(judged: Judged, deps: DialerDeps): Promise<void> {
+  if ((await countBlamed(judged, deps)) < blamedInRowMax) return;
+  const { sentAt } = judged.call;
+  const opening = { cause: "calls_refused", code: "numbers_blamed", sentAt } as const;
+  const problem = `${blamedInRowMax} different numbers in a row were blamed and none was placed: check the numbers' format`;
+  await openBreaker(backlogBreakerOf(judged.call), { ...opening, problem }, deps);
 }
 
 /** Records an answer about a call: it ends runs of failures, and may close the breakers of its backlog and account. */

@@ -68,10 +68,14 @@ export const elevenlabsAnswers: AnswerFixture[] = [
     outcome: { kind: "unknown", code: "success_false" },
   },
   {
-    ...sipAnswer(404, "Domain unavailable (SIP 404)", { kind: "rejected", code: "sip_404" }),
+    ...failed(invite(404, "Domain unavailable (SIP 404)"), "SIP 404, of a trunk's wrong address", {
+      kind: "rejected",
+      code: "sip_404",
+    }),
     source: "capture",
   },
-  sipAnswer(410, "Gone", { kind: "rejected", code: "sip_410" }),
+  sipAnswer(404, "Not Found", { kind: "rejected", code: "sip_404", blamesNumber: true }),
+  sipAnswer(410, "Gone", { kind: "rejected", code: "sip_410", blamesNumber: true }),
   sipAnswer(407, "Proxy Auth", { kind: "account_refused", code: "sip_407" }),
   sipAnswer(403, "Unverified origination number D51", { kind: "forbidden", code: "sip_403" }),
   sipAnswer(480, "Temporarily Unavailable (SIP 480)", rang),
@@ -87,7 +91,7 @@ export const elevenlabsAnswers: AnswerFixture[] = [
   failed(
     "unexpected status from INVITE response: sip status: 404: Not Found",
     "SIP 404 to a first INVITE",
-    { kind: "rejected", code: "sip_404" },
+    { kind: "rejected", code: "sip_404", blamesNumber: true },
   ),
   failed(
     "INVITE blocked by carrier: carrier blocked call (twilio error 32203): sip status: 603: Decline",
@@ -110,10 +114,19 @@ export const elevenlabsAnswers: AnswerFixture[] = [
   error(401, { status: "quota_exceeded", message: "…" }, "`quota_exceeded`", "account_refused"),
   error(
     422,
-    [{ loc: ["body", "to_number"], msg: "…", type: "value_error" }],
+    [{ loc: ["body", "conversation_initiation_client_data"], msg: "…", type: "value_error" }],
     "fields that are not valid",
     "rejected",
   ),
+  {
+    ...error(
+      422,
+      [{ loc: ["body", "to_number"], msg: "…", type: "value_error" }],
+      "`to_number` that is not valid",
+      "rejected",
+    ),
+    outcome: { kind: "rejected", code: "http_422", blamesNumber: true },
+  },
   ...["agent_id", "agent_phone_number_id"].map((name) =>
     error(
       422,
@@ -227,7 +240,7 @@ export const elevenlabsLookUps: LookUpFixture[] = [
   },
   failedAs("SIP 404", sipError(404, "Invalid destination number D11 (SIP 404)"), {
     by: "id",
-    notPlaced: { kind: "rejected", code: "sip_404" },
+    notPlaced: { kind: "rejected", code: "sip_404", blamesNumber: true },
   }),
   failedAs("SIP 407", sipError(407, "Proxy Auth"), {
     by: "id",

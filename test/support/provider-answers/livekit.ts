@@ -68,15 +68,25 @@ export const livekitAnswers: AnswerFixture[] = [
   sipError([403, "permission_denied"], ["603", "Decline"], rang),
   sipError([403, "permission_denied"], ["607", "Unwanted"], rang),
   sipError([403, "permission_denied"], ["608", "Rejected"], rang),
-  sipError([404, "not_found"], ["404", "Not Found"], { kind: "rejected", code: "sip_404" }),
-  sipError([404, "not_found"], ["410", "Gone"], { kind: "rejected", code: "sip_410" }),
+  sipError([404, "not_found"], ["404", "Not Found"], {
+    kind: "rejected",
+    code: "sip_404",
+    blamesNumber: true,
+  }),
+  sipError([404, "not_found"], ["410", "Gone"], {
+    kind: "rejected",
+    code: "sip_410",
+    blamesNumber: true,
+  }),
   sipError([400, "invalid_argument"], ["484", "Address Incomplete"], {
     kind: "rejected",
     code: "sip_484",
+    blamesNumber: true,
   }),
   sipError([404, "not_found"], ["604", "Does Not Exist Anywhere"], {
     kind: "rejected",
     code: "sip_604",
+    blamesNumber: true,
   }),
   sipError([403, "permission_denied"], ["401", "Unauthorized"], {
     kind: "account_refused",

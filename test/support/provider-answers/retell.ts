@@ -44,7 +44,15 @@ export const retellAnswers: AnswerFixture[] = [
     "an unknown agent or number",
     "route_refused",
   ),
-  { ...error(422, "Invalid to_number.", "another text", "rejected"), source: "made" },
+  {
+    ...error(422, "Invalid to_number.", "a text about `to_number`", "rejected"),
+    source: "made",
+    outcome: { kind: "rejected", code: "http_422", blamesNumber: true },
+  },
+  {
+    ...error(422, "from_number and to_number differ.", "a text about both numbers", "rejected"),
+    source: "made",
+  },
   error(429, "Account rate limited, please throttle your requests.", "rate limit", "not_placed"),
   error(500, "An unexpected server error occurred.", "an internal error", "unknown"),
 ];

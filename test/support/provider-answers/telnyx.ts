@@ -112,7 +112,7 @@ export const telnyxAnswers: AnswerFixture[] = [
   ...dCodesOf("14 50 59", "the number called", ofNumber, 404),
   ...dCodesOf("24 37 41 53 58", "the number called", ofNumber),
   ...dCodesOf("12 13", "the destination", ofCall),
-  ...dCodesOf("11", "the number called, or more", ofCall),
+  ...dCodesOf("11", "the number called, or more", ofNumber),
   ...dCodesOf("40", "no route to the number", ofCall, 404),
   ...dCodesOf("38", "the connection", ofRoute, 404),
   ...dCodesOf(
@@ -186,7 +186,7 @@ export const telnyxAnswers: AnswerFixture[] = [
   error(
     422,
     { code: "10016", title: "Phone number must be in +E164 format", source: { pointer: "/to" } },
-    ofCall("telnyx_10016"),
+    ofNumber("telnyx_10016"),
   ),
   error(
     422,

@@ -16,6 +16,10 @@ const error = (status: number, code: number, what: string, kind: Kind): AnswerFi
     code: isByStatus(status, kind) ? `http_${status}` : `twilio_${code}`,
   },
 });
+const ofNumber = (status: number, code: number, what: string): AnswerFixture => ({
+  ...error(status, code, what, "rejected"),
+  outcome: { kind: "rejected", code: `twilio_${code}`, blamesNumber: true },
+});
 const created = {
   sid: "CAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
   account_sid: "AC1",
@@ -64,15 +68,15 @@ export const twilioAnswers: AnswerFixture[] = [
   error(400, 21234, "`MachineDetection` not valid", "route_refused"),
   error(400, 32115, "`CallReason` not valid", "route_refused"),
   error(404, 20404, "no such account", "route_refused"),
-  error(400, 21211, "`To` not valid", "rejected"),
-  error(400, 21214, "`To` cannot be reached", "rejected"),
+  ofNumber(400, 21211, "`To` not valid"),
+  ofNumber(400, 21214, "`To` cannot be reached"),
   error(400, 21215, "no permission for the country of `To`", "rejected"),
   error(400, 21216, "call blocked by Twilio", "rejected"),
-  error(400, 21217, "`To` not valid", "rejected"),
+  ofNumber(400, 21217, "`To` not valid"),
   error(400, 21219, "trial account, `To` not verified", "rejected"),
-  error(400, 573002, "trial account, another `From` for this `To`", "rejected"),
-  error(400, 573005, "trial account, `To` not yet verified", "rejected"),
-  error(400, 21202, "`To` is a premium number", "rejected"),
+  ofNumber(400, 573002, "trial account, another `From` for this `To`"),
+  ofNumber(400, 573005, "trial account, `To` not yet verified"),
+  ofNumber(400, 21202, "`To` is a premium number"),
   error(400, 21203, "international calling not enabled", "rejected"),
   error(400, 21204, "call already initiated", "unknown"),
   error(500, 20500, "internal error", "unknown"),

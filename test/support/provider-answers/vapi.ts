@@ -52,9 +52,13 @@ export const vapiAnswers: AnswerFixture[] = [
   refusal(
     400,
     ["customer.number must be a valid phone number in the E.164 format."],
-    "fields that are not valid",
-    { kind: "rejected", code: "http_400" },
+    "`customer.number` that is not valid",
+    { kind: "rejected", code: "http_400", blamesNumber: true },
   ),
+  refusal(400, ["name must be shorter than or equal to 40 characters"], "another field", {
+    kind: "rejected",
+    code: "http_400",
+  }),
   ...["assistantId", "phoneNumberId"].map((name) =>
     refusal(
       400,

@@ -15,7 +15,13 @@ describe("open breakers of GET /operator/pauses", () => {
     for (const key of [account, backlog]) await open(key);
     await open(other, { state: "half_open", cause: "full", room: 4 });
     await put("failures", account, { answered: 2, unreachable: 7, inRow: 5 });
-    await put("failures", `${backlog} refusals`, { http_404: 20, "in ES": 12, "in FR": 8 });
+    await put("failures", `${backlog} refusals`, {
+      http_404: 20,
+      "in ES": 12,
+      "in FR": 8,
+      "number 0a1b2c3d4e5f": 1,
+      "number f5e4d3c2b1a0": 1,
+    });
     const times = { opened_at: isoOf(now - minuteMs), probe_at: isoOf(now + minuteMs) };
     const all = { code: "http_500", cause: "unreachable", state: "open", ...times };
     expect(await breakers()).toEqual([
@@ -33,7 +39,7 @@ describe("open breakers of GET /operator/pauses", () => {
         name: "crm, agent_sales",
         client: "crm",
         agent_id: "agent_sales",
-        failures: { refusals: { http_404: 20 }, countries: { ES: 12, FR: 8 } },
+        failures: { refusals: { http_404: 20 }, countries: { ES: 12, FR: 8 }, numbers: 2 },
       },
       {
         ...all,

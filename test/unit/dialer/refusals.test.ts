@@ -202,6 +202,75 @@ describe("a refusal of the agent", () => {
   });
 });
 
+const blamed: DialOutcome = { kind: "rejected", code: "twilio_21211", blamesNumber: true };
+
+describe("refusals that blame the number", () => {
+  it("open the backlog's breaker after fifty different numbers in a row, whatever the codes", async () => {
+    const bench = createBench();
+    for (let n = 0; n < 49; n++) {
+      await dialEach(bench, [n % 2 === 0 ? blamed : { ...blamed, code: "twilio_21217" }]);
+    }
+    await dialEach(bench, [rejected]); // neither placed nor blamed: it ends no run
+    expect(await stateOfBreaker(bench, own)).toBeUndefined();
+    await dialEach(bench, [blamed]);
+    expect(await breakerOf(bench, own)).toMatchObject({
+      state: "open",
+      cause: "calls_refused",
+      code: "numbers_blamed",
+    });
+    expect(bench.eventsOf("breaker.opened")).toMatchObject([
+      {
+        level: "alarm",
+        breaker: own,
+        problem: expect.stringMatching(/^50 different numbers in a row were blamed.*check.*format/),
+      },
+    ]);
+    await dialEach(bench, [placed], { agent_id: "agent_other" });
+    expect(bench.dialed).toHaveLength(52);
+  });
+
+  it("let one call go every 8 s from then on, until one is placed", async () => {
+    const bench = createBench();
+    await dialEach(bench, times(50, blamed));
+    bench.answer = async () => blamed;
+    const calls = await putDue(bench, 60);
+    const from = bench.now();
+    await bench.simulate(120);
+    expect(Math.min(...gapsSince(bench, from))).toBeGreaterThanOrEqual(8);
+    const counted = (await documentOf(bench, "failures", `${own} refusals`))?.value ?? {};
+    expect(Object.keys(counted)).toHaveLength(50);
+    bench.answer = async () => placed;
+    await bench.simulate(60);
+    expect(await stateOfBreaker(bench, own)).toBeUndefined();
+    expect(await statesOf(bench, calls)).not.toContain("WAITING");
+    expect((await documentOf(bench, "failures", `${own} refusals`))?.value ?? {}).toEqual({});
+  });
+
+  it("count each number once, in whichever process, and store a part of its hash alone", async () => {
+    const bench = createBench();
+    bench.answer = async () => blamed;
+    let hash = "";
+    for (let n = 0; n < 60; n++) {
+      const call = aCallNow(bench);
+      const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+      hash = row.numberHash;
+      await bench.send(dispatchOf([call], "vapi"));
+      await bench.deliver();
+      bench.deps.memory.countedNumbers.clear(); // as another process has it
+    }
+    expect(opened(bench)).toEqual([]);
+    const { value } = (await documentOf(bench, "failures", `${own} refusals`)) ?? {};
+    expect(value).toEqual({ [`number ${hash.slice(-12)}`]: 1 });
+  });
+
+  it("that ask for a later try count for nothing", async () => {
+    const bench = createBench();
+    const later: DialOutcome = { kind: "not_placed", code: "telnyx_d9", blamesNumber: true };
+    await dialEach(bench, times(60, later));
+    expect(opened(bench)).toEqual([]);
+  });
+});
+
 describe("refusals of calls", () => {
   it.each<[string, DialOutcome]>([
     ["422", rejected],
@@ -241,7 +310,10 @@ describe("refusals of calls", () => {
   it.each<[string, (n: number) => DialOutcome]>([
     ["different ones", (n) => ({ kind: "rejected", code: n % 7 === 6 ? "http_400" : "http_404" })],
     ["ones with a success between them", (n) => (n % 15 === 14 ? placed : rejected)],
-    ["ones that blame the number", () => ({ ...rejected, kind: "rejected", blamesNumber: true })],
+    [
+      "ones that blame the number, with a success between them",
+      (n) => (n === 40 ? placed : blamed),
+    ],
   ])("open it by none of these: %s", async (_, answerOf) => {
     const bench = createBench();
     for (let n = 0; n < 60; n++) await dialEach(bench, [answerOf(n)]);
