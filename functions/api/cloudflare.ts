@@ -1,6 +1,7 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { asInvocation } from "../../shared/cloudflare/d1-statements.ts";
 import { workerLog as log } from "../../shared/lib/log.ts";
 import {
   answerBatch,
@@ -65,8 +66,8 @@ function wire(env: ApiWorkerEnv) {
 
 export default {
   fetch(request, env, context) {
-    app ??= wire(env);
-    const answer = Promise.resolve(app.fetch(request, env, context));
+    const api = (app ??= wire(env));
+    const answer = Promise.resolve(asInvocation(() => api.fetch(request, env, context)));
     // Workers drop the work for a client who hangs up: a redial could end between its row and its message.
     if (request.method !== "GET") context.waitUntil(answer);
     return answer;

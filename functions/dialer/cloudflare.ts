@@ -1,5 +1,6 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { asInvocation, statementsLeft } from "../../shared/cloudflare/d1-statements.ts";
 import { createD1Size } from "../../shared/cloudflare/d1-size.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
@@ -61,8 +62,9 @@ function wire(env: WorkerEnv): Handlers {
     random: { version: randomVersion, fraction: Math.random },
     concurrency: 5, // a Worker may open six connections at once; one is left for the ledger
     consumers: Number(environment["CONSUMERS"]) || consumersDefault,
-    // D1 takes a thousand queries of an invocation. The next cron starts the next dispatcher.
-    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
+    statementsLeft,
+    // The next cron starts the next dispatcher.
+    dispatcher: { lifeMs: 50_000, headsPerLook: 5_000, endsIdle: false },
     sweepSeconds: sweepSecondsOf(environment),
     log,
     memory: createDialerMemory(),
@@ -74,12 +76,13 @@ export default {
     handlers ??= wire(env);
     const delivered = batch.messages.map((message) => toCloudflareDelivery(message, env.ENVELOPES));
     const deadline = Date.now() + invocationMsMax;
-    answerBatch(batch.messages, await handlers[handlerFor(batch.queue)](delivered, deadline));
+    const handle = handlers[handlerFor(batch.queue)];
+    answerBatch(batch.messages, await asInvocation(() => handle(delivered, deadline)));
   },
   /** Cron triggers run beside the queue, so that dispatchers and sweeps wait for no delivery. */
   async scheduled({ cron }, env) {
     handlers ??= wire(env);
-    const run = runs.get(cron) ?? "sweep";
-    await handlers[run](Date.now() + invocationMsMax);
+    const run = handlers[runs.get(cron) ?? "sweep"];
+    await asInvocation(() => run(Date.now() + invocationMsMax));
   },
 } satisfies ExportedHandler<WorkerEnv>;

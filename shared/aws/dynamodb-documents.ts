@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
+  allEnded,
   createDynamoItems,
   type DynamoItems,
   type Item,
@@ -42,6 +43,7 @@ export function createDynamoDocuments(
   { now, freshVersion }: { now: () => number; freshVersion: () => string },
 ): Documents {
   const items = createDynamoItems(client, table);
+  const add = createAdd({ items, now, freshVersion });
 
   return {
     async read(keys) {
@@ -64,18 +66,11 @@ export function createDynamoDocuments(
       return writeVersioned(items, writes, { now, mayExpire: true });
     },
     /** The SDK may repeat an addition whose answer was lost, which then counts twice. */
-    async add(document, counters, expiresAt) {
-      const { kind, key } = document;
-      for (let tries = 0; tries < additionsMax; tries++) {
-        const sums = await addTo(document, { counters, expiresAt }, { items, now, freshVersion });
-        if (sums !== undefined) return sums;
-        const json = JSON.stringify(counters);
-        const anew = toItem({ kind, key, version: freshVersion(), json, expiresAt });
-        const condition = { expression: isAbsent, values: { ":now": number(now()) } };
-        if (await items.put(anew, condition)) return counters;
-      }
-      throw new Error(`counters could not be added in ${additionsMax} tries`);
-    },
+    add,
+    addAll: async (additions) =>
+      void (await allEnded(additions, ({ counters, expiresAt, ...key }) =>
+        add(key, counters, expiresAt),
+      )),
     async list(kind, { after, limit, descending = false }) {
       const partitions = listedPartitionsOf(kind);
       const found: Item[] = [];
@@ -134,6 +129,22 @@ interface AddDeps {
 }
 
 /** Adds to a document that has not expired. Resolves to the new counters, or undefined if it has expired. */
+/** Returns the method `add`. */
+function createAdd({ items, now, freshVersion }: AddDeps): Documents["add"] {
+  return async (document, counters, expiresAt) => {
+    const { kind, key } = document;
+    for (let tries = 0; tries < additionsMax; tries++) {
+      const sums = await addTo(document, { counters, expiresAt }, { items, now, freshVersion });
+      if (sums !== undefined) return sums;
+      const json = JSON.stringify(counters);
+      const anew = toItem({ kind, key, version: freshVersion(), json, expiresAt });
+      const condition = { expression: isAbsent, values: { ":now": number(now()) } };
+      if (await items.put(anew, condition)) return counters;
+    }
+    throw new Error(`counters could not be added in ${additionsMax} tries`);
+  };
+}
+
 async function addTo(
   document: DocumentKey,
   { counters, expiresAt }: { counters: Record<string, number>; expiresAt: number },

@@ -1,7 +1,7 @@
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 import { listPermitTimes } from "../telephony/rate.ts";
 import { toListed } from "../ports/listed-document.ts";
-import type { DocumentChange, Documents } from "../ports/documents.ts";
+import type { Addition, DocumentChange, Documents } from "../ports/documents.ts";
 import {
   type DocumentKey,
   toDocumentsRead,
@@ -52,11 +52,12 @@ FROM json_each(?3) AS j CROSS JOIN documents
 WHERE expires_at IS NULL OR expires_at > ?2
 ORDER BY documents.key DESC LIMIT ?5`;
 
-/** ?1 kind, ?2 key, ?3 version, ?4 counters, ?5 expiry, ?6 the current time. */
+/** ?1 the additions, ?2 the version, ?3 the current time. */
 const add = `
-INSERT INTO documents (kind, key, version, value, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+INSERT INTO documents (kind, key, version, value, expires_at)
+SELECT value->>'kind', value->>'key', ?2, value->'counters', value->>'expiresAt' FROM json_each(?1) WHERE true
 ON CONFLICT (kind, key) DO UPDATE SET version = excluded.version, expires_at = excluded.expires_at,
-  value = iif(documents.expires_at <= ?6, excluded.value, (
+  value = iif(documents.expires_at <= ?3, excluded.value, (
     SELECT json_group_object(key, total) FROM (
       SELECT key, sum(value) AS total FROM (
         SELECT key, value FROM json_each(documents.value)
@@ -109,7 +110,8 @@ export function createD1Documents(
   { now, freshVersion }: { now: () => number; freshVersion: () => string },
 ): Documents {
   const all = queryOn(database);
-
+  const addAll = (additions: readonly Addition[]) =>
+    all<{ json: string }>(add, JSON.stringify(additions), freshVersion(), now());
   return {
     async read(keys) {
       return toDocumentsRead(await all<StoredText>(read, jsonOf(keys), now()));
@@ -117,11 +119,11 @@ export function createD1Documents(
     write: (changes) =>
       writeVersioned(database, statements, { writes: changes.map(writeOf), bound: [now()] }),
     async add({ kind, key }, counters, expiresAt) {
-      const bound = [kind, key, freshVersion(), JSON.stringify(counters), expiresAt, now()];
-      const [sums] = await all<{ json: string }>(add, ...bound);
+      const [sums] = await addAll([{ kind, key, counters, expiresAt }]);
       if (sums === undefined) throw new Error("an addition returned no counters");
       return JSON.parse(sums.json);
     },
+    addAll: async (additions) => void (await addAll(additions)),
     async list(kind, { after, limit, descending = false }) {
       const [below, order] = descending ? ["<", "DESC"] : [">", "ASC"];
       const sql = `SELECT ${columns} FROM documents WHERE kind = ?1 AND (expires_at IS NULL OR expires_at > ?2)

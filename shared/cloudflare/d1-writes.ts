@@ -1,3 +1,5 @@
+import { countStatements } from "./d1-statements.ts";
+
 /**
  * Maximum bytes of JSON in one bound parameter. D1 allows 100 parameters per statement and 2 MB per value, so
  * items travel as JSON arrays, in several statements of one transaction if they are large.
@@ -9,6 +11,7 @@ const chunksMax = 10;
 /** Returns a function that runs one statement and resolves to its rows. */
 export function queryOn(database: D1Database) {
   return async <Row>(sql: string, ...bound: unknown[]): Promise<Row[]> => {
+    countStatements(1);
     const statement = database.prepare(sql).bind(...bound);
     return (await statement.all<Row>()).results;
   };
@@ -52,6 +55,7 @@ export async function writeVersioned(
   const chunks = inChunks(writes);
   for (let start = 0; start < chunks.length; start += chunksMax) {
     const steps = chunks.slice(start, start + chunksMax).flatMap(stepsOf);
+    countStatements(steps.length);
     const results = await database.batch<{ name: string; version: string }>(
       steps.map(({ kind, items }) =>
         database

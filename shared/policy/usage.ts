@@ -201,9 +201,9 @@ interface UsageHour {
 }
 
 /**
- * Adds steps of calls to the usage of an hour: one write per client, agent and campaign that is counted apart.
+ * Adds steps of calls to the usage of an hour: one document per client, agent and campaign that is counted apart.
  *
- * @throws if one of them could not be added; the others have been
+ * @throws if one of them could not be added; others may have been
  */
 export async function addUsage(
   steps: readonly UsageStep[],
@@ -215,9 +215,12 @@ export async function addUsage(
   const sums = sumSteps(steps, at);
   await learnNames(sums, hour, documents);
   const admitted = sums.map(({ of, counters }) => ({ of: admit(of, hour), counters }));
-  await atMostAtOnce(sumSteps(admitted, at), async ({ of, counters }) => {
-    await documents.add(usageKeyOf(at, of), counters, expiresAt);
-  });
+  const additions = sumSteps(admitted, at).map(({ of, counters }) => ({
+    ...usageKeyOf(at, of),
+    counters,
+    expiresAt,
+  }));
+  if (additions.length > 0) await documents.addAll(additions);
 }
 
 /** Sums steps by the document that counts them. */

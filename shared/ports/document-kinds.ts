@@ -22,6 +22,16 @@ export type BreakerCause = (typeof breakerCauses)[number];
 
 const time = z.number();
 const counters = z.record(z.string(), z.number());
+const position = z.object({ dueAt: time, id: z.string() });
+/** Position of a walk through the rows of backlogs. See walk-backlogs.ts. */
+const walk = z.object({
+  /** The last backlog that was listed; null: none. */
+  after: z.nullable(z.string()),
+  /** True if no backlog follows it. */
+  isLast: z.boolean(),
+  /** Backlogs whose rows are being read, each from its position. */
+  open: z.array(z.object({ key: z.string(), after: z.optional(position) })),
+});
 
 /** An order to end calls that were accepted up to `at`. */
 export const cancellationOrderSchema = z.looseObject({
@@ -226,9 +236,9 @@ const kinds = {
     /** Time at which the current round began. A sweep that runs out of time leaves the rest to the next one. */
     roundBeganAt: time,
     /** Cursor in the `watch` backlog; null: its beginning. */
-    watchAfter: z.nullable(z.object({ dueAt: time, id: z.string() })),
-    /** The backlog after which the next sweep continues; null: the first. */
-    backlogsAfter: z.nullable(z.string()),
+    watchAfter: z.nullable(position),
+    /** Where the visit of all backlogs goes on; null: it has ended. */
+    walk: z.nullable(walk),
     /** Time at which the last visit of all backlogs began. */
     visitedAt: z._default(time, 0),
     /** The request after which the next sweep continues; null: the first. */
@@ -269,6 +279,18 @@ const kinds = {
     isJournalDone: z.optional(z.boolean()),
     /** True once all claims and unknown outcomes have been gone through; waiting rows follow. */
     isWatchDone: z.boolean(),
+    /** The pass through the rows that is under way; absent: the next one begins. */
+    pass: z.optional(
+      z.object({
+        walk,
+        /** True if a former pass through the waiting rows, or their beginning, is a sweep ago: indexes may lag. */
+        mayEnd: z.boolean(),
+        /** Rows that had to be changed, and rows and backlogs that were read. */
+        found: z.number(),
+        rows: z.number(),
+        backlogs: z.number(),
+      }),
+    ),
     /** Number of rows to be looked up, and of rows to be reviewed. */
     lookedUp: z.number(),
     toReview: z.number(),

@@ -13,6 +13,12 @@ export interface DocumentChange<K extends Kind = Kind> {
   seen: string | null;
 }
 
+/** An addition to the counters of a document, which is created if absent. */
+export interface Addition extends DocumentKey<"failures" | "usage" | "day-counts"> {
+  counters: Record<string, number>;
+  expiresAt: number;
+}
+
 /**
  * All small data other than calls: keys, breakers, pauses, caps, paces. A document is written only
  * while the version that was read still stands. No document is changed by two methods, except that `write`
@@ -31,6 +37,12 @@ export interface Documents {
     counters: Record<string, number>,
     expiresAt: number,
   ): Promise<Record<string, number>>;
+  /**
+   * Adds to the counters of documents that differ, as `add` does: on D1 in one statement.
+   *
+   * @throws if any could not be added; others may have been
+   */
+  addAll(additions: readonly Addition[]): Promise<void>;
   /**
    * Lists documents of a listed kind in the order of their keys, starting behind `after`. The value of one that only a
    * later version can read throws when it is read: see listed-document.ts.

@@ -73,7 +73,7 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
     deliverySize: 1, // as in infra/aws/limits.ts
     concurrency: 25, // as in functions/dialer/lambda.ts
     consumers: 20,
-    dispatcher: { lifeMs: 780_000, queriesMax: Infinity, headsPerLook: 200, endsIdle: true },
+    dispatcher: { lifeMs: 780_000, headsPerLook: 200, endsIdle: true },
     clock,
     ledger: createDynamoLedger(client, table, { retentionMs, now: clock.now }),
     documents: createDynamoDocuments(client, table, {

@@ -131,7 +131,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
     deliverySize: 1, // as in functions/dialer/wrangler.toml
     concurrency: 5, // as in functions/dialer/cloudflare.ts
     consumers: 50,
-    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
+    dispatcher: { lifeMs: 50_000, headsPerLook: 5_000, endsIdle: false },
     clock,
     database,
     pid,

@@ -101,7 +101,7 @@ export async function acceptCpu(count: number): Promise<Costs[]> {
       deliverySize: 1,
       concurrency: 5,
       consumers: 50,
-      dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: true },
+      dispatcher: { lifeMs: 50_000, headsPerLook: 5_000, endsIdle: true },
       stored: () => ({ all: 0, table: 0 }),
       stop: async () => undefined,
     },

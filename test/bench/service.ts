@@ -181,6 +181,7 @@ export function createService(
   const deps: DialerDeps = {
     queue: platform.queue,
     eventsQueue,
+    statementsLeft: () => Infinity,
     ...withStages(platform, meter),
     epochStore: createMemoryEpochStore(),
     journal: createMemoryJournal(),
@@ -298,7 +299,7 @@ export function createService(
       }),
     /** Runs a dispatcher until nothing is due, and delivers what it hands out at once. */
     async handOut(): Promise<void> {
-      const traits = { queriesMax: Infinity, endsIdle: true };
+      const traits = { endsIdle: true };
       const over = this.dispatch(handOutMsMax, traits).then(() => true);
       for (;;) {
         if (platform.nextAt() <= clock.now()) await this.deliverAll();

@@ -74,7 +74,6 @@ export function createClock(
     /** Limits and habits of dispatchers on a platform with such a clock. */
     traits: {
       lifeMs: lifeSeconds > 600 ? 780_000 : 50_000,
-      queriesMax: endsIdle ? Infinity : 700,
       headsPerLook: 5_000,
       endsIdle,
     },

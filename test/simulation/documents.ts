@@ -47,6 +47,7 @@ export function createSimulatedDocuments(world: World) {
           }),
         add: (document, counters, expiresAt) =>
           one("add", () => memory.add(document, counters, expiresAt)),
+        addAll: (additions) => one("add", () => memory.addAll(additions)),
         list: (kind, query) => one("list documents", () => memory.list(kind, query)),
         listByPrefix: (kind, query) =>
           one("list documents", () => memory.listByPrefix(kind, query)),

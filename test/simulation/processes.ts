@@ -2,6 +2,7 @@ import type { DialerDeps, DialerMemory } from "../../functions/dialer/runtime/co
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
+import { asOneInvocation } from "../support/count-queries.ts";
 
 /** A process that runs dialers. It keeps its memory between them until it is killed. */
 export interface Process {
@@ -68,7 +69,7 @@ export function createProcesses(
       const deadline = process.now() + lifeMs;
       const ended = await world.invoke(
         name,
-        async () => ({ result: await work(depsOf(process), deadline) }),
+        async () => ({ result: await work(asOneInvocation(depsOf(process)), deadline) }),
         lifeMs,
       );
       process.underWay -= 1;

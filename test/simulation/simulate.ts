@@ -181,6 +181,7 @@ export async function simulate(
     ({ memory, isOld, isLater, now }) => ({
       queue: queue.queue,
       eventsQueue: events.queue,
+      statementsLeft: () => Infinity,
       ledger: ledger.reach(faultsOf("ledger"), isLater),
       documents: documents.reach(faultsOf("ledger")),
       epochStore,

@@ -246,7 +246,7 @@ export async function fillWithADay(
     fullRoundAt: now - 24_000,
     roundBeganAt: now - 24_000,
     watchAfter: null,
-    backlogsAfter: null,
+    walk: null,
     visitedAt: now - 24_000,
     requestsAfter: null,
   });

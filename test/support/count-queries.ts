@@ -1,7 +1,23 @@
-import type { Bench } from "./dialer-calls.ts";
+import { d1StatementsMax } from "../../shared/cloudflare/d1-statements.ts";
+import type { Stores } from "./dialer-parts.ts";
 
-/** Wraps a bench's ledger and documents so that their queries are counted: a write is two. */
-export function countQueries(bench: Bench) {
+/** Stores whose statements count, as D1 counts them. */
+export interface CountedStores extends Stores {
+  statementsLeft(): number;
+  count(): number;
+}
+
+/** The same as dependencies of one invocation, which D1 refuses more statements than a thousand. */
+export function asOneInvocation<Deps extends Stores>(deps: Deps | (Deps & CountedStores)) {
+  return "count" in deps ? deps : { ...deps, ...countQueries(deps, d1StatementsMax) };
+}
+
+/**
+ * Wraps a ledger and documents so that their statements are counted: a write is a transaction of two.
+ *
+ * @param max statements beyond which calls throw, as D1 refuses them
+ */
+export function countQueries({ ledger, documents }: Stores, max = Infinity): CountedStores {
   let count = 0;
   const counting = <Port extends object>(port: Port): Port =>
     new Proxy(port, {
@@ -10,13 +26,15 @@ export function countQueries(bench: Bench) {
         if (typeof method !== "function") return method;
         return (...words: unknown[]): unknown => {
           count += name === "write" ? 2 : 1;
+          if (count > max) throw new Error(`more than ${max} statements of one invocation`);
           return Reflect.apply(method, target, words);
         };
       },
     });
   return {
-    ledger: counting(bench.rows),
-    documents: counting(bench.documents),
+    ledger: counting(ledger),
+    documents: counting(documents),
+    statementsLeft: () => max - count,
     count: () => count,
   };
 }

@@ -27,7 +27,8 @@ export const dialerParts = () => ({
   random: { version: randomVersion, fraction: () => 0.5 },
   concurrency: 5,
   consumers: 10,
-  dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
+  statementsLeft: () => Infinity,
+  dispatcher: { lifeMs: 50_000, headsPerLook: 5_000, endsIdle: false },
   sweepSeconds: 60,
   memory: createDialerMemory(),
 });

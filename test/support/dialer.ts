@@ -1,3 +1,4 @@
+import { asOneInvocation } from "./count-queries.ts";
 import { workUnderWay } from "./left-work.ts";
 import { createMemoryJournal } from "./memory-journal.ts";
 import type { DialerDeps, DialerSettings } from "../../functions/dialer/runtime/context.ts";
@@ -186,7 +187,7 @@ export function createDialerBench(
         id: `message-${index}`,
         open: async () => json,
       })),
-      { ...bench.deps, ...own },
+      asOneInvocation({ ...bench.deps, ...own }),
       now + deadlineMs,
     );
     for (const [index, { json, attempt }] of messages.entries()) {
@@ -200,7 +201,7 @@ export function createDialerBench(
 
   /** Hands messages of the events queue to the dialer. Those that it hands back come again. */
   async function handleSome(delivered: Delivered[], deadlineMs: number): Promise<AckOrRetry[]> {
-    const answers = await consumeEvents(delivered, bench.deps, now + deadlineMs);
+    const answers = await consumeEvents(delivered, asOneInvocation(bench.deps), now + deadlineMs);
     for (const [index, one] of delivered.entries()) {
       const answer = answers[index] ?? "ack";
       if (answer !== "ack") eventsQueue.putBack(one, answer);
@@ -330,11 +331,11 @@ export function createDialerBench(
     },
     /** Runs one sweep, like the schedule. */
     async sweep() {
-      await run(sweep(bench.deps, now + 120_000));
+      await run(sweep(asOneInvocation(bench.deps), now + 120_000));
     },
     /** Runs one look of a dispatcher. */
     async dispatch() {
-      await run(dispatch(bench.deps, now));
+      await run(dispatch(asOneInvocation(bench.deps), now));
     },
     /**
      * Lets time pass with several deliveries at once, each as soon as a consumer is free, and a sweep and a dispatcher
@@ -377,12 +378,12 @@ export function createDialerBench(
       for (;;) {
         await idle();
         if (now >= nextSweep) {
-          void sweep({ ...bench.deps, ...sweeper() }, now + 120_000);
+          void sweep(asOneInvocation({ ...bench.deps, ...sweeper() }), now + 120_000);
           nextSweep += sweepSeconds * 1000;
           continue; // no time passes before the sweep has begun
         }
         if (now >= nextDispatch) {
-          void dispatch({ ...bench.deps, ...dispatcher() }, now + 900_000);
+          void dispatch(asOneInvocation({ ...bench.deps, ...dispatcher() }), now + 900_000);
           nextDispatch += dispatchEverySeconds * 1000;
           dispatchAt = nextDispatch;
           continue;
@@ -467,9 +468,11 @@ export function createDialerBench(
     random: { version, fraction: () => 0.5 },
     concurrency: more.concurrency ?? 5,
     consumers: more.consumers ?? 10,
-    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: true },
+    statementsLeft: () => Infinity,
+    dispatcher: { lifeMs: 50_000, headsPerLook: 5_000, endsIdle: true },
     async wakeDispatcher() {
-      if (isSimulating) void dispatch({ ...bench.deps, ...dispatcherOf() }, now + 900_000);
+      if (isSimulating)
+        void dispatch(asOneInvocation({ ...bench.deps, ...dispatcherOf() }), now + 900_000);
     },
     sweepSeconds: 60,
     log,

@@ -7,7 +7,7 @@ export const sweptAt = (at: number, more: Partial<ValueOf<"sweep">> = {}): Value
   fullRoundAt: at,
   roundBeganAt: at,
   watchAfter: null,
-  backlogsAfter: null,
+  walk: null,
   visitedAt: at,
   requestsAfter: null,
   ...more,

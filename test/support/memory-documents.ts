@@ -59,6 +59,11 @@ export function createMemoryDocuments(
       put({ ...document, value, expiresAt });
       return value;
     },
+    async addAll(additions) {
+      for (const { counters, expiresAt, ...key } of additions) {
+        await this.add(key, counters, expiresAt);
+      }
+    },
     async list(kind, { after, limit, descending = false }) {
       const found = [...stored.values()]
         .filter((one) => one.kind === kind && current(one) !== undefined)

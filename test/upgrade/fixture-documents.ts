@@ -351,7 +351,7 @@ export function createDocuments(
           fullRoundAt: ago(1),
           roundBeganAt: ago(1),
           watchAfter: null,
-          backlogsAfter: null,
+          walk: null,
           visitedAt: ago(30),
           requestsAfter: null,
           receivers: ["crm"],

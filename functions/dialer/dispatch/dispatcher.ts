@@ -1,7 +1,6 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
-import { countQueries } from "./count-queries.ts";
 import { beat, type DispatcherLease, releaseDispatcher, takeOver } from "./dispatcher-lease.ts";
 import { choose, chooseQuick, isDue, isIdle, readAll, send, toOutliving } from "./look.ts";
 import { createLooks, type Looks } from "./looks.ts";
@@ -18,6 +17,8 @@ const endMarginMs = 10_000;
 /** Maximum queries of a look, and of a quick look. */
 const lookQueries = 14;
 const quickLookQueries = 4;
+/** Statements that are left when the loop ends: a look of many rows may send more than is planned for one. */
+const keptStatements = 300;
 
 /**
  * Runs the loop that decides whose turn it is: every two seconds it reads due rows, decides them, and dispatches them
@@ -27,12 +28,12 @@ const quickLookQueries = 4;
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function dispatch(deps: DialerDeps, deadline: number): Promise<void> {
-  const { deps: counted, queries } = countQueries(withPortLimits(deps));
-  const queriesLeft = () => deps.dispatcher.queriesMax - queries();
+  const ready = withPortLimits(deps);
+  const queriesLeft = () => deps.statementsLeft() - keptStatements;
   try {
-    const lease = await takeOver(counted);
+    const lease = await takeOver(ready);
     if (lease === undefined) return;
-    await runLoop(lease, { endAt: deadline - endMarginMs, queriesLeft }, counted);
+    await runLoop(lease, { endAt: deadline - endMarginMs, queriesLeft }, ready);
   } catch (error) {
     deps.log("alarm", "dispatch.failed", { error: errorForLog(error) });
   }
@@ -45,6 +46,9 @@ async function runLoop(
 ): Promise<void> {
   const { clock, log, dispatcher } = deps;
   const looks = createLooks(first.value, deps);
+  // The next looks need queries, too.
+  const atFirst = queriesLeft();
+  const reserved = Number.isFinite(atFirst) ? atFirst / 2 : 0;
   const lifeEndAt = first.value.since + dispatcher.lifeMs;
   let lease = first;
   for (;;) {
@@ -74,7 +78,7 @@ async function runLoop(
       continue;
     }
     const nextAt = begunAt + lookMsFor(left, lifeEndAt - begunAt);
-    await lookQuickly(looks, { until: nextAt, queriesLeft }, deps);
+    await lookQuickly(looks, { until: nextAt, queriesLeft, reserved }, deps);
     await clock.sleep(nextAt - clock.now());
   }
   await releaseDispatcher(lease, toOutliving(looks), deps).catch(() => undefined);
@@ -101,14 +105,12 @@ function lookMsFor(queriesLeft: number, msLeft: number): number {
 /** Makes quick looks until the next look. */
 async function lookQuickly(
   looks: Looks,
-  { until, queriesLeft }: { until: number; queriesLeft(): number },
+  { until, queriesLeft, reserved }: { until: number; queriesLeft(): number; reserved: number },
   deps: DialerDeps,
 ): Promise<void> {
-  const { clock, dispatcher, log } = deps;
-  // The next looks need queries, too.
-  const reserved = dispatcher.queriesMax / 2;
+  const { clock, log } = deps;
   while (looks.quickAccounts.size > 0 && clock.now() + quickLookMs < until) {
-    if (Number.isFinite(reserved) && queriesLeft() < reserved + quickLookQueries) return;
+    if (queriesLeft() < reserved + quickLookQueries) return;
     await clock.sleep(quickLookMs);
     try {
       await send(await chooseQuick(looks, deps), looks, deps);

@@ -23,6 +23,8 @@ export interface DialerDeps {
   /** Reads the ledger's size. Absent where it may grow without end. */
   ledgerSize?: () => Promise<{ bytes: number; bytesMax: number }>;
   documents: Documents;
+  /** Returns how many statements the current invocation may still send to the ledger and the documents. */
+  statementsLeft(): number;
   deadLetters: DeadLetters;
   /** Keeps changes that a restore of the ledger must not undo. */
   journal: Journal;
@@ -68,8 +70,6 @@ export type DialerSettings = Omit<ApiSettings, "callbackKeyOf"> & {
 export interface DispatcherTraits {
   /** Time after which the next dispatcher takes over, in milliseconds. */
   lifeMs: number;
-  /** Maximum queries of the ledger and the documents in one invocation. */
-  queriesMax: number;
   /** Maximum heads of backlogs that one look reads, besides those of the turns. */
   headsPerLook: number;
   /** True if a dispatcher ends when nothing is due soon, and is woken. Otherwise one always runs. */

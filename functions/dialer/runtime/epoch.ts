@@ -75,6 +75,7 @@ export async function checkEpoch(
       isWatchDone: false,
       // A copy of the ledger from within a restore says of its journal what was true then.
       journalAfter: undefined,
+      pass: undefined,
       isJournalDone: false,
     },
     expiresAt: null,

@@ -36,7 +36,7 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     fullRoundAt: now, // the first sweep has missed nothing yet
     roundBeganAt: now,
     watchAfter: null,
-    backlogsAfter: null,
+    walk: null,
     visitedAt: 0,
     requestsAfter: null,
   };
@@ -67,14 +67,31 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
   return { lease: next, restore };
 }
 
-/** Releases the lease, and stores the sweep's cursors. */
-export async function releaseLease(
+/** The sweep's document while its lease is held. */
+export interface HeldLease {
+  /** The cursors, as they are stored. */
+  readonly value: SweepDocument["value"];
+  /** Stores cursors that have moved, so that the next sweep goes on there though this one dies. */
+  reach(moved: Partial<SweepDocument["value"]>): Promise<void>;
+}
+
+/** Returns the sweep's document, which this sweep alone changes while it has the lease. */
+export function holdLease(
+  { documents, random }: Pick<DialerDeps, "documents" | "random">,
   lease: SweepDocument,
-  reached: Partial<SweepDocument["value"]>,
-  { documents, random }: DialerDeps,
-): Promise<void> {
-  const value = { ...lease.value, leaseUntil: 0, ...reached };
-  await documents.write([
-    { next: { ...lease, version: random.version(), value }, seen: lease.version },
-  ]);
+): HeldLease {
+  let stored = lease;
+  return {
+    get value() {
+      return stored.value;
+    },
+    async reach(moved) {
+      const value = { ...stored.value, ...moved };
+      if (JSON.stringify(value) === JSON.stringify(stored.value)) return;
+      const next = { ...stored, version: random.version(), value };
+      const [isWritten] = await documents.write([{ next, seen: stored.version }]);
+      if (isWritten !== true) throw new Error("another sweep has taken the lease");
+      stored = next;
+    },
+  };
 }

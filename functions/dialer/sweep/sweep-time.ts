@@ -1,29 +1,38 @@
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Maximum duration of the phases before events. The next sweep continues. */
+/** Maximum duration of a sweep's phases. The next sweep continues. */
 const sweepMsMax = 45_000;
-/** Time for events if the other phases have taken all of theirs. */
-const eventsMs = 5_000;
 /** Time reserved before the end of the invocation. */
-const endMarginMs = 5_000;
+const endMarginMs = 10_000;
 
-/** A time budget within a sweep. */
+/** A budget of time and of statements. */
 export interface SweepTime {
   isOver(): boolean;
 }
 
+/** The most that a phase may take of a sweep. */
+interface Part {
+  ms: number;
+  statements: number;
+}
+
 /**
- * Returns the time budgets of a sweep, which end before its invocation and its lease do.
+ * Returns a function that begins the budget of one phase. All of them end before the sweep's invocation and its lease do. A
+ * phase looks at its budget between steps, and a step takes some twenty statements: together they stay within D1's thousand.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export function planSweep(
   deadline: number,
-  { clock }: Pick<DialerDeps, "clock">,
-): { calls: SweepTime; events: SweepTime } {
-  const endAt = Math.min(deadline - endMarginMs - eventsMs, clock.now() + sweepMsMax);
-  return {
-    calls: { isOver: () => clock.now() >= endAt },
-    events: { isOver: () => clock.now() >= endAt + eventsMs },
+  { clock, statementsLeft }: Pick<DialerDeps, "clock" | "statementsLeft">,
+): (part: Part) => SweepTime {
+  const endAt = Math.min(deadline - endMarginMs, clock.now() + sweepMsMax);
+  return ({ ms, statements }) => {
+    const partEndAt = Math.min(endAt, clock.now() + ms);
+    const left = statementsLeft();
+    // Where they are not counted, both are infinite and the difference is no number.
+    return {
+      isOver: () => clock.now() >= partEndAt || left - statementsLeft() >= statements,
+    };
   };
 }

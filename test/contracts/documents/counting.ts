@@ -15,6 +15,29 @@ export function describeCounting(name: string, create: CreateDocuments): void {
     const failures = { kind: "failures", key: "account main" } as const;
     const read = async () => (await documents.read([failures])).get("failures", failures.key);
 
+    it("adds to the counters of many documents at once, each its own", async () => {
+      const keyOf = (n: number) => ({ kind: "failures", key: `account ${n}` }) as const;
+      const additions = Array.from({ length: 150 }, (_, n) => ({
+        ...keyOf(n),
+        counters: { answered: n, [`of ${n}`]: 1 },
+        expiresAt: now + hour,
+      }));
+      await documents.add(keyOf(7), { answered: 1 }, now + 2 * hour);
+      await documents.addAll(additions);
+      await documents.addAll([]);
+      const all = await documents.read(additions);
+      expect(all.get("failures", "account 7")?.value).toEqual({ answered: 8, "of 7": 1 });
+      expect(all.get("failures", "account 149")).toMatchObject({
+        value: { answered: 149, "of 149": 1 },
+        expiresAt: now + hour,
+      });
+      now += hour;
+      await documents.addAll([{ ...keyOf(9), counters: { answered: 1 }, expiresAt: now + hour }]);
+      expect((await documents.read([keyOf(9)])).get("failures", "account 9")?.value).toEqual({
+        answered: 1,
+      });
+    });
+
     it("adds to counters, makes those that are missing, and answers with all", async () => {
       expect(await documents.add(failures, { answered: 2 }, now + hour)).toEqual({ answered: 2 });
       expect(await documents.add(failures, { answered: 1, unreachable: 5 }, now + hour)).toEqual({

@@ -22,7 +22,7 @@ const lifetimeHours = 30;
  */
 const closingMs = { decision: 35_000, request: 30_000 };
 /** Dispatchers live as long as on AWS: one that takes over does not know what the former one has just dispatched. */
-const longLife = { lifeMs: 13 * minuteMs, queriesMax: Infinity };
+const longLife = { lifeMs: 13 * minuteMs };
 
 const twoDigits = (hour: number) => String(hour).padStart(2, "0");
 /** Hours of each day, from one hour on. */

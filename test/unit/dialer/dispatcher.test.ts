@@ -218,7 +218,7 @@ describe("a dispatcher", () => {
         await putWaiting(bench, 1, 0, { client, request });
       }
     }
-    const queries = countQueries(bench);
+    const queries = countQueries({ ledger: bench.rows, documents: bench.documents });
     bench.deps.ledger = queries.ledger;
     bench.deps.documents = queries.documents;
     await bench.dispatch();

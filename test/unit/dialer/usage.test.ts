@@ -8,9 +8,9 @@ import { busy, completed, createBench, place, pollAfter } from "../../support/re
 function countAdditions(bench: Bench) {
   const additions: string[] = [];
   bench.breakDocuments({
-    add(document, ...rest) {
-      if (document.kind === "usage") additions.push(document.key);
-      return bench.documents.add(document, ...rest);
+    addAll(all) {
+      additions.push(...all.map(({ key }) => key));
+      return bench.documents.addAll(all);
     },
   });
   return additions;

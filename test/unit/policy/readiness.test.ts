@@ -20,7 +20,7 @@ const swept = (agoMs: number) =>
     fullRoundAt: now - agoMs,
     roundBeganAt: now,
     watchAfter: null,
-    backlogsAfter: null,
+    walk: null,
   });
 const looked = (agoMs: number, more: object = {}) =>
   storedOf(dispatcherKey, {
