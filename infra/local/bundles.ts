@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import { stop as stopEsbuild } from "esbuild";
 import { bundleFunction, functionNames } from "../aws/bundle.ts";
 import { keepWhileUnchanged } from "./keep-while-unchanged.ts";
 import { fail } from "./settings.ts";
@@ -44,6 +45,7 @@ export async function bundleFunctions(directory: string): Promise<void> {
   const kept = join(cache, "functions.json");
   const files = await keepWhileUnchanged({ root, inputs, made, kept }, async () => {
     await Promise.all(functionNames.map((name) => bundleFunction(name, join(directory, name))));
+    await stopEsbuild(); // its process would keep 280 MB
     return readAll(directory);
   });
   await Promise.all(

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { host } from "./settings.ts";
 
 interface Invocation {
@@ -93,7 +93,13 @@ function startInstance(shared: Shared): Instance {
     const address = api.address();
     const port = typeof address === "object" ? address?.port : undefined;
     child = spawn(process.execPath, [bootstrap, bundle, name], {
-      env: { ...environment, AWS_LAMBDA_RUNTIME_API: `${host}:${port}`, PATH: process.env["PATH"] },
+      env: {
+        ...environment,
+        AWS_LAMBDA_RUNTIME_API: `${host}:${port}`,
+        // Processes of one function compile its bundle once.
+        NODE_COMPILE_CACHE: join(dirname(bundle), ".compiled"),
+        PATH: process.env["PATH"],
+      },
       stdio: ["ignore", "inherit", "inherit"],
     });
     const { promise, resolve: exited } = Promise.withResolvers<void>();

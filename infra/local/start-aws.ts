@@ -30,9 +30,9 @@ const bucket = "outbound-calls";
 const table = "outbound-calls";
 const dispatcherFunction = "outbound-calls-dispatcher";
 /** Maximum concurrent deliveries of the call queue. */
-const deliveriesAtOnce = 4;
+const deliveriesAtOnce = 2;
 /** The same of the events queue. */
-const eventsDeliveriesAtOnce = 4;
+const eventsDeliveriesAtOnce = 2;
 /** Interval at which a dispatcher is started; it ends at once if another one beats. On AWS it is a minute. */
 const dispatchSeconds = 5;
 /** Short, so that messages held by a killed dialer come again soon. On AWS it is six times the dialer's timeout. */
