@@ -35,12 +35,9 @@ function failuresText(failures: NonNullable<BreakerView["failures"]>): string {
   if ("unreachable" in failures) {
     return `${counted(failures.unreachable, "request")} unanswered, ${failures.in_row} in a row`;
   }
-  const blamed =
-    failures.numbers > 0 ? [`${counted(failures.numbers, "number")} blamed in a row`] : [];
-  const codes = Object.entries(failures.refusals).map(
-    ([code, count]) => `${count} refusals with ${code} in a row`,
-  );
-  const refusals = [...codes, ...blamed].join(", ");
+  const refusals = Object.entries(failures.refusals)
+    .map(([code, count]) => `${count} refusals with ${code} in a row`)
+    .join(", ");
   const countries = Object.entries(failures.countries).map(([name, count]) => `${name} (${count})`);
   return countries.length === 0 ? refusals : `${refusals}, of numbers of ${countries.join(", ")}`;
 }

@@ -54,6 +54,9 @@ export function refusalCountersOf(code: string, country: string | undefined): st
   return country === undefined ? [code] : [code, `${inCountry}${country}`];
 }
 
+/** Code of a breaker that opens as the provider blames number after number. */
+export const numbersBlamed = "numbers_blamed";
+
 /** Prefix of the counters of blamed numbers, one for each. */
 const ofNumber = "number ";
 

@@ -4,7 +4,7 @@ import {
   type ValueOf,
   breakerCauses,
 } from "../../../shared/ports/document-kinds.ts";
-import { refusalsOf, readRefusals } from "../../../shared/policy/breakers.ts";
+import { numbersBlamed, refusalsOf, readRefusals } from "../../../shared/policy/breakers.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 
@@ -41,9 +41,6 @@ export const breakerViewSchema = z.strictObject({
           countries: z
             .record(z.string(), z.int())
             .check(z.describe("Those refusals by the countries of their numbers")),
-          numbers: z
-            .int()
-            .check(z.describe("Different numbers in a row that the provider blamed, at most 50")),
         }),
       ]),
     )
@@ -100,5 +97,10 @@ function failuresView({ unreachable = 0, inRow = 0 }: ValueOf<"failures"> = {}) 
 }
 
 function refusalsView(counters: ValueOf<"failures"> = {}) {
-  return Object.keys(counters).length === 0 ? null : readRefusals(counters);
+  if (Object.keys(counters).length === 0) return null;
+  const { refusals: byCode, countries, numbers } = readRefusals(counters);
+  return {
+    refusals: { ...byCode, ...(numbers > 0 ? { [numbersBlamed]: numbers } : {}) },
+    countries,
+  };
 }

@@ -70,7 +70,7 @@ export interface Opening {
   countries?: string[];
   /** The failing backlogs, for an account's breaker. */
   blamed?: string[];
-  /** What the operator is to check, in our own words. */
+  /** Advice to the operator, in our own words. */
   problem?: string;
   /** Key of a counter of alarms with the same cause, such as an agent. Only the first within an hour is an alarm. */
   alarms?: string;

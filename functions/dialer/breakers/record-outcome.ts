@@ -4,6 +4,7 @@ import {
   accountBreakerOf,
   agentAlarmsOf,
   backlogBreakerOf,
+  numbersBlamed,
   refusalsOf,
   shortNameOf,
 } from "../../../shared/policy/breakers.ts";
@@ -105,7 +106,7 @@ export async function recordOutcome(
 async function recordBlamed(judged: Judged, deps: DialerDeps): Promise<void> {
   if ((await countBlamed(judged, deps)) < blamedInRowMax) return;
   const { sentAt } = judged.call;
-  const opening = { cause: "calls_refused", code: "numbers_blamed", sentAt } as const;
+  const opening = { cause: "calls_refused", code: numbersBlamed, sentAt } as const;
   const problem = `${blamedInRowMax} different numbers in a row were blamed and none was placed: check the numbers' format`;
   await openBreaker(backlogBreakerOf(judged.call), { ...opening, problem }, deps);
 }

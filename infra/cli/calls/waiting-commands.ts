@@ -170,9 +170,9 @@ function failuresText(failures: BreakerView["failures"]): string {
   if ("unreachable" in failures) {
     return `${failures.unreachable} unanswered, ${failures.in_row} in a row`;
   }
-  const blamed = failures.numbers > 0 ? [`${failures.numbers} numbers blamed`] : [];
-  const codes = Object.entries(failures.refusals).map(([code, count]) => `${count} ${code}`);
-  const refusals = [...codes, ...blamed].join(", ");
+  const refusals = Object.entries(failures.refusals)
+    .map(([code, count]) => `${count} ${code}`)
+    .join(", ");
   const countries = Object.keys(failures.countries).join(" ");
   return countries === "" ? refusals : `${refusals} of ${countries}`;
 }

@@ -87,7 +87,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
       agent_id: agent,
       cause: "unreachable",
       state: "open",
-      failures: { refusals: { http_404: 20 }, countries: { US: 20 }, numbers: 0 },
+      failures: { refusals: { http_404: 20 }, countries: { US: 20 } },
       code: "http_404",
       opened_at: new Date(now).toISOString(),
       probe_at: new Date(now + 8000).toISOString(),

@@ -39,7 +39,7 @@ describe("open breakers of GET /operator/pauses", () => {
         name: "crm, agent_sales",
         client: "crm",
         agent_id: "agent_sales",
-        failures: { refusals: { http_404: 20 }, countries: { ES: 12, FR: 8 }, numbers: 2 },
+        failures: { refusals: { http_404: 20, numbers_blamed: 2 }, countries: { ES: 12, FR: 8 } },
       },
       {
         ...all,
