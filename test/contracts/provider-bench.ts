@@ -25,7 +25,7 @@ interface ExpectedRequest {
 }
 
 /**
- * How a fixture came about. `capture`: somebody received it and published it. `example`: the vendor's own example.
+ * Origin of a fixture. `capture`: somebody received it and published it. `example`: the vendor's own example.
  * `made`: made from the vendor's reference or source code, so that its form is sure only as far as that describes it.
  */
 export type FixtureSource = "capture" | "example" | "made";
@@ -38,7 +38,7 @@ export interface AnswerFixture {
   source?: FixtureSource;
   /** Text of the body that decides the outcome. It must decide it within a longer message, too. */
   text?: string;
-  /** Description of the answer in docs/provider-answers.md. Default: its source. */
+  /** Description of the answer on its page in docs/providers. Default: its source. */
   says?: string;
   status: number;
   headers?: Record<string, string>;
@@ -49,7 +49,7 @@ export interface AnswerFixture {
 /** A look-up in a provider's records: the answers of its list in turn, and the result. */
 export interface LookUpFixture {
   page: string;
-  /** Description of the records in docs/provider-answers.md. Default: their source. */
+  /** Description of the records on its page in docs/providers. Default: their source. */
   says?: string;
   /** Attempt that is sought. Default: the first. */
   attempt?: number;
@@ -62,7 +62,7 @@ export interface LookUpFixture {
 export interface ResultFixture {
   /** Source of the word. */
   page: string;
-  /** The word, as docs/provider-answers.md has it. */
+  /** The word, as its page in docs/providers has it. */
   says: string;
   /** Fields of the record that matter, in the provider's form. */
   record: Record<string, unknown>;

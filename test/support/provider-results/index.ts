@@ -11,8 +11,8 @@ import { ultravoxResults } from "./ultravox.ts";
 import { vapiResults } from "./vapi.ts";
 import { vonageResults } from "./vonage.ts";
 
-/** Records of placed calls, by the provider's name in docs/provider-answers.md. */
-const known: Record<string, ResultFixture[]> = {
+/** Records of placed calls, by the provider's name. */
+export const resultsOfProviders: Record<string, ResultFixture[]> = {
   "Amazon Connect": amazonConnectResults("").fixtures,
   Bland: blandResults.fixtures,
   ElevenLabs: elevenlabsResults.fixtures,
@@ -25,14 +25,3 @@ const known: Record<string, ResultFixture[]> = {
   Vapi: vapiResults.fixtures,
   Vonage: vonageResults.fixtures,
 };
-
-function statusOf({ status, human }: ResultFixture["result"]): string {
-  return human === true ? `${status}, a person` : status;
-}
-
-/** Returns the rows of the table of results: provider, record, status, source. */
-export function resultRows(): string[][] {
-  return Object.entries(known).flatMap(([name, fixtures]) =>
-    fixtures.map(({ says, page, result }) => [name, says, statusOf(result), page]),
-  );
-}

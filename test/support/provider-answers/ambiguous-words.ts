@@ -1,0 +1,110 @@
+/** A word for a call's end that stands for several causes, some of which forbid another try. */
+interface AmbiguousWord {
+  providers: string[];
+  word: string;
+  /** Its causes. */
+  means: string;
+  /** Facts of the record that tell them apart. */
+  by: string;
+  /** Status where nothing does. */
+  otherwise: string;
+}
+
+/**
+ * Every such word. What nothing tells apart is `unknown`, on which `retry` never acts, unless the same try is right after
+ * each cause.
+ */
+export const ambiguousWords: readonly AmbiguousWord[] = [
+  {
+    providers: ["LiveKit"],
+    word: "`USER_UNAVAILABLE`",
+    means:
+      "a phone that rang out; SIP 404, 410, 484, 402 and every other 4xx; a silent trunk (livekit/sip 692, 861, livekit/livekit 4890)",
+    by: "`sip.callStatus`, which stays `dialing` if no phone rang, and 20 s or more from joining to leaving",
+    otherwise: "`unknown`",
+  },
+  {
+    providers: ["LiveKit"],
+    word: "`USER_REJECTED`",
+    means: "busy; declined; a number that does not exist; a trunk that refuses us",
+    by: "nothing: `sip.callStatusCode`, of which users write, is in neither repository",
+    otherwise: "`unknown`",
+  },
+  {
+    providers: ["ElevenLabs"],
+    word: "`failed`",
+    means: "any end without a conversation",
+    by: "the SIP status in the error's text",
+    otherwise: "`unknown`",
+  },
+  {
+    providers: ["ElevenLabs"],
+    word: "SIP 603",
+    means: "a callee who declined; a carrier's block",
+    by: "`INVITE blocked by carrier` in the text: `blocked`",
+    otherwise: "`declined`",
+  },
+  {
+    providers: ["ElevenLabs", "Vapi"],
+    word: "SIP 480",
+    means: "a phone that rang out, or is switched off; in users' logs a trunk without a free line",
+    by: "nothing. Each of these passes, so a later try is right",
+    otherwise: "`no_answer`",
+  },
+  {
+    providers: ["Vonage"],
+    word: "`completed`",
+    means: "answered; busy, timed out, unanswered, failed or cancelled, once some time has passed",
+    by: "a length above zero",
+    otherwise: "`unknown`",
+  },
+  {
+    providers: ["Vonage"],
+    word: "`unanswered`",
+    means: "declined; not reachable. A phone that rang out is `timeout`",
+    by: "nothing",
+    otherwise: "`unknown`",
+  },
+  {
+    providers: ["Bland"],
+    word: "`completed`",
+    means: "answered; not answered",
+    by: "a length above zero, or `answered_by`",
+    otherwise: "`unknown`",
+  },
+  {
+    providers: ["Ultravox"],
+    word: "`unjoined`",
+    means: "rang out; busy; declined; a number that does not exist",
+    by: "`sipDetails.terminationReason`, through a SIP trunk alone",
+    otherwise: "`unknown`",
+  },
+  {
+    providers: ["Amazon Connect"],
+    word: "`TELECOM_ORIGINATOR_CANCEL`",
+    means: "rang out; cancelled by an agent or the API",
+    by: "20 s or more since `InitiationTimestamp`",
+    otherwise: "`unknown`",
+  },
+  {
+    providers: ["Twilio", "SignalWire"],
+    word: "`busy`, `no-answer`",
+    means: "these, and a callee who declined",
+    by: "nothing. The phone was reached",
+    otherwise: "as said",
+  },
+  {
+    providers: ["Twilio", "Exotel", "Retell"],
+    word: "`failed`, `dial_failed`",
+    means: "a number that does not exist; a carrier's failure",
+    by: "nothing. Nobody was reached. A plan whose `retry` has `failed` calls such numbers again",
+    otherwise: "`failed`",
+  },
+  {
+    providers: ["Telnyx"],
+    word: "`call_rejected`",
+    means: "a callee who declined; a carrier that refused",
+    by: "nothing. `retry` acts on neither",
+    otherwise: "`declined`",
+  },
+];

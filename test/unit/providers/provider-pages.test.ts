@@ -1,0 +1,50 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ambiguousWords } from "../../support/provider-answers/ambiguous-words.ts";
+import { answersOfProviders } from "../../support/provider-answers/index.ts";
+import { providerNotes } from "../../support/provider-answers/notes.ts";
+import { classes, makeProviderPages } from "../../support/provider-pages.ts";
+import { resultsOfProviders } from "../../support/provider-results/index.ts";
+
+const directory = "docs/providers";
+const pages = makeProviderPages();
+
+describe("the pages of providers' answers", () => {
+  it("are those that `npm run pages` makes", async () => {
+    expect((await readdir(directory)).toSorted()).toEqual([...pages.keys()].toSorted());
+    for (const [name, text] of pages) {
+      expect(await readFile(join(directory, name), "utf8")).toBe(text);
+    }
+  });
+
+  it("are short, and linked from docs/providers.md, which says what each class does", async () => {
+    const text = await readFile("docs/providers.md", "utf8");
+    for (const [name, page] of pages) {
+      expect(page.split(/\s+/).length).toBeLessThan(900);
+      expect(text).toContain(`(providers/${name})`);
+    }
+    const told = [...text.matchAll(/^\| (PLACED|the \w+|later|a person|unknown) +\|/gm)];
+    expect(told.map(([, name]) => name).toSorted()).toEqual(Object.values(classes).toSorted());
+  });
+
+  it("have notes and words of providers that there are", () => {
+    const names = Object.keys(answersOfProviders);
+    expect(Object.keys(providerNotes).toSorted()).toEqual(names.toSorted());
+    for (const { providers } of ambiguousWords)
+      expect(names).toEqual(expect.arrayContaining(providers));
+  });
+
+  it("tell no two answers or records of a provider alike", () => {
+    const twice = (texts: string[]) => texts.filter((text, at) => texts.indexOf(text) !== at);
+    for (const { answers, lookUps } of Object.values(answersOfProviders)) {
+      expect(twice(answers.map(({ status, says, page }) => `${status} ${says ?? page}`))).toEqual(
+        [],
+      );
+      expect(twice(lookUps.map(({ says, page }) => says ?? page))).toEqual([]);
+    }
+    for (const results of Object.values(resultsOfProviders)) {
+      expect(twice(results.map(({ says }) => says))).toEqual([]);
+    }
+  });
+});
