@@ -9,11 +9,8 @@ import {
 import { describeProvider } from "../../contracts/provider.ts";
 import { startTestAdapter } from "../../support/test-adapter.ts";
 import { aCall } from "../../support/calls.ts";
-import {
-  livekitAnswers,
-  livekitDispatchAnswers,
-  livekitLookUps,
-} from "../../support/provider-answers/livekit.ts";
+import { livekitAnswers, livekitDispatchAnswers } from "../../support/provider-answers/livekit.ts";
+import { livekitLookUps } from "../../support/provider-answers/livekit-look-ups.ts";
 import type { startTestReceiver } from "../../support/test-receiver.ts";
 import { inSlowTier } from "../../support/per-tier.ts";
 

@@ -4,7 +4,8 @@ import { parseRoute } from "../../../shared/providers/routes.ts";
 import { createProviderBench } from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
-import { telnyxAnswers, telnyxLookUps } from "../../support/provider-answers/telnyx.ts";
+import { telnyxAnswers } from "../../support/provider-answers/telnyx.ts";
+import { telnyxLookUps } from "../../support/provider-answers/telnyx-look-ups.ts";
 import { telnyxEvents, telnyxResults } from "../../support/provider-results/telnyx.ts";
 
 const fields = { connection: "1494404757140276705", from: "+12025550100" };

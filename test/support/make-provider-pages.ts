@@ -4,8 +4,8 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { makeProviderPages } from "../../test/support/provider-pages.ts";
-import { printHelp } from "../cli/help.ts";
+import { makeProviderPages } from "./provider-pages.ts";
+import { printHelp } from "../../infra/cli/help.ts";
 
 const directory = join(import.meta.dirname, "../../docs/providers");
 
