@@ -15,7 +15,7 @@ const told: [string, object, Partial<Record<ResultStatus, ResultStatus>>][] = [
   ["retell", {}, {}],
   ["vapi", {}, {}],
   ["elevenlabs", {}, {}],
-  ["ultravox", {}, { voicemail: "completed", busy: "no_answer" }],
+  ["ultravox", {}, { voicemail: "completed", busy: "unknown", no_answer: "unknown" }],
   ["ultravox", { through: "sip", sipHost: "sip.example.com" }, { voicemail: "completed" }],
   ["bland", {}, { voicemail: "completed" }],
   ["exotel", {}, { voicemail: "completed" }],
