@@ -23,15 +23,15 @@ import { minuteMs } from "../../shared/lib/units.ts";
 
 /** Cloudflare ends a queue consumer after 15 minutes. The last half minute is for acknowledging. */
 const invocationMsMax = 14.5 * minuteMs;
-/** Cron expressions of dispatcher and purge, as in wrangler.toml. Any other runs the sweep. */
+/** Cron expressions of dispatcher and upkeep, as in wrangler.toml. Any other runs the sweep. */
 const dispatchCron = "*/1 * * * *";
-const purgeCron = "30 * * * *";
+const upkeepCron = "0-59 * * * *";
 /** Default number of concurrent deliveries of the call queue, as in wrangler.toml. */
 const consumersDefault = 50;
 
-const runs: ReadonlyMap<string, "dispatch" | "purge"> = new Map([
+const runs: ReadonlyMap<string, "dispatch" | "upkeep"> = new Map([
   [dispatchCron, "dispatch"],
-  [purgeCron, "purge"],
+  [upkeepCron, "upkeep"],
 ]);
 
 let handlers: Handlers | undefined;

@@ -4,10 +4,10 @@ import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
 import { dispatch } from "./dispatch/dispatcher.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";
 import { handleStoredLetters } from "./consume/handle-stored-letters.ts";
-import { purge } from "./sweep/purge.ts";
 import { consumeEvents } from "./consume/consume-events.ts";
 import { retryLater } from "./consume/open-message.ts";
 import { sweep } from "./sweep/sweep.ts";
+import { upkeep } from "./sweep/upkeep.ts";
 
 /** Handlers of the dialer's invocations. None throws. `deadline` is in milliseconds since the epoch. */
 export interface Handlers {
@@ -18,11 +18,12 @@ export interface Handlers {
   /** Runs the loop that decides whose turn it is. */
   dispatch(deadline: number): Promise<void>;
   sweep(deadline: number): Promise<void>;
-  purge(deadline: number): Promise<void>;
+  /** Does what goes through all rows and documents, some of it each minute. */
+  upkeep(deadline: number): Promise<void>;
 }
 
 /** Name of the handler of a queue. */
-export type QueueHandler = Exclude<keyof Handlers, "dispatch" | "sweep" | "purge">;
+export type QueueHandler = Exclude<keyof Handlers, "dispatch" | "sweep" | "upkeep">;
 
 /** Returns the handler of a queue, by the end of the queue's name or ARN. */
 export function handlerFor(queueName: string): QueueHandler {
@@ -44,7 +45,7 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
       await sweep(deps, deadline);
       await handleStoredLetters(deps, deadline);
     },
-    purge: (deadline) => purge(deps, deadline),
+    upkeep: (deadline) => upkeep(deps, deadline),
   };
 }
 
@@ -63,7 +64,7 @@ function unconfigured(problem: string, deps: Pick<DialerDeps, "log">): Handlers 
     async sweep() {
       alarm(0);
     },
-    async purge() {
+    async upkeep() {
       alarm(0);
     },
   };

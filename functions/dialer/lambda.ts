@@ -23,11 +23,11 @@ import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./
 import { dayMs, minuteMs } from "../../shared/lib/units.ts";
 
 /**
- * Event of the EventBridge schedules: a dispatcher and a sweep every minute, a purge every hour. Waking a dispatcher
+ * Event of the EventBridge schedules: a dispatcher, a sweep and an upkeep every minute. Waking a dispatcher
  * sends the same event.
  */
 export interface ScheduledEvent {
-  scheduled: "dispatch" | "sweep" | "purge";
+  scheduled: "dispatch" | "sweep" | "upkeep";
 }
 
 /** Default number of concurrent deliveries of the call queue. */

@@ -32,7 +32,7 @@ const deadLettersOf = ({ deadQueue, deadEventsQueue }: Watched) => [
 ];
 
 function currentFigures(watched: Watched) {
-  const { needsReview, dueCalls, oldestDue, openBreakers } = watched.logged;
+  const { needsReview, dueCalls, oldestDue, oldestExpired, openBreakers } = watched.logged;
   return new cloudwatch.SingleValueWidget({
     title: "Now",
     width: fullWidth,
@@ -41,6 +41,7 @@ function currentFigures(watched: Watched) {
       dueCalls.with({ label: "due calls" }),
       oldestDue.with({ label: "oldest due call, s" }),
       openBreakers.with({ label: "open circuit breakers" }),
+      oldestExpired.with({ label: "oldest expired row, s" }),
       ...deadLettersOf(watched),
     ],
   });

@@ -88,7 +88,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
   deliverQueues({ api: api.made, dialer: dialer.made }, dialerConcurrency, storage);
   schedule(stack, dialer.made, [
     ["SweepEveryMinute", "sweep", Duration.minutes(1)],
-    ["PurgeEveryHour", "purge", Duration.hours(1)],
+    ["UpkeepEveryMinute", "upkeep", Duration.minutes(1)],
   ]);
   schedule(stack, dispatcher.made, [["DispatchEveryMinute", "dispatch", Duration.minutes(1)]]);
   return { api, dialer, dispatcher };

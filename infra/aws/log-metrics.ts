@@ -12,6 +12,7 @@ export interface LogMetrics {
   needsReview: cloudwatch.Metric;
   dueCalls: cloudwatch.Metric;
   oldestDue: cloudwatch.Metric;
+  oldestExpired: cloudwatch.Metric;
   openBreakers: cloudwatch.Metric;
   /** Openings of circuit breakers, as an alarm of those that are open tells of the first one alone. */
   breakersOpened: cloudwatch.IMetric;
@@ -85,6 +86,7 @@ export function countLoggedEvents(stack: Stack, functions: Functions): LogMetric
     needsReview: measured("needs_review"),
     dueCalls: measured("due_calls"),
     oldestDue: measured("oldest_due_seconds"),
+    oldestExpired: measured("oldest_expired_seconds"),
     openBreakers: measured("open_breakers"),
     breakersOpened: count(["dialer"], "breaker.opened", {
       lines: logs.FilterPattern.all(isAlarm, where("event", "=", "breaker.opened")),

@@ -63,6 +63,7 @@ async function startDynoxide(directory: string | undefined): Promise<DynamoEngin
     shell.unref();
     const ended = once(shell, "exit");
     const stop = async () => {
+      shell.ref(); // this process waits for its end
       shell.stdin.end();
       await ended;
     };
@@ -74,7 +75,7 @@ async function startDynoxide(directory: string | undefined): Promise<DynamoEngin
   }
 }
 
-/** What a program prints until it listens or ends. */
+/** Resolves to the lines that a program prints until it listens or ends. */
 async function firstLines(output: Readable): Promise<string> {
   let printed = "";
   for await (const part of output.iterator({ destroyOnReturn: false })) {

@@ -113,7 +113,7 @@ const sources = (
     concurrency,
   }),
 );
-const run = (scheduled: "sweep" | "purge") =>
+const run = (scheduled: "sweep" | "upkeep") =>
   dialer.invoke({ scheduled }).catch((error: unknown) => {
     if (clock !== undefined) console.error(`The ${scheduled}'s clock failed:`, error);
   });
@@ -129,12 +129,13 @@ let clock: NodeJS.Timeout | undefined = setInterval(() => void run("sweep"), swe
 void run("sweep");
 const dispatchClock = setInterval(() => void runDispatcher(), dispatchSeconds * 1000);
 void runDispatcher();
-const purgeClock = setInterval(() => void run("purge"), 3_600_000);
+const upkeepClock = setInterval(() => void run("upkeep"), sweepSeconds * 1000);
+void run("upkeep");
 
 let gateway: { stop(): Promise<void> } | undefined;
 stopAtSignal(async () => {
   clearInterval(clock);
-  clearInterval(purgeClock);
+  clearInterval(upkeepClock);
   clearInterval(dispatchClock);
   clock = undefined;
   await gateway?.stop();

@@ -85,11 +85,11 @@ const miniflare = new Miniflare(
 
 let clock: NodeJS.Timeout | undefined;
 let dispatchClock: NodeJS.Timeout | undefined;
-let purgeClock: NodeJS.Timeout | undefined;
+let upkeepClock: NodeJS.Timeout | undefined;
 stopAtSignal(async () => {
   clearInterval(clock);
   clearInterval(dispatchClock);
-  clearInterval(purgeClock);
+  clearInterval(upkeepClock);
   clock = undefined;
   await miniflare.dispose();
 });
@@ -107,6 +107,7 @@ clock = setInterval(() => void tick("* * * * *"), sweepSeconds * 1000);
 void tick("* * * * *");
 dispatchClock = setInterval(() => void tick("*/1 * * * *"), dispatchSeconds * 1000);
 void tick("*/1 * * * *");
-purgeClock = setInterval(() => void tick("30 * * * *"), 3_600_000);
+upkeepClock = setInterval(() => void tick("0-59 * * * *"), sweepSeconds * 1000);
+void tick("0-59 * * * *");
 await openPort(port, () => miniflare.ready);
 console.log(settings.readyBlock(`http://${host}:${port}`));

@@ -91,7 +91,7 @@ export function createDynamoDocuments(
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
     takePermits: createDynamoPermits({ items, now, freshVersion }),
     /** Nothing to do: DynamoDB deletes expired items by itself. */
-    async purge() {},
+    purge: async () => undefined, // its `ttl` deletes them
   };
 }
 

@@ -1,7 +1,7 @@
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 import { listPermitTimes } from "../telephony/rate.ts";
 import { toListed } from "../ports/listed-document.ts";
-import type { Addition, DocumentChange, Documents } from "../ports/documents.ts";
+import type { Addition, DocumentChange, Documents, PurgePosition } from "../ports/documents.ts";
 import {
   type DocumentKey,
   toDocumentsRead,
@@ -9,11 +9,11 @@ import {
   type StoredText,
 } from "../ports/document-kinds.ts";
 
-/** Maximum documents per statement of a purge, and maximum statements per purge. */
-const purgedMax = 1000;
-const purgeStatementsMax = 20;
+/** Maximum documents that a statement of a purge looks at: other statements wait while one runs. */
+const purgedMax = 2_000;
 /** The highest character, which no key has. */
 const lastCodePoint = 0x10ffff;
+const highest = String.fromCodePoint(lastCodePoint);
 
 /** Columns named as the fields of `StoredText`. */
 const columns = "kind, key, version, value AS json, expires_at AS expiresAt";
@@ -92,12 +92,13 @@ DELETE FROM documents WHERE (kind, key) IN (
   JOIN documents AS d ON d.kind = j.value->>'kind' AND d.key = j.value->>'key'
   WHERE j.value->>'seen' = d.version)`;
 
-/** ?1 the current time; ?2 and ?3 kind and key after which the scan continues. */
+/** ?1 and ?2 kind and key after which the scan continues. */
+const lastLookedAt = `
+SELECT kind, key FROM documents WHERE (kind, key) > (?1, ?2) ORDER BY kind, key LIMIT 1 OFFSET ${purgedMax - 1}`;
+
+/** ?1 the current time; ?2 and ?3 kind and key after which the scan begins, ?4 and ?5 those at which it ends. */
 const purge = `
-DELETE FROM documents WHERE (kind, key) IN (
-  SELECT kind, key FROM documents WHERE expires_at <= ?1 AND (kind, key) > (?2, ?3)
-  ORDER BY kind, key LIMIT ${purgedMax})
-RETURNING kind, key`;
+DELETE FROM documents WHERE (kind, key) > (?2, ?3) AND (kind, key) <= (?4, ?5) AND expires_at <= ?1`;
 
 /**
  * Creates the documents in Cloudflare D1; infra/d1 has their table.
@@ -132,7 +133,7 @@ export function createD1Documents(
       const found = await all<StoredText>(sql, kind, now(), limit, ...bound);
       return found.map((one) => toListed(kind, one));
     },
-    async listByPrefix(kind, { prefixes, before = String.fromCodePoint(lastCodePoint), limit }) {
+    async listByPrefix(kind, { prefixes, before = highest, limit }) {
       const bound = [kind, now(), JSON.stringify(prefixes), before, limit];
       const found = await all<StoredText>(listByPrefix, ...bound);
       return found.map((one) => toListed(kind, one));
@@ -155,13 +156,11 @@ export function createD1Documents(
       const { arrivalUs, granted } = given;
       return listPermitTimes(arrivalUs - granted * intervalUs, pace, { granted, notBefore });
     },
-    async purge() {
-      let last: { kind: string; key: string } = { kind: "", key: "" };
-      for (let count = 0; count < purgeStatementsMax; count++) {
-        const deleted = await all<typeof last>(purge, now(), last.kind, last.key);
-        if (deleted.length < purgedMax) return;
-        last = deleted.at(-1) ?? last;
-      }
+    async purge({ kind, key } = { kind: "", key: "" }) {
+      const [last] = await all<PurgePosition>(lastLookedAt, kind, key);
+      const end = last ?? { kind: highest, key: highest };
+      await all(purge, now(), kind, key, end.kind, end.key);
+      return last;
     },
   };
 }

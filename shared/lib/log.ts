@@ -24,6 +24,8 @@ export interface LogFields {
   needs_review?: number;
   due_calls?: number;
   oldest_due_seconds?: number;
+  /** Seconds for which the oldest expired row or document may have waited to be deleted. */
+  oldest_expired_seconds?: number;
   /** Share of a limit that is used. */
   percent?: number;
   /** Time at which a store is full at its present growth, ISO 8601. */

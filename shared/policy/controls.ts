@@ -255,6 +255,7 @@ export function epochIn(name: string | undefined): number {
 }
 
 export const sweepKey = { kind: "sweep", key: "sweep" } as const;
+export const upkeepKey = { kind: "upkeep", key: "upkeep" } as const;
 export const restoreKey = { kind: "restore", key: "ledger" } as const;
 
 /** Documents that control calls. */

@@ -237,16 +237,8 @@ const kinds = {
     roundBeganAt: time,
     /** Cursor in the `watch` backlog; null: its beginning. */
     watchAfter: z.nullable(position),
-    /** Where the visit of all backlogs goes on; null: it has ended. */
-    walk: z.nullable(walk),
-    /** Time at which the last visit of all backlogs began. */
-    visitedAt: z._default(time, 0),
-    /** The request after which the next sweep continues; null: the first. */
-    requestsAfter: z._default(z.nullable(z.string()), null),
     /** The client after whose own receivers the next sweep continues; null: the first. */
     ownEventsAfter: z.optional(z.nullable(z.string())),
-    /** The erasure after which the next sweep continues; null: the first. */
-    erasuresAfter: z.optional(z.nullable(z.string())),
     /** Receivers that the plan has, or has had. */
     receivers: z.optional(z.array(z.string())),
     /** Time of the last look at the events of former receivers. */
@@ -263,6 +255,31 @@ const kinds = {
     /** Time of the last alarm about its size. */
     sizeRaisedAt: z.optional(time),
   }),
+  /** Key: `upkeep`. Cursors of what is done beside sweeps. See upkeep.ts. */
+  upkeep: z.looseObject({
+    /** End of the current lease. No other upkeep runs before then. */
+    leaseUntil: time,
+    /** Where the visit of all backlogs goes on; null: it has ended. */
+    walk: z.nullable(walk),
+    /** Time at which the last visit of all backlogs began. */
+    visitedAt: time,
+    /** The request after which the next one continues; null: the first. */
+    requestsAfter: z.nullable(z.string()),
+    /** The erasure after which the next one continues; null: the first. */
+    erasuresAfter: z.nullable(z.string()),
+    /** Where the purge goes on; null: it has ended. */
+    purge: z.nullable(
+      z.object({
+        /** The last row that was looked at; absent: documents follow. */
+        row: z.optional(z.string()),
+        /** The last document that was looked at. */
+        document: z.optional(z.object({ kind: z.string(), key: z.string() })),
+      }),
+    ),
+    /** Times at which the last purge began, and the last one that has ended: until then all was deleted that had expired. */
+    purgeBeganAt: time,
+    purgedUntil: time,
+  }),
   /** Key: `ledger`. The last restore of the ledger to an earlier state. See recover-restore.ts. */
   restore: z.looseObject({
     /** `suspended`: nothing is dialed. `confirmed`: an operator has named the time, and sweeps go through the rows. */
@@ -274,6 +291,8 @@ const kinds = {
     /** Time to which the ledger was restored, as the operator says. */
     at: z.nullable(time),
     by: z.nullable(z.string()),
+    /** Time at which the operator said so. */
+    confirmedAt: z.optional(time),
     /** The last entry of the journal that was applied, and true once all of them are. */
     journalAfter: z.optional(z.string()),
     isJournalDone: z.optional(z.boolean()),

@@ -13,6 +13,12 @@ export interface DocumentChange<K extends Kind = Kind> {
   seen: string | null;
 }
 
+/** Kind and key of a document, of whichever version. */
+export interface PurgePosition {
+  kind: string;
+  key: string;
+}
+
 /** An addition to the counters of a document, which is created if absent. */
 export interface Addition extends DocumentKey<"failures" | "usage" | "day-counts"> {
   counters: Record<string, number>;
@@ -69,6 +75,11 @@ export interface Documents {
    * `notAfter`, in milliseconds since the epoch, earliest first. Each permit goes to one caller.
    */
   takePermits(document: DocumentKey<"pace">, pace: Pace, request: PermitRequest): Promise<number[]>;
-  /** Deletes some of the expired documents. Does nothing if the engine deletes them by itself. */
-  purge(): Promise<void>;
+  /**
+   * Deletes the expired ones of some thousand documents, in the order of kinds and keys, starting behind `after`.
+   * Does nothing if the engine deletes them by itself.
+   *
+   * @returns the last document that was looked at. Undefined: none follows
+   */
+  purge(after?: PurgePosition): Promise<PurgePosition | undefined>;
 }

@@ -91,6 +91,7 @@ describe("the metric filters of the AWS stack", () => {
       "due_calls",
       "needs_review",
       "oldest_due_seconds",
+      "oldest_expired_seconds",
       "open_breakers",
     ]);
     for (const event of ["call.placed", "call.rejected", "request.accepted", "sweep.completed"])
@@ -320,6 +321,7 @@ describe("the dashboard of the AWS stack", () => {
       "due_calls",
       "oldest_due_seconds",
       "open_breakers",
+      "oldest_expired_seconds",
       "dead letters of events",
       "request.accepted",
     ].map((shown) => body.indexOf(shown));

@@ -177,6 +177,6 @@ describe("the dialer's Lambda function", () => {
     const [current] = await documents.list("sweep", { limit: 2 });
     expect(current?.value.leaseUntil).toBe(0);
     expect(Date.now() - (current?.value.fullRoundAt ?? 0)).toBeLessThan(5000);
-    expect(await handler({ scheduled: "purge" }, context)).toBeUndefined();
+    expect(await handler({ scheduled: "upkeep" }, context)).toBeUndefined();
   });
 });

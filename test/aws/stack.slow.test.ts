@@ -219,11 +219,11 @@ describe("the AWS stack", () => {
     });
   });
 
-  it("sweeps and dispatches every minute and purges every hour, beside the queue and without repeating any", () => {
+  it("sweeps, dispatches and keeps up every minute, beside the queue and without repeating any", () => {
     for (const [ScheduleExpression, Input] of [
       ["rate(1 minute)", '{"scheduled":"sweep"}'],
       ["rate(1 minute)", '{"scheduled":"dispatch"}'],
-      ["rate(1 hour)", '{"scheduled":"purge"}'],
+      ["rate(1 minute)", '{"scheduled":"upkeep"}'],
     ]) {
       template.hasResourceProperties("AWS::Events::Rule", {
         ScheduleExpression,

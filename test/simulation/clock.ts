@@ -1,8 +1,8 @@
 import { handleStoredLetters } from "../../functions/dialer/consume/handle-stored-letters.ts";
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { purge } from "../../functions/dialer/sweep/purge.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { nextWorkAt } from "./next-work.ts";
 import type { Processes } from "./processes.ts";
 import type { Scenario } from "./scenario.ts";
@@ -29,7 +29,7 @@ export interface Clocked {
 }
 
 /**
- * Starts a sweep and a dispatcher each minute, and a purge each hour. In storms they may fail to start. While calls only
+ * Starts a sweep, an upkeep and a dispatcher each minute. In storms they may fail to start. While calls only
  * wait, the minutes pass without them.
  */
 export function createClock(
@@ -43,7 +43,7 @@ export function createClock(
       await sweep(deps, deadline);
       await handleStoredLetters(deps, deadline);
     },
-    purge,
+    upkeep,
     dispatch,
   };
   const isLost = () => isStormy() && world.chance(sweepLost);
@@ -64,6 +64,7 @@ export function createClock(
     const areQuiet = () => queues.every((queue) => queue.isQuiet());
     const isQuiet = !isStormy() && areQuiet() && waitsUntil - now > minuteMs;
     if (!isLost()) invoke("sweep");
+    if (!isLost()) invoke("upkeep");
     if (!isLost()) invoke("dispatch", isQuiet ? quietLifeMs : undefined);
     if (!isQuiet) return;
     const { length } = ledger.versions;
@@ -90,7 +91,6 @@ export function createClock(
         world.after(world.random() * ms, what, again);
       };
       every(minuteMs, "the clock's minute", tick);
-      every(hourMs, "the clock's hour", () => invoke("purge"));
     },
   };
 }

@@ -58,7 +58,7 @@ export function createSimulatedDocuments(world: World) {
           }),
         takePermits: (document, pace, request) =>
           one(`permits ${document.kind}`, () => memory.takePermits(document, pace, request)),
-        purge: () => one("purge documents", () => memory.purge()),
+        purge: (after) => one("purge documents", () => memory.purge(after)),
       };
     },
   };

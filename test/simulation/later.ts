@@ -1,5 +1,5 @@
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
-import { purge } from "../../functions/dialer/sweep/purge.ts";
+import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import type { Message } from "../../shared/ports/call-messages.ts";
@@ -36,7 +36,7 @@ export async function weeksLater(
   const hints = [...events.seen];
   for (const days of daysLater) {
     world.pass(startAt + days * dayMs - world.now());
-    void processes.run("purge", 900_000, purge);
+    void processes.run("upkeep", 900_000, upkeep);
     await world.run(world.now() + 60_000);
     for (const message of messages) queue.repeat(message);
     for (const hint of hints) events.repeat(hint);

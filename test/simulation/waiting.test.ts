@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { purge } from "../../functions/dialer/sweep/purge.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
@@ -188,10 +187,12 @@ describe("a purge", () => {
     const [id = ""] = await post(bench, 1);
     await bench.deliver();
     bench.advance(50 * dayMs);
-    await purge(bench.deps, bench.now() + 100_000);
+    bench.advance(3_600_000);
+    await bench.upkeep();
     expect(await bench.row(id)).toBeDefined();
     bench.advance(11 * dayMs);
-    await purge(bench.deps, bench.now() + 100_000);
+    bench.advance(3_600_000);
+    await bench.upkeep();
     expect(await bench.row(id)).toBeUndefined();
     expect(bench.eventsOf("call.purged")).toMatchObject([{ call_id: id, state: "NEEDS_REVIEW" }]);
   });
@@ -212,7 +213,8 @@ describe("a purge", () => {
     await bench.send({ ...message, calls: [...calls] });
     await bench.deliver();
     bench.advance(61 * dayMs);
-    await purge(bench.deps, bench.now() + 100_000);
+    bench.advance(3_600_000);
+    await bench.upkeep();
     await bench.send({ ...message, calls: [...calls] });
     await bench.deliver();
     expect(bench.dialed).toHaveLength(1);

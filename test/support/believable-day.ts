@@ -246,9 +246,6 @@ export async function fillWithADay(
     fullRoundAt: now - 24_000,
     roundBeganAt: now - 24_000,
     watchAfter: null,
-    walk: null,
-    visitedAt: now - 24_000,
-    requestsAfter: null,
   });
   await put("breaker", "account:retell", {
     state: "open",

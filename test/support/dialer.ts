@@ -7,6 +7,7 @@ import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { type Call, accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
@@ -329,9 +330,13 @@ export function createDialerBench(
       }
       now = until;
     },
-    /** Runs one sweep, like the schedule. */
+    /** Runs one sweep, and what is done beside sweeps, like the schedule. */
     async sweep() {
       await run(sweep(asOneInvocation(bench.deps), now + 120_000));
+      await bench.upkeep();
+    },
+    async upkeep() {
+      await run(upkeep(asOneInvocation(bench.deps), now + 120_000));
     },
     /** Runs one look of a dispatcher. */
     async dispatch() {
@@ -379,6 +384,7 @@ export function createDialerBench(
         await idle();
         if (now >= nextSweep) {
           void sweep(asOneInvocation({ ...bench.deps, ...sweeper() }), now + 120_000);
+          void upkeep(asOneInvocation({ ...bench.deps, ...sweeper() }), now + 120_000);
           nextSweep += sweepSeconds * 1000;
           continue; // no time passes before the sweep has begun
         }

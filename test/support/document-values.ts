@@ -7,9 +7,6 @@ export const sweptAt = (at: number, more: Partial<ValueOf<"sweep">> = {}): Value
   fullRoundAt: at,
   roundBeganAt: at,
   watchAfter: null,
-  walk: null,
-  visitedAt: at,
-  requestsAfter: null,
   ...more,
 });
 

@@ -1,6 +1,6 @@
 import { grantPermits, listPermitTimes } from "../../shared/telephony/rate.ts";
 import { toListed } from "../../shared/ports/listed-document.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
+import type { Documents, PurgePosition } from "../../shared/ports/documents.ts";
 import {
   type DocumentKey,
   type StoredDocument,
@@ -9,6 +9,14 @@ import {
   parseValue,
   type StoredText,
 } from "../../shared/ports/document-kinds.ts";
+
+/** Documents that one purge looks at. */
+const purgedMax = 2_000;
+
+function byKindAndKey(one: DocumentKey, other: PurgePosition): number {
+  const [a, b] = [`${one.kind} ${one.key}`, `${other.kind} ${other.key}`];
+  return a < b ? -1 : Number(a > b);
+}
 
 /**
  * Creates documents in this process's memory, for tests.
@@ -94,10 +102,16 @@ export function createMemoryDocuments(
       }
       return listPermitTimes(baseUs, pace, { granted, notBefore: request.notBefore });
     },
-    async purge() {
-      for (const one of stored.values()) {
-        if (current(one) === undefined) stored.delete(nameOf(one));
-      }
+    async purge(after) {
+      const sorted = [...stored.values()].toSorted(byKindAndKey);
+      const looked = sorted
+        .filter((one) => after === undefined || byKindAndKey(one, after) > 0)
+        .slice(0, purgedMax);
+      for (const one of looked) if (current(one) === undefined) stored.delete(nameOf(one));
+      const last = looked.at(-1);
+      return looked.length < purgedMax || last === undefined
+        ? undefined
+        : { kind: last.kind, key: last.key };
     },
   };
 }

@@ -12,7 +12,12 @@ import {
   refusalsOf,
   shortNameOf,
 } from "../../shared/policy/breakers.ts";
-import { cancellationKeyOf, restoreKey, sweepKey } from "../../shared/policy/controls.ts";
+import {
+  cancellationKeyOf,
+  restoreKey,
+  sweepKey,
+  upkeepKey,
+} from "../../shared/policy/controls.ts";
 import { dayKeyOf } from "../../shared/policy/day-counts.ts";
 import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
 import { usageKeyOf } from "../../shared/policy/usage.ts";
@@ -351,11 +356,23 @@ export function createDocuments(
           fullRoundAt: ago(1),
           roundBeganAt: ago(1),
           watchAfter: null,
-          walk: null,
-          visitedAt: ago(30),
-          requestsAfter: null,
           receivers: ["crm"],
           orphanedAt: ago(30),
+        },
+        ...never,
+      },
+    },
+    upkeep: {
+      [upkeepKey.key]: {
+        value: {
+          leaseUntil: ago(1),
+          walk: { after: "b", isLast: false, open: [{ key: "a", after: { dueAt: 1, id: "0a" } }] },
+          visitedAt: ago(30),
+          requestsAfter: null,
+          erasuresAfter: null,
+          purge: { document: { kind: "cap", key: "a" } },
+          purgeBeganAt: ago(30),
+          purgedUntil: ago(90),
         },
         ...never,
       },

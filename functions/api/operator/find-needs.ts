@@ -250,7 +250,8 @@ async function findLedgerNeeds({ documents, clock }: RouteDeps): Promise<Found[]
       what: "ledger",
       since,
     } as const;
-    found.push(need({ ...of, holder: "restored " }, wordsOf.restored));
+    const words = restore.state === "confirmed" ? wordsOf.recovering : wordsOf.restored;
+    found.push(need({ ...of, holder: "restored " }, words));
   } else if (fullRoundAt > 0 && clock.now() - fullRoundAt > sweepMsMax) {
     const since = toIsoTime(fullRoundAt);
     found.push(need({ id: "sweep", kind: "sweep_halted", what: "sweeps", since }, wordsOf.halted));

@@ -101,6 +101,10 @@ export const wordsOf = {
     means: "The ledger was restored from a backup, and nothing is dialed.",
     fix: "Confirm to what time it was restored: npm run calls -- restored.",
   },
+  recovering: {
+    means: "The calls of the restored ledger are being gone through, and nothing is dialed yet.",
+    fix: "Wait until it has ended; see how far it is: npm run calls -- restored.",
+  },
   full: {
     means: "The ledger is nearly as large as it may be.",
     fix: "Lower retentionDays, or archive ended calls.",

@@ -22,6 +22,10 @@ const restoreViewSchema = z.strictObject({
   by: z.nullable(z.string()),
   looked_up: z.int().check(z.describe("Calls that are looked up at their provider")),
   to_review: z.int().check(z.describe("Calls that cannot be looked up and wait for review")),
+  rows_read: z
+    .int()
+    .check(z.describe("Calls that the pass under way has read. The last pass finds nothing more")),
+  backlogs_read: z.int().check(z.describe("Backlogs that it has read")),
 });
 export type RestoreView = z.infer<typeof restoreViewSchema>;
 
@@ -79,7 +83,7 @@ const confirmRestore = declareRoute({
     const change = (restore: Restore | undefined) => {
       if (restore?.state === "confirmed") return undefined;
       const of = restore?.state === "suspended" ? restore : declared;
-      const value: Restore = { ...of, state: "confirmed", at, by };
+      const value: Restore = { ...of, state: "confirmed", at, by, confirmedAt: now };
       return { value, expiresAt: null };
     };
     const { before, after } = await changeDocument({ name: restoreKey, change }, deps);
@@ -90,7 +94,15 @@ const confirmRestore = declareRoute({
 export const restoreRoutes = [showRestore, confirmRestore];
 
 function viewOf(restore: Restore | undefined): RestoreView {
-  const { state = "none", since = null, at = null, by = null, lookedUp, toReview } = restore ?? {};
+  const {
+    state = "none",
+    since = null,
+    at = null,
+    by = null,
+    lookedUp,
+    toReview,
+    pass,
+  } = restore ?? {};
   return {
     state,
     since: toIsoTime(since),
@@ -98,5 +110,7 @@ function viewOf(restore: Restore | undefined): RestoreView {
     by,
     looked_up: lookedUp ?? 0,
     to_review: toReview ?? 0,
+    rows_read: pass?.rows ?? 0,
+    backlogs_read: pass?.backlogs ?? 0,
   };
 }

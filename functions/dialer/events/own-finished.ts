@@ -1,10 +1,12 @@
 import type { CallEvent } from "../../../shared/calls/call-event.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { realClientOf, toCallId } from "../../../shared/calls/ids.ts";
 import {
   ownReceiversOf,
   readOwnReceivers,
   sendDeliverMessages,
 } from "../../../shared/events/outbox-ledger.ts";
+import type { OwnReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { indexOwnEvents, withOwnDelivery } from "../../../shared/events/own-events.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -12,40 +14,68 @@ import { ownDepsOf } from "./own-receivers.ts";
 import { finishedDataOf } from "./request-finished.ts";
 
 const type = "request.finished";
+type RequestDocument = StoredDocument<"request">;
 
 /**
- * Writes `request.finished` for the client's own receivers into the row of the request's first call, where it is
- * delivered like the call's events. So a request that waits for such a receiver is not among those that sweeps track.
+ * Writes `request.finished` for the clients' own receivers into the rows of the requests' first calls, where it is
+ * delivered like the calls' events. So a request that waits for such a receiver is not among those that are tracked.
  *
- * @returns false if another write of the row came first, or nobody can be told yet: the next sweep finishes the request
+ * @returns the requests that are done with. For the others another write of the row came first, or nobody can be told yet:
+ * they are finished again later
  */
 export async function finishForOwn(
-  request: StoredDocument<"request">,
+  requests: readonly RequestDocument[],
   deps: DialerDeps,
-): Promise<boolean> {
+): Promise<Set<string>> {
   const { ledger, random } = deps;
-  const { client, finishedAt } = request.value;
+  if (requests.length === 0) return new Set();
   const own = ownDepsOf(deps);
-  await readOwnReceivers([client], own);
-  const known = own.ownReceivers.get(realClientOf(client));
+  await readOwnReceivers(
+    requests.map(({ value }) => value.client),
+    own,
+  );
+  const wantedBy = ({ value }: RequestDocument) =>
+    ownReceiversOf(value.client, own).filter(({ types }) => types.includes(type));
   // Without the request's document nobody would ever finish it for receivers that only a later version can read.
-  if (request.value.ownOnly === true && known?.isUnreadable === true) return false;
-  const receivers = ownReceiversOf(client, own).filter(({ types }) => types.includes(type));
-  if (receivers.length === 0 || finishedAt === null) return true;
-  const id = toCallId(request.key, 0);
-  const row = (await ledger.read([id])).rows.get(id);
-  // A sweep that died after this write, or an operator's replay to the plan's receiver, finishes the request again.
-  if (row === undefined || row.events.some((event) => event.type === type)) return true;
+  const known = requests.filter(
+    ({ value: { client, ownOnly } }) =>
+      ownOnly !== true || own.ownReceivers.get(realClientOf(client))?.isUnreadable !== true,
+  );
+  const done = new Set(known.filter((one) => wantedBy(one).length === 0).map(({ key }) => key));
+  const wanted = known.filter(({ key }) => !done.has(key));
+  const { rows } = await ledger.read(wanted.map(firstCallOf));
+  const changes = wanted.flatMap((request) => {
+    const row = rows.get(firstCallOf(request));
+    // A run that died after this write, or an operator's replay to the plan's receiver, finishes the request again.
+    if (row === undefined || row.events.some((event) => event.type === type)) {
+      done.add(request.key);
+      return [];
+    }
+    const next = { ...withFinished(row, request, wantedBy(request)), version: random.version() };
+    return { request, next, seen: row.version };
+  });
+  if (changes.length === 0) return done;
+  const written = await ledger.write(changes.map(({ next, seen }) => ({ next, seen })));
+  const made = changes.filter((_, index) => written[index] === true);
+  await sendDeliverMessages(made, deps);
+  for (const { request } of made) done.add(request.key);
+  return done;
+}
+
+function firstCallOf({ key }: RequestDocument): string {
+  return toCallId(key, 0);
+}
+
+function withFinished(
+  row: CallRow,
+  request: RequestDocument,
+  receivers: readonly OwnReceiver[],
+): CallRow {
   const { state, reason, attempt } = row;
+  const at = request.value.finishedAt ?? 0;
   const sequence = (row.events.at(-1)?.sequence ?? 0) + 1;
   const data = finishedDataOf(request);
-  let event: CallEvent = { type, sequence, at: finishedAt, state, reason, attempt, data };
-  event.ownOnly = true;
-  for (const { own: to } of receivers)
-    event = withOwnDelivery(event, to.name, { dueAt: finishedAt });
-  const events = [...row.events, event];
-  const next = { ...indexOwnEvents({ ...row, events }), version: random.version() };
-  const [isWritten] = await ledger.write([{ next, seen: row.version }]);
-  if (isWritten === true) await sendDeliverMessages([{ next }], deps);
-  return isWritten === true;
+  let event: CallEvent = { type, sequence, at, state, reason, attempt, data, ownOnly: true };
+  for (const { own: to } of receivers) event = withOwnDelivery(event, to.name, { dueAt: at });
+  return indexOwnEvents({ ...row, events: [...row.events, event] });
 }

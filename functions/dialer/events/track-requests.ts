@@ -2,7 +2,7 @@ import { pendingKeptMs } from "../../../shared/events/outbox-rows.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import { isFinished } from "../../../shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { readLastTries } from "../../../shared/ports/last-tries.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { toDeliverMessages, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
@@ -12,46 +12,62 @@ import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.t
 
 type RequestDocument = StoredDocument<"request">;
 
-/** Requests of one page, and maximum requests of one sweep. */
+/** Requests of one page, and maximum requests of one run. */
 const pageRequests = 200;
-const requestsMax = 2_000;
-/** Maximum calls of one read. */
+const requestsMax = 60_000;
+/** Maximum calls of one read, and of the requests of one step. */
 const pageCalls = 1_000;
-/** Calls after which a sweep leaves the other requests to the next sweep. */
+const stepCalls = 5_000;
+/** Calls after which a run leaves the other requests to the next one, as their rows take its CPU. */
 const callsMax = 50_000;
 
 /**
  * Tracks the requests that have a document, as their client gets `request.finished`: moves them past calls that are
- * finished already, so that no later sweep reads those. Counts the calls of finished requests, and sends messages for
- * their events.
+ * finished already, so that no later run reads those. Counts the calls of finished requests, and sends messages for
+ * their events. Requests are read and written by the page, as many small ones may finish each second.
  *
- * @param after the request after which the last sweep stopped
- * @returns the request after which the next sweep continues. Null: at the first one
+ * @param last `requestsAfter`: the request after which the last run stopped
+ * @returns the request after which the next run continues. Null: at the first one
  */
 export async function trackRequests(
-  after: string | null,
+  { requestsAfter }: Pick<ValueOf<"upkeep">, "requestsAfter">,
   time: { isOver(): boolean },
   deps: DialerDeps,
-): Promise<string | null> {
+): Promise<Pick<ValueOf<"upkeep">, "requestsAfter">> {
   const { documents, settings } = deps;
   const { events, clientReceivers } = settings.plan;
-  if (events === undefined && clientReceivers === false) return null;
-  let last = after;
+  if (events === undefined && clientReceivers === false) return { requestsAfter: null };
+  let last = requestsAfter;
   let calls = 0;
-  for (let seen = 0; seen < requestsMax; seen += pageRequests) {
-    const query = { ...(last === null ? {} : { after: last }), limit: pageRequests };
-    const page = await documents.list("request", query);
+  for (let seen = 0; seen < requestsMax && !time.isOver(); seen += pageRequests) {
+    const page = await documents.list("request", { after: last ?? undefined, limit: pageRequests });
     const readable = page.filter(isReadable);
     await sendFinished(readable, deps);
-    for (const request of await withFirstFinished(readable, deps)) {
-      if (time.isOver() || calls >= callsMax) return last;
-      calls += await trackOne(request, deps);
-      last = request.key;
+    for (const step of toSteps(await withFirstFinished(readable, deps))) {
+      if (time.isOver() || calls >= callsMax) return { requestsAfter: last };
+      await trackStep(step, deps);
+      calls += step.reduce((sum, { value }) => sum + value.calls, 0);
+      last = step.at(-1)?.key ?? last;
     }
-    if (page.length < pageRequests) return null;
+    if (page.length < pageRequests) return { requestsAfter: null };
     last = page.at(-1)?.key ?? null;
   }
-  return last;
+  return { requestsAfter: last };
+}
+
+/** Splits requests, in order, into steps of a few thousand calls. */
+function toSteps(requests: readonly RequestDocument[]): RequestDocument[][] {
+  const steps: RequestDocument[][] = [];
+  let calls = 0;
+  for (const request of requests) {
+    calls += request.value.calls;
+    if (steps.length === 0 || calls > stepCalls) {
+      steps.push([]);
+      calls = request.value.calls;
+    }
+    steps.at(-1)?.push(request);
+  }
+  return steps;
 }
 
 /**
@@ -94,85 +110,120 @@ async function withFirstFinished(
 }
 
 /**
- * Moves one request past its finished calls. Once all are finished, they are counted from the start: a call in review
- * may have been placed since it was passed, and may even wait for its result again.
- *
- * @returns the number of calls that it read
+ * Moves requests past their finished calls. Once all calls of one are finished, they are counted from the start: a call in
+ * review may have been placed since it was passed, and may even wait for its result again.
  */
-async function trackOne(request: RequestDocument, deps: DialerDeps): Promise<number> {
-  const { documents, eventsQueue, random, clock, settings } = deps;
-  const { key, value, version, expiresAt } = request;
-  if (value.finished === 0 && (await isDeliveredAlready(request, deps))) {
-    await documents.remove([{ kind: "request", key, seen: version }]);
-    return 0;
-  }
-  const passed = await countFinished(request, value.finished, deps);
-  const isAtEnd = passed.finished === value.calls;
-  const isWhole = value.finished === 0 || !isAtEnd;
-  const counted = isWhole ? passed : await countFinished(request, 0, deps);
-  const read = passed.finished - value.finished + (isWhole ? 0 : counted.finished);
-  const { finished, states, results } = counted;
-  if (finished === value.finished) return read;
-  const isComplete = finished === value.calls;
+async function trackStep(requests: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
+  const { documents, clock } = deps;
+  const delivered = await readDelivered(requests, deps);
+  const open = requests.filter((one) => !delivered.has(one.key));
+  const passed = await countFinished(open, ({ value }) => value.finished, deps);
+  const isAnew = ({ key, value }: RequestDocument) =>
+    value.finished > 0 && passed.get(key)?.finished === value.calls;
+  const counted = new Map([
+    ...passed,
+    ...(await countFinished(open.filter(isAnew), () => 0, deps)),
+  ]);
   const now = clock.now();
-  const next: RequestDocument = {
-    ...request,
-    version: random.version(),
-    value: isComplete
-      ? { ...value, finished, states, results, finishedAt: now, dueAt: now }
-      : { ...value, finished },
-    // Like a row with pending events, it outlives its retention.
-    expiresAt: isComplete ? (expiresAt ?? now) + pendingKeptMs : expiresAt,
-  };
-  if (isComplete && !(await finishForOwn(next, deps))) return read;
-  if (isComplete && value.ownOnly === true) {
-    await documents.remove([{ kind: "request", key, seen: version }]);
-    return read;
-  }
-  const [isWritten] = await documents.write([{ next, seen: version }]);
-  const receiver = findReceiver(value.client, settings.plan);
-  if (isWritten !== true || !isComplete || receiver === undefined) return read;
-  await eventsQueue.sendMany(toDeliverMessages(receiver.name, { requests: [key] }, now));
-  return read;
+  const moved = open.flatMap((request) => {
+    const { finished = 0, states = {}, results = {} } = counted.get(request.key) ?? {};
+    const { value, expiresAt } = request;
+    if (finished === value.finished) return [];
+    if (finished < value.calls) return { ...request, value: { ...value, finished } };
+    return {
+      ...request,
+      value: { ...value, finished, states, results, finishedAt: now, dueAt: now },
+      // Like a row with pending events, it outlives its retention.
+      expiresAt: (expiresAt ?? now) + pendingKeptMs,
+    };
+  });
+  const complete = moved.filter(({ value }) => value.finishedAt !== null);
+  const told = await finishForOwn(complete, deps);
+  const ready = moved.filter(({ key, value }) => value.finishedAt === null || told.has(key));
+  const isOver = ({ value }: RequestDocument) =>
+    value.finishedAt !== null && value.ownOnly === true;
+  const removed = [...requests.filter(({ key }) => delivered.has(key)), ...ready.filter(isOver)];
+  await documents.remove(removed.map(({ kind, key, version }) => ({ kind, key, seen: version })));
+  await writeAndSend(
+    ready.filter((one) => !isOver(one)),
+    deps,
+  );
+}
+
+/** Writes requests, and sends messages for the events of those that are complete. */
+async function writeAndSend(requests: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
+  const { documents, eventsQueue, random, clock, settings } = deps;
+  if (requests.length === 0) return;
+  const written = await documents.write(
+    requests.map((one) => ({ next: { ...one, version: random.version() }, seen: one.version })),
+  );
+  const complete = requests.filter(
+    ({ value }, index) => written[index] === true && value.finishedAt !== null,
+  );
+  const messages = [
+    ...Map.groupBy(complete, ({ value }) => findReceiver(value.client, settings.plan)?.name),
+  ].flatMap(([receiver, some]) => {
+    const keys = some.map(({ key }) => key);
+    return receiver === undefined
+      ? []
+      : toDeliverMessages(receiver, { requests: keys }, clock.now());
+  });
+  if (messages.length > 0) await eventsQueue.sendMany(messages);
 }
 
 /**
- * True if a function that stood still has written a request's document after its event was delivered. After an
+ * Names requests whose document a function that stood still has written after its event was delivered. After an
  * operator's replay the event is to be delivered again.
  */
-async function isDeliveredAlready(
-  { key: request, value: { replayedAt = -Infinity } }: RequestDocument,
+async function readDelivered(
+  requests: readonly RequestDocument[],
   { documents }: DialerDeps,
-): Promise<boolean> {
-  const key = deliveredKeyOf(request);
-  const delivered = (await documents.read([key])).get(key.kind, key.key);
-  return delivered !== undefined && delivered.value.finishedAt > replayedAt;
+): Promise<Set<string>> {
+  const fresh = requests.filter(({ value }) => value.finished === 0);
+  if (fresh.length === 0) return new Set();
+  const read = await documents.read(fresh.map(({ key }) => deliveredKeyOf(key)));
+  const delivered = fresh.filter(({ key, value: { replayedAt = -Infinity } }) => {
+    const found = read.get("delivered-request", deliveredKeyOf(key).key);
+    return found !== undefined && found.value.finishedAt > replayedAt;
+  });
+  return new Set(delivered.map(({ key }) => key));
 }
 
 /** Counts of a request's calls. `finished`: index of the first unfinished call, or the number of calls. */
 type Counted = Pick<RequestDocument["value"], "finished" | "states" | "results">;
 
-/** Counts the calls of a request from index `from` up to the first unfinished one. */
+/** Counts the calls of requests, each from an index up to its first unfinished call. One read for a thousand calls. */
 async function countFinished(
-  { key, value: { calls } }: RequestDocument,
-  from: number,
+  requests: readonly RequestDocument[],
+  from: (request: RequestDocument) => number,
   { ledger, clock }: DialerDeps,
-): Promise<Counted> {
-  const counted: Counted = { finished: from, states: {}, results: {} };
-  while (counted.finished < calls) {
-    const start = counted.finished;
-    const ids = Array.from({ length: Math.min(calls - start, pageCalls) }, (_, n) =>
-      toCallId(key, start + n),
-    );
-    const { rows } = await ledger.readWithoutContext(ids);
+): Promise<Map<string, Counted>> {
+  const counted = new Map<string, Counted>(
+    requests.map((one) => [one.key, { finished: from(one), states: {}, results: {} }]),
+  );
+  const stopped = new Set<string>();
+  const ids = requests.flatMap((request) =>
+    Array.from({ length: request.value.calls - from(request) }, (_, n) => ({
+      request: request.key,
+      id: toCallId(request.key, from(request) + n),
+    })),
+  );
+  for (let start = 0; start < ids.length; start += pageCalls) {
+    const some = ids.slice(start, start + pageCalls).filter((one) => !stopped.has(one.request));
+    if (some.length === 0) continue;
+    const { rows } = await ledger.readWithoutContext(some.map(({ id }) => id));
     // A call that is tried again is finished with its last try.
-    const last = await readLastTries(rows.values(), (some) => ledger.readWithoutContext(some));
-    for (const id of ids) {
+    const last = await readLastTries(rows.values(), (of) => ledger.readWithoutContext(of));
+    for (const { request, id } of some) {
       const row = last.get(id);
-      if (row === undefined || !isFinished(row, clock.now())) return counted;
-      countOne(counted.states, row.state);
-      if (row.result != null) countOne(counted.results, row.result.status);
-      counted.finished += 1;
+      const counts = counted.get(request);
+      if (row === undefined || counts === undefined || !isFinished(row, clock.now())) {
+        stopped.add(request);
+      } else if (!stopped.has(request)) {
+        countOne(counts.states, row.state);
+        if (row.result != null) countOne(counts.results, row.result.status);
+        counts.finished += 1;
+      }
     }
   }
   return counted;

@@ -4,6 +4,8 @@ import { throttles } from "../../../shared/policy/breaker-causes.ts";
 import { isTestBreaker } from "../../../shared/policy/breakers.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
+import { upkeepKey } from "../../../shared/policy/controls.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Backlogs of one page, pages that are read, and due calls of a backlog that are counted. */
@@ -25,8 +27,9 @@ const breakersMax = 500;
  */
 export async function logGauges(deps: DialerDeps): Promise<void> {
   const { documents, log } = deps;
-  const [review, breakers, due] = await Promise.all([
+  const [review, expired, breakers, due] = await Promise.all([
     countReviews(deps),
+    measureExpired(deps),
     documents.list("breaker", { limit: breakersMax }),
     measureDue(deps),
   ]);
@@ -36,7 +39,22 @@ export async function logGauges(deps: DialerDeps): Promise<void> {
       .filter(isReadable)
       .filter(({ key, value }) => !isTestBreaker(key) && isOpenByTrouble(value)).length,
     ...due,
+    oldest_expired_seconds: expired,
   });
+}
+
+/** Time for which what has expired may wait to be deleted. A longer one raises an alarm. */
+const expiredMsMax = 2 * hourMs;
+
+/** Returns the seconds since which nothing is deleted: what expired before that has been. */
+async function measureExpired({ documents, clock, log }: DialerDeps): Promise<number> {
+  const now = clock.now();
+  const upkeep = (await documents.read([upkeepKey])).get("upkeep", upkeepKey.key);
+  const { purgedUntil = now } = upkeep?.value ?? {};
+  if (now - purgedUntil > expiredMsMax) {
+    log("alarm", "upkeep.late", { due_at: new Date(purgedUntil).toISOString() });
+  }
+  return Math.floor((now - purgedUntil) / 1000);
 }
 
 function isOpenByTrouble({ state, cause }: ValueOf<"breaker">): boolean {

@@ -1,45 +1,64 @@
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { states } from "../../../shared/calls/states.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { withPortLimits } from "../runtime/time-limits.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs, hourMs } from "../../../shared/lib/units.ts";
+import type { SweepTime } from "./sweep-time.ts";
 
+/** Interval at which purges begin. Without an index on expiry each looks at every document once. */
+const purgeEveryMs = hourMs;
 const pageRows = 500;
-/** Maximum pages of rows per purge. The rest is left to the next purge, an hour later. */
-const pagesMax = 100;
+
+type Purged = Pick<ValueOf<"upkeep">, "purge" | "purgeBeganAt" | "purgedUntil">;
 
 /**
- * Deletes rows of calls accepted longer ago than the retention, and expired documents. Unresolved calls are logged
- * first, so that none disappears silently. Runs once an hour in a separate invocation. Never throws.
+ * Deletes rows of calls accepted longer ago than the retention, and then expired documents. Unresolved calls are logged
+ * first, so that none disappears silently. A purge begins each hour and goes on from minute to minute until it has ended.
+ *
+ * @returns where the next one goes on
  */
-export async function purge(deps: DialerDeps, deadline: number): Promise<void> {
-  const { log } = deps;
-  try {
-    const ready = withPortLimits(deps);
-    await purgeRows(ready, deadline);
-    await ready.documents.purge();
-  } catch (error) {
-    log("alarm", "purge.failed", { error: errorForLog(error) });
+export async function purgeSome(
+  last: Purged,
+  time: SweepTime,
+  deps: DialerDeps,
+): Promise<Partial<Purged>> {
+  const { clock, log } = deps;
+  const now = clock.now();
+  if (last.purge === null && now - last.purgeBeganAt < purgeEveryMs) return {};
+  const purgeBeganAt = last.purge === null ? now : last.purgeBeganAt;
+  let at: Purged["purge"] = last.purge ?? { row: "" };
+  while (at !== null && !time.isOver()) {
+    at = at.row === undefined ? await purgeDocuments(at, deps) : await purgeRows(at.row, deps);
   }
+  if (at !== null) return { purge: at, purgeBeganAt };
+  log("info", "purge.completed", { ms: now - purgeBeganAt });
+  return { purge: null, purgeBeganAt, purgedUntil: purgeBeganAt };
 }
 
+/** Returns the position after one page of rows. */
 async function purgeRows(
+  after: string,
   { ledger, clock, settings, log }: DialerDeps,
-  deadline: number,
-): Promise<void> {
+): Promise<NonNullable<Purged["purge"]>> {
   const before = clock.now() - settings.plan.retentionDays * dayMs;
-  let after: string | undefined;
-  for (let page = 0; page < pagesMax && clock.now() < deadline - 10_000; page++) {
-    const { rows, next } = await ledger.ended({ before, after, limit: pageRows });
-    const unresolved = rows.filter(({ state }) => states[state].purge === "alarm");
+  const { rows, next } = await ledger.ended({ before, after: after || undefined, limit: pageRows });
+  const unresolved = rows.filter(({ state }) => states[state].purge === "alarm");
+  if (unresolved.length > 0) {
     const read = await ledger.readWithoutContext(unresolved.map(({ id }) => id));
     for (const { id, state } of unresolved) {
       const isTest = isTestClient(read.rows.get(id)?.client ?? "");
       log(isTest ? "info" : "alarm", "call.purged", { call_id: id, state, reason: "retention" });
     }
-    await ledger.purge(rows.map(({ id }) => id));
-    if (next === undefined) return;
-    after = next;
   }
+  if (rows.length > 0) await ledger.purge(rows.map(({ id }) => id));
+  return next === undefined ? {} : { row: next };
+}
+
+/** Returns the position after some thousand documents. Null: none follows. */
+async function purgeDocuments(
+  { document }: NonNullable<Purged["purge"]>,
+  { documents }: DialerDeps,
+): Promise<Purged["purge"]> {
+  const last = await documents.purge(document);
+  return last === undefined ? null : { document: last };
 }

@@ -9,13 +9,15 @@ import { changeRows, reportStates } from "../record/change-rows.ts";
 import { replayJournal } from "./replay-journal.ts";
 import type { SweepTime } from "./sweep-time.ts";
 import { allBacklogs, oneBacklog, takeStep } from "./walk-backlogs.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 
 /** Maximum rows per read and write, and maximum calls under way that are read. */
 const pageRows = 500;
 const dialingMax = 5_000;
 /** Life of the document of a finished restore, as messages of calls without a row may wait that long in the queues. */
 const rememberedMs = 35 * dayMs;
+/** Time from which on a restore that has not ended raises an alarm. */
+const lateMs = 30 * minuteMs;
 /** Rows due up to this time after `since` are read, to cover differences between clocks. */
 const dueMarginMs = 120_000;
 
@@ -64,10 +66,14 @@ export async function recover(
       return;
     }
     const isPassOver = next.pass === undefined;
-    // What a pass has found may not have reached the indexes yet.
+    // Indexes may lag behind the rows that a pass has changed.
     if (isPassOver && !(next.isWatchDone && !value.isWatchDone)) return;
   }
   log("info", "restore.continued", { count: stored.value.pass?.rows ?? 0 });
+  const { confirmedAt = Infinity } = stored.value;
+  if (clock.now() - confirmedAt > lateMs) {
+    log("alarm", "restore.late", { due_at: new Date(confirmedAt).toISOString() });
+  }
 }
 
 function beginPass({ isWatchDone }: Restore, isLaterSweep: boolean): Pass {
@@ -83,7 +89,7 @@ async function takePassStep(
   const { isWatchDone } = value;
   const isFirst = !isWatchDone && pass.rows === 0;
   const dialing = isFirst ? await deps.ledger.dialing(dialingMax) : [];
-  // What has been restored lately may be due again at any time.
+  // Claims and unknown outcomes may be due at any time.
   const until = isWatchDone ? restore.since + dueMarginMs : Number.MAX_SAFE_INTEGER;
   const { found, next } = await takeStep(pass.walk, { until }, deps);
   const positions = [...dialing, ...found.flatMap((one) => one.positions)];

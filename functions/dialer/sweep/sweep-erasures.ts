@@ -12,10 +12,10 @@ const erasuresMax = 100;
  * next sweep goes on.
  */
 export async function sweepErasures(
-  { erasuresAfter = null }: Pick<ValueOf<"sweep">, "erasuresAfter">,
+  { erasuresAfter }: Pick<ValueOf<"upkeep">, "erasuresAfter">,
   time: SweepTime,
   deps: DialerDeps,
-): Promise<Pick<ValueOf<"sweep">, "erasuresAfter">> {
+): Promise<Pick<ValueOf<"upkeep">, "erasuresAfter">> {
   const { documents, clock, random, log } = deps;
   const after = erasuresAfter ?? undefined;
   const listed = await documents.list("erasure", { after, limit: erasuresMax });
@@ -31,7 +31,6 @@ export async function sweepErasures(
     await documents.write([{ next, seen: erasure.version }]);
     if (done.erased > 0) log("info", "number.erased", { count: done.erased });
   }
-  // Without erasures the sweep's document stays as it is.
-  if (listed.length < erasuresMax) return after === undefined ? {} : { erasuresAfter: null };
+  if (listed.length < erasuresMax) return { erasuresAfter: null };
   return { erasuresAfter: reached ?? null };
 }

@@ -1,11 +1,11 @@
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
 
 /** Lease of a sweep. No other sweep runs meanwhile, and if a sweep dies, the next minute's can run. */
-const leaseMs = 55_000;
+export const leaseMs = 55_000;
 
 export type SweepDocument = StoredDocument<"sweep">;
 
@@ -36,9 +36,6 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     fullRoundAt: now, // the first sweep has missed nothing yet
     roundBeganAt: now,
     watchAfter: null,
-    walk: null,
-    visitedAt: 0,
-    requestsAfter: null,
   };
   const isNewRound = value.watchAfter === null;
   const next: SweepDocument = {
@@ -67,19 +64,19 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
   return { lease: next, restore };
 }
 
-/** The sweep's document while its lease is held. */
-export interface HeldLease {
+/** A document that one invocation alone changes while it has the lease. */
+export interface HeldLease<Value> {
   /** The cursors, as they are stored. */
-  readonly value: SweepDocument["value"];
-  /** Stores cursors that have moved, so that the next sweep goes on there though this one dies. */
-  reach(moved: Partial<SweepDocument["value"]>): Promise<void>;
+  readonly value: Value;
+  /** Stores cursors that have moved, so that the next invocation goes on there though this one dies. */
+  reach(moved: Partial<Value>): Promise<void>;
 }
 
-/** Returns the sweep's document, which this sweep alone changes while it has the lease. */
-export function holdLease(
+/** Holds a lease that was taken. Its methods throw once another invocation has taken it. */
+export function holdLease<K extends "sweep" | "upkeep">(
   { documents, random }: Pick<DialerDeps, "documents" | "random">,
-  lease: SweepDocument,
-): HeldLease {
+  lease: StoredDocument<K>,
+): HeldLease<ValueOf<K>> {
   let stored = lease;
   return {
     get value() {
@@ -90,7 +87,7 @@ export function holdLease(
       if (JSON.stringify(value) === JSON.stringify(stored.value)) return;
       const next = { ...stored, version: random.version(), value };
       const [isWritten] = await documents.write([{ next, seen: stored.version }]);
-      if (isWritten !== true) throw new Error("another sweep has taken the lease");
+      if (isWritten !== true) throw new Error("another invocation has taken the lease");
       stored = next;
     },
   };

@@ -1,36 +1,29 @@
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { sendPolls } from "../results/poll-results.ts";
 import { sweepEvents } from "../events/sweep-events.ts";
 import { sweepOwnEvents } from "../events/sweep-own-events.ts";
-import { trackRequests } from "../events/track-requests.ts";
 import { warnOrphaned } from "../events/warn-orphaned.ts";
 import { dispatchUnknown } from "./dispatch-unknown.ts";
 import { expireClaims } from "./expire-claims.ts";
 import { logGauges } from "./log-gauges.ts";
 import { recover } from "./recover-restore.ts";
-import { purgeJournal } from "./replay-journal.ts";
 import { type HeldLease, holdLease, takeLease } from "./sweep-lease.ts";
 import { noteHashKeys } from "./note-hash-keys.ts";
 import { planSweep } from "./sweep-time.ts";
-import { sweepErasures } from "./sweep-erasures.ts";
 import { sweepLiveCalls } from "./sweep-live-calls.ts";
-import { visitBacklogs } from "./visit-backlogs.ts";
 import { warnGoneRoutes } from "./warn-gone-routes.ts";
 import { watchDispatcher } from "./watch-dispatcher.ts";
 import { watchSize } from "./watch-size.ts";
 
-/** What the phases may take of a sweep. On D1 they share a thousand statements, of which dead letters take the rest. */
+/** Maximum part of one sweep. On D1 they share a thousand statements, of which dead letters take the rest. */
 const parts = {
   recover: { ms: 45_000, statements: 850 },
-  unknown: { ms: 10_000, statements: 120 },
+  unknown: { ms: 15_000, statements: 200 },
   events: { ms: 5_000, statements: 60 },
   ownEvents: { ms: 8_000, statements: 80 },
-  requests: { ms: 8_000, statements: 160 },
-  erasures: { ms: 8_000, statements: 100 },
-  visit: { ms: 8_000, statements: 100 },
-  journal: { ms: 8_000, statements: 10 },
 };
 
 /**
@@ -63,7 +56,7 @@ export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
  * @throws if another sweep has taken the lease
  */
 async function runPhases(
-  lease: HeldLease,
+  lease: HeldLease<ValueOf<"sweep">>,
   begin: ReturnType<typeof planSweep>,
   deps: DialerDeps,
 ): Promise<void> {
@@ -101,12 +94,6 @@ async function runPhases(
       last.ownEventsAfter,
     ),
   });
-  await lease.reach({
-    requestsAfter: await run(
-      () => trackRequests(last.requestsAfter, begin(parts.requests), deps),
-      last.requestsAfter,
-    ),
-  });
 
   // Waiting rows are the dispatcher's. A sweep checks that one runs.
   await run(() => watchDispatcher(deps), undefined);
@@ -114,14 +101,10 @@ async function runPhases(
   await run(() => sweepLiveCalls(deps), undefined);
   await run(() => noteHashKeys(deps), undefined);
 
-  // What has hours or days.
-  await lease.reach(await run(() => sweepErasures(last, begin(parts.erasures), deps), {}));
-  await lease.reach(await run(() => visitBacklogs(last, begin(parts.visit), deps), {}));
   const size = await run(() => watchSize(last, deps), {});
   const gone = await run(() => warnGoneRoutes(last, deps), {});
   const known = await run(() => warnOrphaned(last, deps), {});
   await lease.reach({ ...size, ...gone, ...known });
-  await run(() => purgeJournal(begin(parts.journal), deps), undefined);
 }
 
 function logFailure(error: unknown, { log }: Pick<DialerDeps, "log">): void {

@@ -6,7 +6,7 @@ import {
 } from "../../../shared/calls/call-row.ts";
 import { isTestClient, timeOfId } from "../../../shared/calls/ids.ts";
 import { findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
@@ -21,7 +21,7 @@ const unusedMs = 2 * hourMs;
 const decidedAtOnce = 200;
 
 type Backlog = StoredDocument<"backlog">;
-type Reached = Partial<Pick<StoredDocument<"sweep">["value"], "walk" | "visitedAt">>;
+type Reached = Partial<Pick<ValueOf<"upkeep">, "walk" | "visitedAt">>;
 
 /**
  * Goes through all backlogs once an hour, including paused ones and those of agents without a route: ends expired
@@ -30,7 +30,7 @@ type Reached = Partial<Pick<StoredDocument<"sweep">["value"], "walk" | "visitedA
  * @returns the cursor of the next sweep
  */
 export async function visitBacklogs(
-  last: StoredDocument<"sweep">["value"],
+  last: ValueOf<"upkeep">,
   time: SweepTime,
   deps: DialerDeps,
 ): Promise<Reached> {

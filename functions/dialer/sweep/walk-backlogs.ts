@@ -3,7 +3,7 @@ import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Position of a walk through rows, stored between its steps. `open`: backlogs that are being read; `after`: the last listed one. */
-export type Walk = NonNullable<ValueOf<"sweep">["walk"]>;
+export type Walk = NonNullable<ValueOf<"upkeep">["walk"]>;
 
 /** Backlogs of one step. */
 const pageBacklogs = 100;
@@ -18,7 +18,7 @@ export function oneBacklog(key: string): Walk {
   return { after: null, isLast: true, open: [{ key }] };
 }
 
-/** What one step has found. */
+/** Result of one step. */
 export interface Step {
   /** Backlogs that the step has listed, with their documents. */
   listed: StoredDocument<"backlog">[];

@@ -28,6 +28,7 @@ function textOf(restore: RestoreView): string {
     case "confirmed":
       return (
         `Restored to ${restored_to}. Sweeps check the calls, and nothing is dialed yet: ${calls}\n` +
+        `The pass under way has read ${restore.rows_read} calls in ${restore.backlogs_read} backlogs; the last one finds nothing more.\n` +
         "What you resolved or redialed since then needs review again: decide nothing twice.\n" +
         "Show its progress: npm run calls -- restored"
       );

@@ -157,7 +157,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       );
       await documents.write(anew(...current, ...expiring));
       now += 1;
-      await documents.purge();
+      for (let at = await documents.purge(); at !== undefined;) at = await documents.purge(at);
       const found = await documents.read([...current, ...expiring]);
       for (const one of current) expect(found.get(one.kind, one.key)).toEqual(one);
       for (const one of expiring) expect(found.get(one.kind, one.key)).toBeUndefined();

@@ -7,7 +7,14 @@ import { removeCurrent } from "../../support/documents.ts";
 /** Describes what an operator says of a ledger that was restored from a backup. */
 export function itConfirmsRestores(api: OperatorApiBench): void {
   const { ask, documentOf, putDocument } = api;
-  const none = { restored_to: null, by: null, looked_up: 0, to_review: 0 };
+  const none = {
+    restored_to: null,
+    by: null,
+    looked_up: 0,
+    to_review: 0,
+    rows_read: 0,
+    backlogs_read: 0,
+  };
   const stored = async () => (await documentOf(restoreKey.kind, restoreKey.key))?.value;
 
   it("confirms a restore that a sweep has noticed, once", async () => {

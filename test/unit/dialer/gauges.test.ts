@@ -34,8 +34,12 @@ describe("the figures that a sweep logs", () => {
       due_calls: 0,
       oldest_due_seconds: 0,
       open_breakers: 0,
+      oldest_expired_seconds: 0,
     };
-    expect(bench.eventsOf("sweep.measured")).toEqual([idle, idle]);
+    expect(bench.eventsOf("sweep.measured")).toEqual([
+      idle,
+      { ...idle, oldest_expired_seconds: 60 },
+    ]);
   });
 
   it("say how many calls need review and are due, since when, and how many breakers are open", async () => {

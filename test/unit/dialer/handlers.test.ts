@@ -53,7 +53,7 @@ describe("the dialer with wrong settings", () => {
   it("sweeps and purges nothing, with an alarm each", async () => {
     const { bench, handlers } = createUnconfigured();
     await handlers.sweep(bench.now() + 120_000);
-    await handlers.purge(bench.now() + 120_000);
+    await handlers.upkeep(bench.now() + 120_000);
     expect(bench.queued()).toEqual([]);
     expect(bench.eventsOf("dialer.not_configured")).toMatchObject([
       { level: "alarm" },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { purge } from "../../../functions/dialer/sweep/purge.ts";
+import { purgeSome } from "../../../functions/dialer/sweep/purge.ts";
 import { type CallState, callStates } from "../../../shared/calls/states.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
@@ -9,7 +9,9 @@ import { rowIn } from "../../support/rows.ts";
 const days = 86_400_000;
 const startAt = "2026-06-01T10:00Z";
 const createBench = () => createDialerBench({ plan: { retentionDays: 40 }, startAt });
-const run = (bench: Bench) => purge(bench.deps, bench.now() + 900_000);
+/** Runs a whole purge. */
+const run = (bench: Bench) =>
+  purgeSome({ purge: null, purgeBeganAt: 0, purgedUntil: 0 }, { isOver: () => false }, bench.deps);
 /** Puts the row of a call accepted this many days ago into the ledger. */
 async function accepted(bench: Bench, daysAgo: number, state: CallState) {
   const acceptedAt = bench.now() - daysAgo * days;
@@ -51,21 +53,21 @@ describe("a purge", () => {
     await accepted(bench, 43, "PLACED");
     await accepted(bench, 44, "REDIALED");
     bench.breakLedger({ purge: boom });
-    await run(bench);
+    await bench.upkeep();
     const told = [
       expect.objectContaining({ level: "alarm", call_id: unknown, state: "UNKNOWN" }),
       expect.objectContaining({ level: "alarm", call_id: review, state: "NEEDS_REVIEW" }),
     ];
     expect(bench.eventsOf("call.purged")).toEqual(told); // the event comes before the deletion
-    expect(bench.eventsOf("purge.failed")).toMatchObject([{ level: "alarm" }]);
+    expect(bench.eventsOf("upkeep.failed")).toMatchObject([{ level: "alarm" }]);
     expect(bench.stored.size).toBe(4);
     bench.mendLedger();
-    await run(bench);
+    await bench.upkeep();
     expect(bench.eventsOf("call.purged").slice(2)).toEqual(told);
     expect(bench.stored.size).toBe(0);
   });
 
-  it("goes through any number of rows, page by page, as long as it has time", async () => {
+  it("goes through any number of rows, page by page, and goes on where it had no time", async () => {
     const bench = createBench();
     const acceptedAt = bench.now() - 41 * days;
     const rows = Array.from({ length: 1700 }, () =>
@@ -80,10 +82,10 @@ describe("a purge", () => {
         return bench.rows.purge(ids);
       },
     });
-    await purge(bench.deps, bench.now() + 15_000);
-    expect(sizes).toEqual([500, 500]);
-    expect(bench.stored.size).toBe(700);
-    await run(bench);
+    await bench.upkeep();
+    expect(sizes).toEqual([500, 500, 500]); // it has ten seconds
+    expect(bench.stored.size).toBe(200);
+    await bench.upkeep();
     expect(bench.stored.size).toBe(0);
   });
 
@@ -95,9 +97,9 @@ describe("a purge", () => {
     await putDocument(bench, ending, { at: 1 }, bench.now() + 1000);
     let isAsked = false;
     bench.breakDocuments({
-      async purge() {
+      async purge(after) {
         isAsked = true;
-        await bench.documents.purge();
+        return bench.documents.purge(after);
       },
     });
     bench.advance(2000);

@@ -100,7 +100,7 @@ describe("a ledger that was restored", () => {
   it("is noticed by a delivery before any sweep, and by a process that has just begun", async () => {
     const bench = createDialerBench({ startAt, plan: asked });
     await bench.deps.epochStore.write(9, 0);
-    await putDocument(bench, sweepKey, sweptAt(bench.now(), { epoch: 7, visitedAt: 0 }));
+    await putDocument(bench, sweepKey, sweptAt(bench.now(), { epoch: 7 }));
     const call = aCallNow(bench);
     await sendEach(bench, call);
     await bench.deliver();

@@ -144,7 +144,7 @@ describe("orders that could not be read", () => {
 
 describe("the epoch in a process that has just begun", () => {
   const putEpoch = (bench: Bench, epoch: number) =>
-    putDocument(bench, sweepKey, sweptAt(bench.now(), { epoch, visitedAt: 0 }));
+    putDocument(bench, sweepKey, sweptAt(bench.now(), { epoch }));
   async function deliverOne(bench: Bench) {
     const call = firstOf(callsNow(bench, 1));
     await sendEach(bench, call);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { keepDeadLetters } from "../../../functions/api/actions/keep-dead-letters.ts";
 import { consumeCalls } from "../../../functions/dialer/consume/consume-calls.ts";
-import { purge } from "../../../functions/dialer/sweep/purge.ts";
+import { upkeep } from "../../../functions/dialer/sweep/upkeep.ts";
 import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
 import { sweep } from "../../../functions/dialer/sweep/sweep.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
@@ -347,14 +347,14 @@ describe("a sweep", () => {
     expect(bench.eventsOf("sweep.completed")).toHaveLength(1); // the watch over claims and unknown outcomes was whole
   });
 
-  it("and a purge end where nothing answers at all", async () => {
+  it("and an upkeep end where nothing answers at all", async () => {
     const { bench } = createBench();
     bench.breakDocuments({ read: silent, write: silent, list: silent, purge: silent });
     await within(10, sweep(bench.deps, Date.now() + 120_000));
-    await within(10, purge(bench.deps, Date.now() + 120_000));
+    await within(10, upkeep(bench.deps, Date.now() + 120_000));
     expect(bench.eventsOf("sweep.failed")).toHaveLength(1);
     expect(await documentOf(bench, "sweep", "sweep")).toBeUndefined();
-    expect(bench.eventsOf("purge.failed")).toHaveLength(1);
+    expect(bench.eventsOf("upkeep.failed")).toHaveLength(1);
   });
 });
 

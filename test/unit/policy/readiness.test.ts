@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
-import { sweepKey } from "../../../shared/policy/controls.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { listUnready } from "../../../shared/policy/readiness.ts";
+import { suspendedAt } from "../../support/document-values.ts";
 import { type Kind, toDocumentsRead } from "../../../shared/ports/document-kinds.ts";
 
 const now = Date.parse("2026-06-01T10:00Z");
@@ -20,7 +21,6 @@ const swept = (agoMs: number) =>
     fullRoundAt: now - agoMs,
     roundBeganAt: now,
     watchAfter: null,
-    walk: null,
   });
 const looked = (agoMs: number, more: object = {}) =>
   storedOf(dispatcherKey, {
@@ -50,6 +50,25 @@ describe("readiness", () => {
     expect(judge()).toEqual(["no sweep has run yet", "no dispatcher has looked yet"]);
     expect(judge(swept(0))).toEqual(["no dispatcher has looked yet"]);
     expect(judge(looked(0))).toEqual(["no sweep has run yet"]);
+  });
+
+  it("does not hold during a restore, and tells how far it is", () => {
+    const restored = (more: object) =>
+      storedOf(restoreKey, { ...suspendedAt(now), isWatchDone: true, ...more });
+    expect(judge(swept(0), looked(0), restored({}))).toEqual([
+      "the ledger was restored from a backup, and nothing is dialed until that is confirmed",
+    ]);
+    const pass = {
+      walk: { after: "b", isLast: false, open: [] },
+      mayEnd: true,
+      found: 3,
+      rows: 4_000,
+      backlogs: 300,
+    };
+    expect(judge(swept(0), looked(0), restored({ state: "confirmed", pass }))).toEqual([
+      "the ledger was restored from a backup, and its calls are being gone through: 4000 calls in 300 backlogs so far",
+    ]);
+    expect(judge(swept(0), looked(0), restored({ state: "done" }))).toEqual([]);
   });
 
   it("goes by looks that succeeded, not by beats of dispatchers that fail", () => {

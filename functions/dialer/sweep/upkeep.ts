@@ -1,0 +1,78 @@
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { restoreKey, sweepKey, upkeepKey } from "../../../shared/policy/controls.ts";
+import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { trackRequests } from "../events/track-requests.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { checkEpoch } from "../runtime/epoch.ts";
+import { withPortLimits } from "../runtime/time-limits.ts";
+import { purgeSome } from "./purge.ts";
+import { purgeJournal } from "./replay-journal.ts";
+import { holdLease, leaseMs } from "./sweep-lease.ts";
+import { sweepErasures } from "./sweep-erasures.ts";
+import { planSweep } from "./sweep-time.ts";
+import { visitBacklogs } from "./visit-backlogs.ts";
+
+/** Maximum part of one run. On D1 they share a thousand statements. */
+const parts = {
+  requests: { ms: 15_000, statements: 300 },
+  erasures: { ms: 10_000, statements: 150 },
+  visit: { ms: 10_000, statements: 150 },
+  purge: { ms: 10_000, statements: 250 },
+  journal: { ms: 5_000, statements: 10 },
+};
+
+/**
+ * Does each minute what goes through all requests, erasures, backlogs or rows: apart from the sweep, which watches over claims
+ * and must come to its end however many there are. Each part goes on where it stopped. Does nothing during a
+ * restore. Never throws.
+ *
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ */
+export async function upkeep(deps: DialerDeps, deadline: number): Promise<void> {
+  const ready = withPortLimits(deps);
+  const begin = planSweep(deadline, ready);
+  const fail = (error: unknown) => {
+    deps.log("alarm", "upkeep.failed", { error: errorForLog(error) });
+    return {};
+  };
+  try {
+    const taken = await takeUpkeep(ready);
+    if (taken === undefined) return;
+    const lease = holdLease(ready, taken);
+    const { value } = lease;
+    await lease.reach(await trackRequests(value, begin(parts.requests), ready).catch(fail));
+    await lease.reach(await sweepErasures(value, begin(parts.erasures), ready).catch(fail));
+    await lease.reach(await visitBacklogs(value, begin(parts.visit), ready).catch(fail));
+    await lease.reach(await purgeSome(value, begin(parts.purge), ready).catch(fail));
+    await purgeJournal(begin(parts.journal), ready).catch(fail);
+    await lease.reach({ leaseUntil: 0 });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** Takes the lease. Resolves to undefined if another run has it, or the ledger was restored. */
+async function takeUpkeep(deps: DialerDeps): Promise<StoredDocument<"upkeep"> | undefined> {
+  const { documents, epochStore, clock, random } = deps;
+  const outside = await epochStore.read();
+  const read = await documents.read([sweepKey, restoreKey, upkeepKey]);
+  const current = read.get("upkeep", upkeepKey.key);
+  const now = clock.now();
+  if (current !== undefined && current.value.leaseUntil > now) return undefined;
+  // Calls of a restored ledger may have been dialed, and are neither ended nor deleted.
+  if ((await checkEpoch(outside, read, deps)) !== undefined) return undefined;
+  const anew: StoredDocument<"upkeep">["value"] = {
+    leaseUntil: 0,
+    walk: null,
+    visitedAt: 0,
+    requestsAfter: null,
+    erasuresAfter: null,
+    purge: null,
+    purgeBeganAt: 0,
+    purgedUntil: now, // nothing that is older was kept
+  };
+  const value = { ...(current?.value ?? anew), leaseUntil: now + leaseMs };
+  const next = { ...upkeepKey, version: random.version(), value, expiresAt: null };
+  const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
+  return isMine === true ? next : undefined;
+}
