@@ -11,7 +11,7 @@ import { aCall, aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { request } from "../support/dialer-calls.ts";
 import { report, table } from "./report.ts";
-import { createSqliteD1 } from "./sqlite-d1.ts";
+import { createSqliteD1 } from "../support/sqlite-d1.ts";
 
 /** Calls of all accounts together; a multiple of a hundred thousand. */
 const calls = Number(process.env["DAY_CALLS"] ?? 500_000);

@@ -30,7 +30,10 @@ export function createSqliteD1(): SqliteD1 {
     bind: (...bound: SQLInputValue[]) => prepared(sql, bound),
     all: async () => run({ sql, values }),
     run: async () => run({ sql, values }),
-    first: async () => run({ sql, values }).results[0] ?? null,
+    first: async (column?: string) => {
+      const [row] = run({ sql, values }).results;
+      return (column === undefined ? row : row?.[column]) ?? null;
+    },
   });
   const reached = {
     prepare: (sql: string) => prepared(sql),
