@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { sweep } from "../../../functions/dialer/sweep/sweep.ts";
 import { upkeep } from "../../../functions/dialer/sweep/upkeep.ts";
-import { type CallRow, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import { createD1Documents } from "../../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../../shared/cloudflare/d1-ledger.ts";
@@ -13,7 +13,7 @@ import { aCall, aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { suspendedAt } from "../../support/document-values.ts";
 import { perTier } from "../../support/per-tier.ts";
-import { rowIn } from "../../support/rows.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
 import { createSqliteD1 } from "../../support/sqlite-d1.ts";
 
 /** `npm run test:schedules` runs this file with its largest sizes. */
@@ -57,30 +57,23 @@ function createBench() {
     },
     async write(rows: readonly CallRow[]) {
       for (let start = 0; start < rows.length; start += 2_000) {
-        const some = rows.slice(start, start + 2_000).map((next) => ({ next, seen: null }));
-        await deps.ledger.write(some);
+        await writeRows(rows.slice(start, start + 2_000), deps.ledger, deps.documents);
       }
     },
   };
 }
 type DutiesBench = ReturnType<typeof createBench>;
 
-/** Writes waiting calls of a client each, with the documents of their backlogs. */
+/** Writes waiting calls of many clients, with the documents of their backlogs. */
 async function fillBacklogs(
   bench: DutiesBench,
   { backlogs, calls = 1 }: { backlogs: number; calls?: number },
   dueAt: number,
 ): Promise<CallRow[]> {
-  const { deps } = bench;
   const at = bench.now();
   const rows: CallRow[] = [];
   for (let n = 0; n < backlogs; n++) {
     const client = `client_${n}`;
-    const key = waitingBacklogOf({ client, agentId: "agent_sales" });
-    const value = { client, agentId: "agent_sales", usedAt: at };
-    const name = { kind: "backlog", key } as const;
-    const next = { ...name, version: deps.random.version(), value, expiresAt: null };
-    await deps.documents.write([{ next, seen: null }]);
     const requestId = aRequestId(at);
     for (let index = 0; index < calls; index++) {
       const id = toCallId(requestId, index);
