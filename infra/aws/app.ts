@@ -25,6 +25,7 @@ const name: unknown = app.node.tryGetContext("name");
 if (name !== undefined && typeof name !== "string") throw new Error("-c name takes a name");
 const ledgerIndexes = readIndexes(app.node.tryGetContext("ledgerIndexes"));
 const withoutLedger = app.node.tryGetContext("withoutLedger") === "true";
+const isUnprotected = app.node.tryGetContext("unprotected") === "true";
 const { stackName, settings } = readDeployment(name);
 
 const bundles = resolve(import.meta.dirname, "../../dist/aws");
@@ -36,5 +37,6 @@ new OutboundCallsStack(app, stackName, {
   ...settings,
   ...(ledgerIndexes && { ledgerIndexes }),
   withoutLedger,
+  isUnprotected,
 });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

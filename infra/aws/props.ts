@@ -14,4 +14,6 @@ export interface OutboundCallsProps extends Partial<DeploymentSettings> {
   ledgerIndexes?: Indexes;
   /** True while a restored table takes the place of the own one, which the stack has let go. */
   withoutLedger?: boolean;
+  /** True while the stack is created: a roll-back could not delete what is protected against deletion. */
+  isUnprotected?: boolean;
 }

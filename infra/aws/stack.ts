@@ -12,7 +12,7 @@ import { createStorage } from "./storage.ts";
 /** The service on AWS: an HTTP API, three functions, two queues with their dead-letter queues, a table, a bucket. */
 export class OutboundCallsStack extends Stack {
   constructor(scope: Construct, id: string, props: OutboundCallsProps) {
-    super(scope, id, { terminationProtection: true });
+    super(scope, id, { terminationProtection: props.isUnprotected !== true });
     const storage = createStorage(this, id, props);
     const functions = createFunctions(this, props, storage);
     const httpApi = createHttpApi(this, props, functions);

@@ -11,7 +11,7 @@ import {
 } from "aws-cdk-lib";
 import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
 import { dialerTimeoutSeconds } from "./limits.ts";
-import type { Indexes, OutboundCallsProps } from "./props.ts";
+import type { OutboundCallsProps } from "./props.ts";
 import { secretTags } from "./secret-tags.ts";
 
 /** Six times the function's timeout, as Lambda's documentation asks of a queue that it polls. */
@@ -23,16 +23,16 @@ const retentionPeriod = Duration.days(14);
  */
 const kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE;
 
-type LedgerProps = Pick<OutboundCallsProps, "ledgerTable" | "ledgerIndexes" | "withoutLedger">;
+type LedgerProps = Pick<
+  OutboundCallsProps,
+  "ledgerTable" | "ledgerIndexes" | "withoutLedger" | "isUnprotected"
+>;
 
 /** The queues, the table, the bucket and the secrets. */
-export function createStorage(
-  stack: Stack,
-  id: string,
-  { ledgerTable, ledgerIndexes = dynamoTable.indexes, withoutLedger = false }: LedgerProps = {},
-) {
+export function createStorage(stack: Stack, id: string, props: LedgerProps = {}) {
+  const { ledgerTable, withoutLedger = false } = props;
   const queues = createQueues(stack, id);
-  const ownTable = withoutLedger ? undefined : createTable(stack, ledgerIndexes);
+  const ownTable = withoutLedger ? undefined : createTable(stack, props);
   const restored =
     ledgerTable === undefined
       ? undefined
@@ -74,7 +74,10 @@ function createQueues(stack: Stack, id: string) {
 }
 
 /** Creates the ledger's table. It stays in the stack beside a restored one, so that the setting may be taken back. */
-function createTable(stack: Stack, indexes: Indexes): dynamodb.TableV2 {
+function createTable(
+  stack: Stack,
+  { ledgerIndexes: indexes = dynamoTable.indexes, isUnprotected = false }: LedgerProps,
+): dynamodb.TableV2 {
   const { hashKey, rangeKey, ttl } = dynamoTable;
   const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
   return new dynamodb.TableV2(stack, "Ledger", {
@@ -90,7 +93,7 @@ function createTable(stack: Stack, indexes: Indexes): dynamodb.TableV2 {
     timeToLiveAttribute: ttl,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     removalPolicy: kept,
-    deletionProtection: true,
+    deletionProtection: !isUnprotected,
   });
 }
 

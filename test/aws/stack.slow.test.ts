@@ -98,6 +98,19 @@ describe("the AWS stack", () => {
     ]);
   });
 
+  it("is created without protection, as a failed creation is rolled back, and protected in the next update", () => {
+    const protectionOf = (one: Template) =>
+      propertiesOf(one, "AWS::DynamoDB::GlobalTable").map(
+        ({ Replicas }) => Object(Replicas)[0].DeletionProtectionEnabled,
+      );
+    expect(stackOf({ isUnprotected: true }).terminationProtection).toBe(false);
+    const [first, then] = [templateOf({ isUnprotected: true }), templateOf({})];
+    expect([protectionOf(first), protectionOf(then)]).toEqual([[false], [true]]);
+    const rest = ({ Resources }: { Resources: Record<string, { Type: string }> }) =>
+      Object.entries(Resources).filter(([, { Type }]) => Type !== "AWS::DynamoDB::GlobalTable");
+    expect(rest(Object(first.toJSON()))).toEqual(rest(Object(then.toJSON())));
+  });
+
   it("leaves invocations for the sweep and the purge, of those that are reserved to the dialer", () => {
     const other = templateOf({ dialerConcurrency: 16 });
     other.hasResourceProperties("AWS::Lambda::Function", { ReservedConcurrentExecutions: 16 });

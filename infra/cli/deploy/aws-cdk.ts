@@ -10,6 +10,11 @@ const withoutBootstrap = /Has the environment been bootstrapped\?|Is account \S+
 /** Words of CloudFormation about a stack that is protected against its end. */
 const protectedStack =
   /Stack \[([\w-]+)\] cannot be deleted while TerminationProtection is enabled/;
+/** Words of CloudFormation, and of cdk, where two change one stack at once. */
+const changedMeanwhile =
+  /is in \w+_IN_PROGRESS state and can ?not be updated|ChangeSet \[?\S+ (?:does not exist|already exists)|already exists and cannot be created/;
+/** Words of AWS about a right that is missing. */
+const withoutRight = /^.*(?:is not authorized to perform|AccessDenied|Access Denied).*$/m;
 
 const credentialsHelp =
   "There are no valid AWS credentials. Sign in (aws sso login, or aws configure), set AWS_PROFILE or the " +
@@ -19,7 +24,16 @@ const bootstrapQuestion =
   "may create anything? yes or no";
 const bootstrapHelp =
   "cdk has not been used in this account and region: have somebody who may run npm run cdk -- bootstrap, then run this again.";
+/** The command that takes off the protection of a stack. */
+export const unprotect = (stack: string): string =>
+  `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`;
+
 const regionHelp = "There is no region: set AWS_REGION, then run this again.";
+
+const rightHelp = "The credentials lack a right. ";
+/** Returns true for what `orSentence` throws where a right is missing. */
+export const lacksRight = (error: unknown): boolean =>
+  error instanceof DeployError && error.message.startsWith(rightHelp);
 
 /** Returns the settings by which a client of the SDK works in the region that cdk deploys to. */
 export function regionOf({ environment }: Pick<Tools, "environment">): { region?: string } {
@@ -36,7 +50,7 @@ export async function orSentence<Value>(send: () => Promise<Value>): Promise<Val
     if (withoutCredentials.test(said)) throw new DeployError(credentialsHelp);
     if (withoutRegion.test(said)) throw new DeployError(regionHelp);
     if (said.startsWith("AccessDenied"))
-      throw new DeployError(`The credentials lack a right. ${said}`);
+      throw new DeployError(`${rightHelp}${said}`, { cause: error });
     // Errors of the SDK say whose fault they are; others are ours, and keep their trace.
     if (error instanceof Error && "$fault" in error) throw new DeployError(`AWS refused: ${said}`);
     throw error;
@@ -57,7 +71,7 @@ const common = (name: string | undefined, context: Context = {}) => [
 ];
 
 /** Deviations of one deployment from the template: see app.ts. */
-export type Context = Partial<Record<"ledgerIndexes" | "withoutLedger", string>>;
+export type Context = Partial<Record<"ledgerIndexes" | "withoutLedger" | "unprotected", string>>;
 
 /**
  * Deploys the stack. Where the account and region were never bootstrapped, a person is asked, and it is done first.
@@ -96,7 +110,8 @@ export async function cdkSynth(tools: Tools, name: string | undefined): Promise<
 }
 
 /**
- * Has the stack take in resources that stand outside of it.
+ * Has the stack take in resources that stand outside of it. CloudFormation changes nothing else in an import, so cdk is told
+ * to leave all other changes to the next deployment (`--force`): it would ask a person at a terminal.
  *
  * @param mapping identifiers of the resources by their names in the template
  * @throws DeployError
@@ -106,7 +121,7 @@ export async function cdkImport(
   name: string | undefined,
   mapping: Record<string, Record<string, string>>,
 ): Promise<void> {
-  const inline = ["--resource-mapping-inline", JSON.stringify(mapping)];
+  const inline = ["--force", "--resource-mapping-inline", JSON.stringify(mapping)];
   must("import", await runShown(tools, ["import", ...common(name), ...inline]));
 }
 
@@ -117,19 +132,37 @@ export async function cdkDestroy(tools: Tools, name: string | undefined): Promis
 
 const saidBy = ({ stdout, stderr }: Ran): string => `${stdout}\n${stderr}`;
 
-function must(command: string, ran: Ran): void {
+function must(command: Command, ran: Ran): void {
   if (ran.code === 0) return;
   const said = saidBy(ran);
   if (withoutCredentials.test(said)) throw new DeployError(credentialsHelp);
+  const end = said.trim().split("\n").slice(-15).join("\n");
   const [, stack] = protectedStack.exec(said) ?? [];
   if (stack !== undefined) {
     throw new DeployError(
-      `Nothing was destroyed: ${stack} is protected. Take the protection off, then run this again:\n` +
-        `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`,
+      `Nothing was ${doneBy[command]}: ${stack} is protected. Take the protection off, then run this again:\n${unprotect(stack)}`,
     );
   }
-  const end = said.trim().split("\n").slice(-15).join("\n");
+  const what = `cdk ${command} failed:\n${end}\n`;
+  if (changedMeanwhile.test(said)) {
+    throw new DeployError(
+      `${what}Somebody else changes the stack at the same time. Wait until that has ended, and run this again.`,
+    );
+  }
+  const [right] = withoutRight.exec(said) ?? [];
+  if (right !== undefined) {
+    throw new DeployError(`${what}${rightHelp}${right.trim()}\nHave it given, and run this again.`);
+  }
   throw new DeployError(
-    `cdk ${command} failed:\n${end}\nCloudFormation keeps what stood before. Mend the cause and run this again.`,
+    `${what}CloudFormation keeps what stood before. Mend the cause and run this again.`,
   );
 }
+
+type Command = "deploy" | "bootstrap" | "synth" | "import" | "destroy";
+const doneBy: Record<Command, string> = {
+  deploy: "deployed",
+  bootstrap: "bootstrapped",
+  synth: "made",
+  import: "imported",
+  destroy: "destroyed",
+};

@@ -1,11 +1,13 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import * as z from "../../../shared/lib/zod.ts";
 import { type AlarmRecipient, chooseAlarmRecipient } from "./aws-alarms.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import { indexSteps } from "./aws-indexes.ts";
+import { isCreation, isWithoutTable, readOwnStack, requireDeployable } from "./aws-stack.ts";
 import { changeIndexes, mendTable, readIndexes, type TableDeps } from "./aws-table.ts";
 import type { AwsSecretStore } from "./aws-secrets.ts";
 import { checkService } from "./check-service.ts";
@@ -40,6 +42,14 @@ export interface DeployOptions {
   pauseMs?: number;
 }
 
+/** The surroundings of the command, and its ways to AWS. */
+export interface AwsDeps {
+  tools: Tools;
+  store: AwsSecretStore;
+  dynamo: DynamoDBClient;
+  cloudFormation: CloudFormationClient;
+}
+
 /**
  * Brings the service onto AWS, or up to date. It may be run again at any time, after an interruption too: the
  * stack is brought to what it should be, and only secrets that are absent are set. Everything that a person may
@@ -49,7 +59,7 @@ export interface DeployOptions {
  * @throws DeployError with what to do
  */
 export async function deployToAws(
-  { tools, store, dynamo }: { tools: Tools; store: AwsSecretStore; dynamo: DynamoDBClient },
+  { tools, store, dynamo, cloudFormation }: AwsDeps,
   bundledPlan: unknown,
   { name, alarms: given = {}, strand = false, settingsFile: file, looks, pauseMs }: DeployOptions,
 ): Promise<void> {
@@ -58,6 +68,8 @@ export async function deployToAws(
   givenHashKey(tools);
   tools.print("Looking for credentials and secrets …");
   const isDeployed = await store.exists();
+  const stack = await readOwnStack(cloudFormation, stackName, { isDeployed });
+  if (stack !== undefined && stack !== "unread") requireDeployable(stack);
   const current = isDeployed ? await store.names() : [];
   const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", current });
   const alarms = await chooseAlarmRecipient(tools, { name, given, current: settings, file });
@@ -81,6 +93,8 @@ export async function deployToAws(
   await deployStack(tools, tables, {
     name,
     outputsFile,
+    withoutLedger: isWithoutTable(stack, { ledgerTable: settings.ledgerTable, ownTable }),
+    isCreated: stack !== "unread" && isCreation(stack),
     ownTable,
     ledgerTable: settings.ledgerTable,
   });
@@ -96,8 +110,11 @@ export async function deployToAws(
     ...(made && { API_TOKENS: `[${made.entry}]` }),
     ...publicUrlFor(plan, names, url),
   };
-  if (Object.keys(absent).length > 0) await store.set(absent);
+  if (Object.keys(absent).length > 0) await store.set(absent, { keeps: Object.keys(absent) });
   else tools.print("The secrets are there.");
+  if (made !== undefined && !(await store.read("API_TOKENS"))?.includes(made.sha256)) {
+    tools.print("Another run has set a first token at the same time: that one is valid, not this.");
+  }
   await checkService(tools, url, looks);
   tools.print(alarms);
   tools.print(farewell(url));
@@ -107,6 +124,10 @@ export async function deployToAws(
 interface Stack {
   name: string | undefined;
   outputsFile: string;
+  /** True if no stack stands yet. */
+  isCreated: boolean;
+  /** True while an import of a restored table is unfinished. */
+  withoutLedger: boolean;
   /** The stack's own table; undefined before the first deployment. */
   ownTable: string | undefined;
   /** A restored table that is used instead. */
@@ -114,13 +135,14 @@ interface Stack {
 }
 
 /**
- * Deploys the stack, with its table as it should be. Indexes change one at a time: those of the own table by deployments
+ * Deploys the stack, with its table as it should be. A stack is created without protection against deletion, and gets it
+ * once it stands: CloudFormation could not roll back a creation that fails, and cdk could not repeat it. Indexes change one at a time: those of the own table by deployments
  * between, those of a restored one, which stands outside the stack, by DynamoDB itself.
  */
 async function deployStack(
   tools: Tools,
   tables: TableDeps,
-  { name, outputsFile, ownTable, ledgerTable }: Stack,
+  { name, outputsFile, isCreated, withoutLedger, ownTable, ledgerTable }: Stack,
 ): Promise<void> {
   const table = ledgerTable ?? ownTable;
   if (table !== undefined) await mendTable(table, tables);
@@ -131,7 +153,14 @@ async function deployStack(
       await cdkDeploy(tools, name, { context: { ledgerIndexes: JSON.stringify(step) } });
     }
   }
-  await cdkDeploy(tools, name, { outputsFile });
+  if (isCreated) {
+    await cdkDeploy(tools, name, { context: { unprotected: "true" } });
+    tools.print("The stack stands, and is protected against deletion now …");
+  }
+  await cdkDeploy(tools, name, {
+    outputsFile,
+    ...(withoutLedger && { context: { withoutLedger: "true" } }),
+  });
   if (ledgerTable !== undefined) await changeIndexes(ledgerTable, "remove", tables);
 }
 

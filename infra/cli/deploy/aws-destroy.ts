@@ -1,14 +1,16 @@
+import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import { cdkDestroy } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
+import { readStack, requireOwnStack } from "./aws-stack.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /**
  * Destroys the stack. Says first what stays and why, and does nothing without `yes`.
  *
- * @throws DeployError without `yes`, or with what cdk said
+ * @throws DeployError without `yes`, for a stack of another project, or with what cdk said
  */
 export async function destroyOnAws(
-  tools: Tools,
+  { tools, cloudFormation }: { tools: Tools; cloudFormation: CloudFormationClient },
   { name, yes }: { name?: string | undefined; yes?: boolean | undefined },
 ): Promise<void> {
   const { stackName } = deploymentNamed(name);
@@ -22,6 +24,8 @@ To stay, until you delete each:
 A later deployment begins with new queues, a new table and a new HASH_KEY, or takes up these again: docs/deploy-aws.md.
 The stack is protected: the first attempt says how to take the protection off.`);
   if (yes !== true) throw new DeployError("Nothing was destroyed: --yes is required.");
+  const stack = await readStack(cloudFormation, stackName);
+  if (stack !== undefined) requireOwnStack(stack, "destroyed");
   await cdkDestroy(tools, name);
   tools.print(`Destroyed ${stackName}.`);
 }

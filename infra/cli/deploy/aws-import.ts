@@ -1,8 +1,10 @@
+import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "../../../shared/lib/zod.ts";
 import { cdkDeploy, cdkImport, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed, keepSettings } from "./aws-deployment.ts";
+import { isCreation, readOwnStack, requireDeployable } from "./aws-stack.ts";
 import { changeIndexes, mendTable, type TableDeps } from "./aws-table.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -20,7 +22,7 @@ const templateSchema = z.object({
  */
 export async function importLedger(
   tools: Tools,
-  deps: TableDeps,
+  deps: TableDeps & { cloudFormation: CloudFormationClient },
   { name, settingsFile }: { name?: string | undefined; settingsFile?: string | undefined },
 ): Promise<void> {
   const { stackName, settings } = deploymentNamed(name, settingsFile);
@@ -29,6 +31,13 @@ export async function importLedger(
     throw new DeployError(
       `${stackName} uses its own table already: the settings name no ledgerTable.`,
     );
+  }
+  const stack = await readOwnStack(deps.cloudFormation, stackName, { isDeployed: true });
+  if (stack !== "unread") {
+    if (stack !== undefined) requireDeployable(stack);
+    if (isCreation(stack)) {
+      throw new DeployError(`${stackName} does not stand here: npm run deploy:aws first.`);
+    }
   }
   tools.print(`1 of 4: the table ${ledgerTable} is checked …`);
   await mendTable(ledgerTable, deps);

@@ -69,11 +69,11 @@ export function createAwsSecretStore(
       if (!isSet(one, value)) return undefined;
       return typeof value === "string" ? value : JSON.stringify(value);
     },
-    async set(values, { replaces } = { replaces: false }) {
+    async set(values, options = {}) {
       for (const kind of ["providers", "settings"] as const) {
         const own = Object.entries(values).filter(([one]) => kindOf(one) === kind);
         if (own.length === 0) continue;
-        await merge(client, await idOf(kind), (current) => merged(current, own, replaces));
+        await merge(client, await idOf(kind), (current) => merged(current, own, options));
         tools.print(`Set ${own.map(([one]) => one).join(", ")} of ${stackName}.`);
       }
     },
@@ -89,14 +89,20 @@ function isSet(name: string, value: unknown): boolean {
   return !Array.isArray(value) || value.length > 0;
 }
 
-function merged(current: Values, own: [string, string][], replaces: boolean): Values {
+function merged(
+  current: Values,
+  own: [string, string][],
+  { replaces = false, keeps = [] }: NonNullable<Parameters<SecretStore["set"]>[1]>,
+): Values {
   const hashKey = current["HASH_KEY"];
   const given = own.find(([one]) => one === "HASH_KEY")?.[1];
   if (typeof hashKey === "string" && given !== undefined && !replaces) {
     if (!mayFollow(hashKey, given)) throw new DeployError(keptHashKey);
   }
   // An array, such as the entries of tokens, stays one inside the object, as a person would write it.
-  const values = own.map(([one, text]): [string, unknown] => [one, arrayIn(text) ?? text]);
+  const values = own
+    .filter(([one]) => !(keeps.includes(one) && isSet(one, current[one])))
+    .map(([one, text]): [string, unknown] => [one, arrayIn(text) ?? text]);
   return { ...current, ...Object.fromEntries(values) };
 }
 

@@ -40,19 +40,29 @@ async function run(): Promise<void> {
       yes: { type: "boolean" },
     },
   });
-  if (values.destroy === true) return destroyOnAws(processTools, values);
   const path = resolve(import.meta.dirname, "../../dial-plan.json");
   const plan: unknown = JSON.parse(await readFile(path, "utf8"));
   if (values["dry-run"] === true) return describeDeployment(processTools, plan, values);
   deploymentNamed(values.name);
   const { DynamoDBClient } = await import("@aws-sdk/client-dynamodb");
+  const { CloudFormationClient } = await import("@aws-sdk/client-cloudformation");
   const dynamo = new DynamoDBClient(regionOf(processTools));
+  const cloudFormation = new CloudFormationClient(regionOf(processTools));
+  if (values.destroy === true) {
+    return destroyOnAws({ tools: processTools, cloudFormation }, values);
+  }
   if (values["import-ledger"] === true) {
-    return importLedger(processTools, { dynamo, print: processTools.print }, values);
+    const deps = { dynamo, cloudFormation, print: processTools.print };
+    return importLedger(processTools, deps, values);
   }
   const { createAwsSecretStore } = await import("./aws-secrets.ts");
   return deployToAws(
-    { tools: processTools, store: createAwsSecretStore(processTools, values.name), dynamo },
+    {
+      tools: processTools,
+      store: createAwsSecretStore(processTools, values.name),
+      dynamo,
+      cloudFormation,
+    },
     plan,
     {
       name: values.name,

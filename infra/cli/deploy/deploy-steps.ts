@@ -81,7 +81,10 @@ function checkSecrets(
  * Makes the first token and prints it, before it is set: an interruption may leave a token that is not valid, never
  * a valid one that nobody has seen. Where the output is kept, as in CI, none is made.
  */
-export function firstToken({ environment, print }: Tools): { entry: string } | undefined {
+export function firstToken({
+  environment,
+  print,
+}: Tools): { entry: string; sha256: string } | undefined {
   if (environment["CI"]) {
     print(
       "No token is made here, as this output is kept: npm run token -- --id NAME --install does.",
@@ -90,7 +93,7 @@ export function firstToken({ environment, print }: Tools): { entry: string } | u
   }
   const { token, sha256 } = createToken();
   print(`First token, shown only now and valid once this has ended: ${token}`);
-  return { entry: JSON.stringify({ id: "first", sha256 }) };
+  return { entry: JSON.stringify({ id: "first", sha256 }), sha256 };
 }
 
 /**

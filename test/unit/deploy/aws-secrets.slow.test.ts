@@ -10,7 +10,7 @@ import {
 } from "../../../infra/cli/deploy/secret-commands.ts";
 import { rotateHashKey } from "../../../infra/cli/deploy/hash-key.ts";
 import { secretTags } from "../../../infra/aws/secret-tags.ts";
-import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-manager.ts";
+import { type FakeSecretsManager, startSecretsManager } from "../../support/aws/secrets-manager.ts";
 
 const hashKey = "ab".repeat(32);
 const tagsOf = (stack: string, kind: string) => ({

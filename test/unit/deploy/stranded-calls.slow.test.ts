@@ -16,7 +16,12 @@ import { toStoredRow } from "../../../shared/ports/stored-row.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { aRow } from "../../support/call-rows.ts";
 import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
-import { type FakeDynamoDB, type FakeTable, standing, startDynamoDB } from "./aws-dynamodb.ts";
+import {
+  type FakeDynamoDB,
+  type FakeTable,
+  standing,
+  startDynamoDB,
+} from "../../support/aws/dynamodb.ts";
 
 const route = { provider: "webhook", url: "https://example.com/dial" };
 const plan = parseDialPlan({ ...dialPlan, agents: { agent_sales: route } }, {});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { useDeployment } from "../../support/aws/deployment.ts";
+import { expectWhole } from "../../support/aws/expectations.ts";
+import { putStack } from "../../support/aws/stacks.ts";
+
+const deployment = useDeployment("troubles");
+/** A stack of another project, which happens to have the name. */
+const theirs = { Resources: { Orders: { Type: "AWS::SQS::Queue" } } };
+const denied = (right: string) => ({
+  code: "AccessDenied",
+  message: `User: arn:aws:iam::111122223333:user/ada is not authorized to perform: ${right}`,
+});
+
+describe("npm run deploy:aws, by the real cdk,", () => {
+  it("leaves another project's stack of its name alone, and so does npm run destroy:aws", async () => {
+    const { account, changes, person, stack } = deployment();
+    putStack(account.stacks, deployment().stackName, theirs);
+    const message = /troubles in this account and region is another project's.*-- --name/;
+    await expect(person().deploy()).rejects.toThrow(message);
+    await expect(person().destroy()).rejects.toThrow(message);
+    expect(changes()).toEqual([]);
+    expect(stack()?.resources.size).toBe(1);
+  });
+
+  it("says that somebody else is deploying, and changes nothing meanwhile", async () => {
+    const { account, changes, person, stack, stand } = deployment();
+    stand();
+    Object.assign(stack() ?? {}, { progress: { status: "UPDATE_IN_PROGRESS", looks: 1 } });
+    await expect(person().deploy()).rejects.toThrow(
+      /^Nothing was deployed: .* is being changed now \(UPDATE_IN_PROGRESS\).*run this again/,
+    );
+    expect(changes()).toEqual([]);
+    await person().deploy();
+    expect(account.dynamo.tables.size).toBe(1);
+  });
+
+  it("says so too where the other one began after it had looked", async () => {
+    const { account, person, stack } = deployment();
+    account.endpoint.cut = (operation) => {
+      if (operation === "cloudformation:CreateChangeSet" && stack() === undefined) {
+        putStack(account.stacks, deployment().stackName, theirs);
+      }
+      return false;
+    };
+    await expect(person().deploy()).rejects.toThrow(
+      /Somebody else changes the stack.*run this again/,
+    );
+    expect(stack()?.resources.size).toBe(1);
+  });
+
+  it("makes one whole service though two people begin at once, and one of them is told to wait", async () => {
+    const { account, person } = deployment();
+    account.stacks.looks = 1;
+    const both = [person(), person()];
+    const ended = await Promise.allSettled(both.map((one) => one.deploy()));
+    for (const one of ended) {
+      if (one.status === "rejected")
+        expect(String(one.reason)).toMatch(/at the same time|is being changed/);
+    }
+    await person().deploy();
+    expectWhole(deployment());
+  });
+
+  it("leaves the first token of another run, and says that its own is not valid", async () => {
+    const { account, person, secretValues, stand } = deployment();
+    stand();
+    const [ada, bob] = [person(), person()];
+    account.secrets.beforeMove = () => {
+      const [arn = ""] = [...account.secrets.secrets.keys()].filter((one) =>
+        one.includes("Settings"),
+      );
+      const secret = account.secrets.secrets.get(arn);
+      const values = { ...secretValues(), API_TOKENS: [{ id: "first", sha256: "b" }] };
+      secret?.versions.set("bob", JSON.stringify(values));
+      if (secret) secret.current = "bob";
+    };
+    await ada.deploy();
+    expect(secretValues()["API_TOKENS"]).toEqual([{ id: "first", sha256: "b" }]);
+    expect(ada.printed.join("\n")).toMatch(/that one is valid, not this/);
+    await bob.deploy();
+    expect(bob.printed.join("\n")).not.toMatch(/not this/);
+  });
+
+  it("tells how to sign in where the login has expired, whoever notices", async () => {
+    const { account, changes, person } = deployment();
+    const expired = {
+      code: "ExpiredToken",
+      message: "The security token included in the request is expired",
+    };
+    for (const operations of [["*"], ["sts:AssumeRole", "sts:GetCallerIdentity"]]) {
+      for (const one of operations) account.endpoint.refusals.set(one, expired);
+      await expect(person().deploy()).rejects.toThrow(/^There are no valid AWS credentials/);
+      account.endpoint.refusals.clear();
+    }
+    expect(changes()).toEqual([]);
+  });
+
+  it.each(["cloudformation:DescribeStacks", "cloudformation:CreateChangeSet", "s3:PutObject"])(
+    "names the right that is missing: %s",
+    async (right) => {
+      const { account, person, stack } = deployment();
+      account.endpoint.refusals.set(right, denied(right));
+      await expect(person().deploy()).rejects.toThrow(
+        new RegExp(`lack a right[^]*not authorized to perform: ${right}`),
+      );
+      expect(stack()?.resources.size ?? 0).toBe(0);
+    },
+  );
+
+  it("goes on without the right to look at a stack that stands, which earlier versions did not need", async () => {
+    const { account, person, stand } = deployment();
+    stand();
+    account.endpoint.cut = (operation) => {
+      const isAskedByCdk = account.endpoint.asked.some((one) => one.startsWith("sts:"));
+      if (operation.startsWith("cloudformation:") && isAskedByCdk)
+        account.endpoint.refusals.clear();
+      return false;
+    };
+    const right = "cloudformation:DescribeStacks";
+    account.endpoint.refusals.set(right, denied(right));
+    const ada = person();
+    await ada.deploy();
+    expect(ada.printed).toContain(`Deployed ${deployment().stackName}.`);
+  });
+
+  it("bootstraps an account where cdk was never used, once a person agrees", async () => {
+    const { account, person, stack } = deployment();
+    account.unbootstrap();
+    const ada = person();
+    await expect(ada.deploy()).rejects.toThrow(/may run npm run cdk -- bootstrap/);
+    expect(stack()).toBeUndefined();
+    ada.tools.ask = () => Promise.resolve("yes");
+    await ada.deploy();
+    expect(ada.cdk.ran.map(([command]) => command)).toEqual([
+      "deploy",
+      "deploy",
+      "bootstrap",
+      "deploy",
+      "deploy",
+    ]);
+    expect(stack()?.isProtected).toBe(true);
+  });
+});
+
+describe("npm run destroy:aws, by the real cdk,", () => {
+  it("says how to take the protection off, and then leaves what holds calls", async () => {
+    const { account, ownTable, person, stack, stand } = deployment();
+    stand();
+    const table = ownTable() ?? "";
+    await expect(person().destroy()).rejects.toThrow(
+      /Nothing was destroyed: .*--no-enable-termination-protection --stack-name OutboundCalls-troubles$/s,
+    );
+    Object.assign(stack() ?? {}, { isProtected: false });
+    await person().destroy();
+    expect(stack()).toBeUndefined();
+    expect(account.dynamo.tables.has(table)).toBe(true);
+  });
+});
