@@ -55,7 +55,7 @@ export default defineConfig({
           ...slow,
           ...native,
           name: "aws on dynalite",
-          include: ["test/aws/dynamodb-*.test.ts"],
+          include: ["test/aws/{dynamodb,engine}-*.test.ts"],
           // A second opinion on what DynamoDB does: the few runs of the quick tier are enough.
           provide: { tier: "quick", dynamoEngine: "dynalite" },
         },

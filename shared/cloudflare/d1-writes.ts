@@ -5,6 +5,8 @@ import { countStatements } from "./d1-statements.ts";
  * items travel as JSON arrays, in several statements of one transaction if they are large.
  */
 const parameterBytesMax = 400_000;
+/** Maximum bytes of a row. The local engine takes more. https://developers.cloudflare.com/d1/platform/limits/ */
+const rowBytesMax = 2_000_000;
 /** Maximum chunks of one transaction: 4 MB of parameters. */
 const chunksMax = 10;
 
@@ -43,6 +45,7 @@ export interface VersionedStatements {
 /**
  * Writes the items in order.
  *
+ * @throws before anything is written if an item is larger than D1 takes
  * @param values.bound further parameters of both statements, from ?2 on
  * @returns for each write, true if the item is now as requested
  */
@@ -82,6 +85,7 @@ function inChunks(writes: readonly VersionedWrite[]): VersionedWrite[][] {
   let bytes = 0;
   for (const one of writes) {
     const length = Buffer.byteLength(one.json);
+    if (length > rowBytesMax) throw new Error(`D1 takes no row of ${length} bytes`);
     if (chunk.length === 0 || names.has(one.name) || bytes + length > parameterBytesMax) {
       chunk = [];
       chunks.push(chunk);

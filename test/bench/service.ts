@@ -14,6 +14,7 @@ import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.t
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { type CallRequest, accountNameOf } from "../../shared/calls/call-request.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
@@ -306,7 +307,11 @@ export function createService(
         else if (await Promise.race([over, sleep(togetherMs, false)])) return;
       }
     },
-    sweep: (): Promise<void> => meter.at("sweep", () => sweep(deps, clock.now() + 120_000)),
+    sweep: (): Promise<void> =>
+      meter.at("sweep", async () => {
+        await sweep(deps, clock.now() + 120_000);
+        await upkeep(deps, clock.now() + 120_000);
+      }),
     /** Delivers the messages of the queue, `size` at once, one delivery after the other. */
     async deliverAll(size = platform.deliverySize, most = Infinity): Promise<void> {
       for (let done = 0; platform.waiting() > 0 && done < most; done += size) {

@@ -272,10 +272,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
     /** Copies the ledger's files beside the service's, or back. */
     async function keepLedger(way: "copy" | "back"): Promise<void> {
       const kept = join(directory.path, "kept-ledger");
-      const ledger = join(
-        directory.path,
-        platform.script === "start" ? "v3/d1" : "engines/dynamo",
-      );
+      const ledger = join(directory.path, platform.script === "start" ? "v3/d1" : "engines/dynamo");
       if (way === "copy") copiedAt = new Date().toISOString();
       const [from, to] = way === "copy" ? [ledger, kept] : [kept, ledger];
       await rm(to, { recursive: true, force: true });

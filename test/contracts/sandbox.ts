@@ -4,6 +4,7 @@ import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts"
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { testClientOf, toCallId, withCalls } from "../../shared/calls/ids.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
@@ -143,6 +144,7 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
       for (const one of minutes) {
         now += one * minute;
         await run(sweep(deps, now + 120_000));
+        await run(upkeep(deps, now + 120_000));
         await deliver();
         await run(dispatch(deps, now + 15_000));
         await deliver();

@@ -3,6 +3,7 @@ import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";
 import type { CallResult, ResultStatus } from "../../shared/calls/call-result.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
@@ -144,6 +145,7 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
       for (const one of minutes) {
         now += one * minute;
         await sweep(deps, now + 120_000);
+        await upkeep(deps, now + 120_000);
         for (let turn = 0; turn < 3; turn++) {
           const messages = queued.splice(0).map(open);
           if (messages.length > 0) await consumeEvents(messages, deps, now + 120_000);

@@ -366,7 +366,11 @@ export function createDocuments(
       [upkeepKey.key]: {
         value: {
           leaseUntil: ago(1),
-          walk: { after: "b", isLast: false, open: [{ key: "a", after: { dueAt: 1, id: "0a" } }] },
+          walk: {
+            after: null,
+            isLast: false,
+            open: [{ key: '["crm","agent_sales"]', after: { dueAt: 1, id: "0a" } }],
+          },
           visitedAt: ago(30),
           requestsAfter: null,
           erasuresAfter: null,

@@ -178,6 +178,7 @@ export function createService(
       for (let turn = 0; now < endAt; turn++) {
         const nextAt = now + 30_000;
         if (turn % 2 === 0) await handlers.sweep(now + 2 * minuteMs);
+        if (turn % 2 === 0) await handlers.upkeep(now + 2 * minuteMs);
         await handlers.dispatch(now);
         await deliver();
         await deliver();

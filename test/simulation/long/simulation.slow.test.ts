@@ -12,7 +12,7 @@ describe("the simulation", () => {
     const { totals, failure } = await runSeeds(1, 20, { isShrunk: true });
     if (failure !== undefined) expect.fail(textOf(failure));
     // A run without faults would prove nothing.
-    for (const count of Object.values(totals)) expect(count).toBeGreaterThan(50);
+    for (const count of Object.values(totals)) expect(count).toBeGreaterThan(30);
   });
 
   it("has every call placed, where nothing goes wrong and nobody wants otherwise", async () => {
