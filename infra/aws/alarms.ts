@@ -10,7 +10,7 @@ import { createAlarmTopic } from "./alarm-topic.ts";
 import type { Functions } from "./functions.ts";
 import type { LogMetrics } from "./log-metrics.ts";
 import type { OutboundCallsProps } from "./props.ts";
-import { depthOf, isStuck, minute, throttlesOf } from "./resource-metrics.ts";
+import { depthOf, droppedLoopsOf, isStuck, minute, throttlesOf } from "./resource-metrics.ts";
 import type { Storage } from "./storage.ts";
 
 type Queues = "queue" | "deadQueue" | "eventsQueue" | "deadEventsQueue";
@@ -167,7 +167,7 @@ function queueConditions(watched: Watched): Record<string, Condition> {
 
 /** Conditions of the functions, the table and the HTTP API. Without data nothing has failed. */
 function resourceConditions(watched: Watched): Record<string, Condition> {
-  const { table, dialer, dispatcher, httpApi } = watched;
+  const { table, api, dialer, dispatcher, httpApi } = watched;
   return {
     DialerErrors: {
       metric: dialer.made.metricErrors(minute),
@@ -178,6 +178,12 @@ function resourceConditions(watched: Watched): Record<string, Condition> {
       metric: dispatcher.made.metricErrors(minute),
       within: 15,
       description: "the dispatcher's function fails: waiting calls may not get their turns",
+    },
+    LoopsStopped: {
+      metric: droppedLoopsOf({ api: api.made, dialer: dialer.made, dispatcher: dispatcher.made }),
+      within: 60,
+      description:
+        "within the last hour Lambda took a chain of invocations for a loop and dropped its last one",
     },
     DialerThrottles: {
       metric: dialer.made.metricThrottles(minute),

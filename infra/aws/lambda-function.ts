@@ -66,6 +66,9 @@ export function createFunction(
     timeout: Duration.seconds(timeoutSeconds),
     role,
     logGroup,
+    // Lambda ends a chain of some 16 invocations, each of which the one before has caused by a queue or a call. Longer chains
+    // would be a mistake of ours that goes round without end. The alarm LoopsStopped tells of each that it ends.
+    recursiveLoop: lambda.RecursiveLoop.TERMINATE,
     // Metric filters read the fields of the events.
     loggingFormat: lambda.LoggingFormat.JSON,
     // A trace holds the invocation alone, as the SDK is not instrumented.

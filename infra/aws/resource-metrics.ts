@@ -1,4 +1,9 @@
-import { aws_cloudwatch as cloudwatch, type aws_sqs as sqs, Duration } from "aws-cdk-lib";
+import {
+  aws_cloudwatch as cloudwatch,
+  type aws_lambda as lambda,
+  type aws_sqs as sqs,
+  Duration,
+} from "aws-cdk-lib";
 import type { Storage } from "./storage.ts";
 
 /** Interval of the metrics of alarms and the dashboard. */
@@ -42,6 +47,16 @@ export function isStuck(named: NamedQueue): cloudwatch.MathExpression {
     ...usingMetrics,
     finished: named.queue.metricNumberOfMessagesDeleted(minute),
   });
+}
+
+/** Counts invocations of the functions that Lambda took for a loop and dropped. */
+export function droppedLoopsOf(functions: Record<string, lambda.Function>): cloudwatch.IMetric {
+  const dropped = Object.entries(functions).map(([name, one]) => [
+    name,
+    one.metric("RecursiveInvocationsDropped", { ...minute, statistic: "Sum" }),
+  ]);
+  const terms = Object.keys(functions).map((name) => `FILL(${name}, 0)`);
+  return mathOf("dropped", terms.join(" + "), Object.fromEntries(dropped));
 }
 
 /**

@@ -205,6 +205,21 @@ describe("the alarms of the AWS stack", () => {
       expect(text).toContain(name);
   });
 
+  it("tell of invocations that Lambda takes for a loop and drops, of each function", () => {
+    const functions = Object.entries(template.findResources("AWS::Lambda::Function"));
+    // Stated, as Lambda's default may change: without it a mistake of ours would go round for ever.
+    for (const [, { Properties }] of functions) expect(Properties.RecursiveLoop).toBe("Terminate");
+    const stats = alarms["LoopsStopped"]?.Metrics?.flatMap(({ MetricStat }) => MetricStat ?? []);
+    const watched = stats?.map(({ Metric }) => [Metric.MetricName, Object(Metric).Dimensions]);
+    expect(watched).toEqual(
+      functions.map(([id]) => [
+        "RecursiveInvocationsDropped",
+        [{ Name: "FunctionName", Value: { Ref: id } }],
+      ]),
+    );
+    expect(alarms["LoopsStopped"]?.Threshold).toBe(0);
+  });
+
   it("read no metric that nothing counts", () => {
     const counted = filters.map(({ metric }) => metric);
     for (const { Namespace, MetricName } of Object.values(alarms)) {
@@ -256,6 +271,7 @@ describe("the alarms of the AWS stack", () => {
       ApiAlarms: "60 min after",
       DialerErrors: "15 min after",
       DispatcherErrors: "15 min after",
+      LoopsStopped: "60 min after",
       ServerErrors: "15 min after",
       // Their metrics go on each minute while the condition does. An unused queue has none: it is empty.
       CallsStuck: "notBreaching",
