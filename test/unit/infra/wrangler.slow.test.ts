@@ -66,11 +66,10 @@ describe("the settings of the Workers state what a promise rests on, whatever Cl
   });
 
   it("messages are delivered at once, and a hundred times", () => {
-    const producers = ["outbound-calls", "outbound-calls-events"];
+    // A producer's `delivery_delay` has no effect in this version of wrangler: a queue's own is 0.
     for (const [, { queues }] of both) {
-      expect(queues?.producers?.map(({ queue, delivery_delay: delay }) => [queue, delay])).toEqual(
-        producers.map((queue) => [queue, 0]),
-      );
+      for (const producer of queues?.producers ?? [])
+        expect(producer.delivery_delay).toBe(undefined);
     }
     // The API takes one delivery of dead letters at a time, beside clients' requests: Cloudflare would run 250 at once.
     const dead = { max_batch_size: 10, max_batch_timeout: 5, max_concurrency: 1, retry_delay: 900 };
