@@ -1,4 +1,5 @@
 import { dayMs, minuteMs } from "../lib/units.ts";
+import { changeDocument } from "../ports/change-document.ts";
 import type { Documents } from "../ports/documents.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { EventMessage } from "../ports/event-messages.ts";
@@ -57,14 +58,23 @@ export async function sendTestEvent(
 /**
  * Has events that a client's own receiver has had, or whose tries are exhausted, delivered to it again, under their
  * ids: those of calls that were accepted from `from` up to, and without, `until`. `request.finished` is delivered
- * again as long as another receiver's is pending.
+ * again as long as another receiver's is pending. One that is under way begins anew, and goes through both times.
  *
- * @throws if the queue is unreachable
+ * @throws if the ledger is unreachable
  */
-export async function sendReplay(
+export async function orderReplay(
   { from, until, ...key }: OwnReceiverKey & { from: number; until: number },
-  { eventsQueue, clock }: SendDeps,
+  deps: Parameters<typeof changeDocument>[1],
 ): Promise<void> {
-  const receiver = ownReceiverName(key);
-  await eventsQueue.send({ kind: "replay", receiver, from, until, sentAt: clock.now() });
+  const name = { kind: "replay", key: ownReceiverName(key) } as const;
+  const change = (underWay: ValueOf<"replay"> | undefined) => ({
+    value: {
+      from: Math.min(from, underWay?.from ?? from),
+      until: Math.max(until, underWay?.until ?? until),
+      before: null,
+      index: 0,
+    },
+    expiresAt: null,
+  });
+  await changeDocument({ name, change }, deps);
 }

@@ -255,6 +255,16 @@ const kinds = {
     /** Time of the last alarm about its size. */
     sizeRaisedAt: z.optional(time),
   }),
+  /** Key: the name of a client's own receiver. An order to deliver events to it again. See own-replays.ts. */
+  replay: z.looseObject({
+    /** The calls that were accepted from `from` up to, and without, `until`. */
+    from: time,
+    until: time,
+    /** The request above the next one, newest first; null: the first. */
+    before: z.nullable(z.string()),
+    /** Index of the next call of that request. */
+    index: z.number(),
+  }),
   /** Key: `upkeep`. Cursors of what is done beside sweeps. See upkeep.ts. */
   upkeep: z.looseObject({
     /** End of the current lease. No other upkeep runs before then. */
@@ -265,6 +275,8 @@ const kinds = {
     visitedAt: time,
     /** The request after which the next one continues; null: the first. */
     requestsAfter: z.nullable(z.string()),
+    /** The replay after which the next one continues; null: the first. */
+    replaysAfter: z.nullable(z.string()),
     /** The erasure after which the next one continues; null: the first. */
     erasuresAfter: z.nullable(z.string()),
     /** Where the purge goes on; null: it has ended. */
@@ -327,6 +339,7 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "audit",
   "erasure",
   "receivers",
+  "replay",
   "request",
   "sweep",
   "usage",

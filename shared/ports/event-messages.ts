@@ -3,6 +3,9 @@ import * as z from "../lib/zod.ts";
 /** Maximum calls or requests of one `deliver` message. */
 export const deliverCallsMax = 100;
 
+/** Number of times that deliveries have sent the message again, as others kept it waiting. Absent: 0. */
+const again = z.optional(z.number());
+
 /**
  * Messages of the events queue. All but signed callbacks are hints: rows show which results are open and which events
  * are pending, and providers' records have the results. Losing or duplicating a hint only changes the time at which a
@@ -17,6 +20,7 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     sentAt: z.number(),
     /** Name of the account (`accountNameOf`) whose live calls are all polled, as it has as many as it may have. */
     live: z.optional(z.string()),
+    again,
   }),
   /** Events of these calls and requests are to be delivered. `sentAt`: time of the sending, or end of the delay. */
   z.strictObject({
@@ -28,8 +32,7 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     sentAt: z.number(),
     /** True if a sweep sent the message, in which case the next sweep sends it again. */
     swept: z._default(z.boolean(), false),
-    /** True if the message was sent again after its delivery, to go on with other due events. */
-    isAgain: z.optional(z.boolean()),
+    again,
   }),
   /** A client wants to try its own receiver: one `receiver.test` is posted. */
   z.strictObject({
@@ -38,22 +41,12 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     /** The event's id. */
     id: z.string(),
     sentAt: z.number(),
-  }),
-  /** A client wants events of its own receiver again: those of calls accepted in this time. */
-  z.strictObject({
-    kind: z.literal("replay"),
-    receiver: z.string(),
-    from: z.number(),
-    until: z.number(),
-    /** Cursor in the list of the client's requests. Absent: its beginning. */
-    before: z.optional(z.string()),
-    /** Index of the next call of the request below the cursor. Absent: 0. */
-    index: z.optional(z.number()),
-    sentAt: z.number(),
+    again,
   }),
   /** A provider's callback: the record of its call is read. */
   z.strictObject({
     kind: z.literal("callback"),
+    again,
     /** Name of the account in the dial plan's `providers`. */
     account: z.string(),
     /** The call and the version of its claim, from the URL. Absent if all callbacks of a project have one URL. */

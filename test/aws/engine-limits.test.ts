@@ -1,4 +1,4 @@
-/** What AWS refuses, the engines of this machine refuse too: a limit that they lack would be met in production first. */
+/** The engines of this machine refuse what AWS refuses: a limit that they lack would be met in production first. */
 import {
   BatchGetItemCommand,
   BatchWriteItemCommand,

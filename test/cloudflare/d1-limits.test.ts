@@ -1,4 +1,4 @@
-/** What D1 refuses, its engine here refuses too, and what it does not count is counted by the adapter. */
+/** The engine of D1 refuses here what D1 refuses there, and the adapter counts what it does not. */
 import { describe, expect, it } from "vitest";
 import {
   asInvocation,

@@ -362,6 +362,12 @@ export function createDocuments(
         ...never,
       },
     },
+    replay: {
+      "own:crm/main": {
+        value: { from: storedAt - 1, until: storedAt, before: null, index: 0 },
+        ...never,
+      },
+    },
     upkeep: {
       [upkeepKey.key]: {
         value: {
@@ -373,6 +379,7 @@ export function createDocuments(
           },
           visitedAt: ago(30),
           requestsAfter: null,
+          replaysAfter: null,
           erasuresAfter: null,
           purge: { document: { kind: "cap", key: "a" } },
           purgeBeganAt: ago(30),

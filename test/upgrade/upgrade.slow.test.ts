@@ -243,5 +243,6 @@ function expectKept(before: StoredParts, now: StoredParts): void {
   expect(gone.filter((key) => !mayGo.test(key))).toEqual([]);
 }
 
-/** Stored things that are done with: an older epoch, dead letters that were handled, tracked and told requests. */
-const mayGo = /^epoch\/|^dead-letters\/(calls-7|events-8)$|"(doc#)?(request|breaker|backlog)["#]/;
+/** Stored things that are done with: an older epoch, dead letters that were handled, tracked and told requests, replays. */
+const mayGo =
+  /^epoch\/|^dead-letters\/(calls-7|events-8)$|"(doc#)?(request|breaker|backlog|replay)["#]/;

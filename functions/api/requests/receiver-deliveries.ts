@@ -1,6 +1,6 @@
 import {
   listDeliveries,
-  sendReplay,
+  orderReplay,
   sendTestEvent,
 } from "../../../shared/events/own-deliveries.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
@@ -146,7 +146,7 @@ export const replayReceiver = declareRoute({
     );
     if (changed instanceof Response) return changed;
     const [from, until] = [Date.parse(body.from), Date.parse(body.until)];
-    await sendReplay({ client, name, from, until }, deps);
+    await orderReplay({ client, name, from, until }, deps);
     return { accepted: true as const };
   },
 });

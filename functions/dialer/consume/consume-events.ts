@@ -31,6 +31,8 @@ const slotMsMax = 1_000;
 /** Maximum delay that counts as soon, and time for which such a message waits for the end of its delivery. */
 const soonSeconds = 3;
 const resendMs = 500;
+/** Maximum times for which a message is sent again before it waits for the end of its delivery. */
+const againMax = 4;
 
 /** Facts of an account that one delivery has learnt. */
 interface Known {
@@ -146,7 +148,10 @@ async function sendAnew(
   answer: Exclude<AckOrRetry, "ack">,
   { eventsQueue }: DialerDeps,
 ): Promise<AckOrRetry> {
-  const retry = message.kind === "deliver" ? { ...message, isAgain: true } : message;
+  const again = (message.again ?? 0) + 1;
+  // Lambda stops a chain of messages after sixteen. The queue's own retry begins none.
+  if (again > againMax) return answer;
+  const retry = { ...message, again };
   return eventsQueue.send(retry, answer.retryAfterSeconds).then(
     () => "ack" as const,
     () => answer,

@@ -154,7 +154,7 @@ async function* readParts(
     const requests = some.filter((id) => !known.has(id));
     yield { calls, requests, left: ids.slice(start), isLast: false };
   }
-  while (messages.some(({ attempt, message }) => attempt > 1 || message.isAgain === true)) {
+  while (messages.some(({ attempt, message }) => attempt > 1 || message.again !== undefined)) {
     const list = own === undefined ? pendingOf(name) : name;
     const of = own === undefined ? "events" : "own-events";
     const query = { of, backlogs: [{ key: list }], until: clock.now() } as const;

@@ -1,6 +1,7 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { restoreKey, sweepKey, upkeepKey } from "../../../shared/policy/controls.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { replaySome } from "../events/own-replays.ts";
 import { trackRequests } from "../events/track-requests.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { checkEpoch } from "../runtime/epoch.ts";
@@ -14,10 +15,11 @@ import { visitBacklogs } from "./visit-backlogs.ts";
 
 /** Maximum part of one run. On D1 they share a thousand statements. */
 const parts = {
-  requests: { ms: 15_000, statements: 300 },
-  erasures: { ms: 10_000, statements: 150 },
-  visit: { ms: 10_000, statements: 150 },
-  purge: { ms: 10_000, statements: 250 },
+  requests: { ms: 12_000, statements: 300 },
+  replays: { ms: 8_000, statements: 120 },
+  erasures: { ms: 8_000, statements: 120 },
+  visit: { ms: 8_000, statements: 120 },
+  purge: { ms: 8_000, statements: 200 },
   journal: { ms: 5_000, statements: 10 },
 };
 
@@ -41,6 +43,7 @@ export async function upkeep(deps: DialerDeps, deadline: number): Promise<void> 
     const lease = holdLease(ready, taken);
     const { value } = lease;
     await lease.reach(await trackRequests(value, begin(parts.requests), ready).catch(fail));
+    await lease.reach(await replaySome(value, begin(parts.replays), ready).catch(fail));
     await lease.reach(await sweepErasures(value, begin(parts.erasures), ready).catch(fail));
     await lease.reach(await visitBacklogs(value, begin(parts.visit), ready).catch(fail));
     await lease.reach(await purgeSome(value, begin(parts.purge), ready).catch(fail));
@@ -66,6 +69,7 @@ async function takeUpkeep(deps: DialerDeps): Promise<StoredDocument<"upkeep"> | 
     walk: null,
     visitedAt: 0,
     requestsAfter: null,
+    replaysAfter: null,
     erasuresAfter: null,
     purge: null,
     purgeBeganAt: 0,

@@ -83,8 +83,8 @@ describe("a purge", () => {
       },
     });
     await bench.upkeep();
-    expect(sizes).toEqual([500, 500, 500]); // it has ten seconds
-    expect(bench.stored.size).toBe(200);
+    expect(sizes).toEqual([500, 500]); // it has eight seconds
+    expect(bench.stored.size).toBe(700);
     await bench.upkeep();
     expect(bench.stored.size).toBe(0);
   });

@@ -21,7 +21,6 @@ const eventKinds = {
   deliver: true,
   callback: true,
   "test-event": true,
-  replay: true,
 } satisfies Record<EventMessage["kind"], true>;
 
 type Item = Parameters<typeof reader.readItem>[0];

@@ -1,0 +1,135 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { firstCallIdAt, requestIdOf, toCallId } from "../../../shared/calls/ids.ts";
+import { isOwnReceiver, type OwnReceiver } from "../../../shared/dial-plan/receivers.ts";
+import { sendDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
+import { replayRow } from "../../../shared/events/outbox-rows.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
+import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { readTries } from "../../../shared/ports/last-tries.ts";
+import { isReadable } from "../../../shared/ports/listed-document.ts";
+import { parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { findReceiverOf } from "./own-receivers.ts";
+
+/** Calls of one step of a replay, requests of one page, and replays of one page. */
+const stepCalls = 100;
+const pageRequests = 50;
+const pageReplays = 50;
+/** Maximum tries of a write if other writes come first. */
+const writesMax = 3;
+
+type Replay = StoredDocument<"replay">;
+
+/**
+ * Makes events of calls pending again for clients' own receivers, as replays order it: a step of each in turn, and each goes
+ * on from its stored cursor. A chain of messages would be stopped by Lambda after sixteen
+ * (https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html).
+ *
+ * @param last `replaysAfter`: the replay after which the last run stopped
+ * @returns the replay after which the next run continues. Null: at the first one
+ */
+export async function replaySome(
+  { replaysAfter }: Pick<ValueOf<"upkeep">, "replaysAfter">,
+  time: { isOver(): boolean },
+  deps: DialerDeps,
+): Promise<Pick<ValueOf<"upkeep">, "replaysAfter">> {
+  const { documents } = deps;
+  let after = replaysAfter ?? undefined;
+  let open = 0;
+  while (!time.isOver()) {
+    const page = await documents.list("replay", { after, limit: pageReplays });
+    for (const replay of page.filter(isReadable)) {
+      if (time.isOver()) return { replaysAfter: after ?? null };
+      after = replay.key;
+      if (await takeStored(replay, deps)) open += 1;
+    }
+    if (page.length === pageReplays) continue;
+    // Those that are not at their end have another step, as long as there is time.
+    if (open === 0) return { replaysAfter: null };
+    [after, open] = [undefined, 0];
+  }
+  return { replaysAfter: after ?? null };
+}
+
+/** Takes a step of a replay, and stores it. Resolves to true if others follow. A step that fails is taken again by a later run. */
+async function takeStored(replay: Replay, deps: DialerDeps): Promise<boolean> {
+  const { documents, random, log } = deps;
+  const { kind, key, version: seen } = replay;
+  try {
+    const value = await takeReplayStep(replay, deps);
+    if (value === undefined) await documents.remove([{ kind, key, seen }]);
+    else await documents.write([{ next: { ...replay, version: random.version(), value }, seen }]);
+    return value !== undefined;
+  } catch (error) {
+    log("warning", "events.failed", { receiver: key, error: errorForLog(error) });
+    return false;
+  }
+}
+
+/** Goes through some calls of a replay, newest requests first. Resolves to undefined at its end. */
+async function takeReplayStep(
+  { key, value }: Replay,
+  deps: DialerDeps,
+): Promise<Replay["value"] | undefined> {
+  const { ledger, memory } = deps;
+  // The client may have made or changed the receiver just now, and what this process knows may be a minute old.
+  memory.ownReceivers.delete(parseOwnReceiver(key)?.client ?? "");
+  const receiver = await findReceiverOf(key, deps);
+  if (receiver === undefined || !isOwnReceiver(receiver)) return undefined;
+  const { from, until } = value;
+  let { before, index } = value;
+  const query = { client: receiver.own.client, before: before ?? firstCallIdAt(until) };
+  const page = await ledger.list({ ...query, limit: pageRequests });
+  const ids: string[] = [];
+  for (const { id, acceptedAt, batchCalls } of page.rows) {
+    if (acceptedAt < from) {
+      await makePending(ids, receiver, deps);
+      return undefined;
+    }
+    const count = Math.min(batchCalls - index, stepCalls - ids.length);
+    const first = index;
+    ids.push(...Array.from({ length: count }, (_, n) => toCallId(requestIdOf(id), first + n)));
+    index += count;
+    if (index < batchCalls) break;
+    [before, index] = [id, 0];
+    if (ids.length === stepCalls) break;
+  }
+  await makePending(ids, receiver, deps);
+  if (ids.length === stepCalls) return { ...value, before, index };
+  return page.next === undefined ? undefined : { ...value, before: page.next, index };
+}
+
+/** Makes the events of some calls and their later tries pending again. */
+async function makePending(
+  ids: readonly string[],
+  receiver: OwnReceiver,
+  deps: DialerDeps,
+): Promise<void> {
+  if (ids.length === 0) return;
+  const { ledger, clock, random } = deps;
+  const { name, createdAt } = receiver.own;
+  const read = (some: readonly string[]) => ledger.read(some);
+  const { rows } = await read(ids);
+  const tries = await readTries(rows.values(), read);
+  let left: CallRow[] = [...tries.values()].flat();
+  await retry(async () => {
+    const changes = left.flatMap((row) => {
+      const to = { receiver: receiver.name, own: name };
+      const isWanted = ({ at }: { at: number }) => at >= createdAt;
+      const write = { version: random.version(), at: clock.now() };
+      const next = replayRow(row, { ...to, isWanted }, write);
+      return next === undefined ? [] : [{ next, seen: row.version }];
+    });
+    if (changes.length === 0) return;
+    const done = await ledger.write(changes);
+    await sendDeliverMessages(
+      changes.filter((_, index) => done[index] === true),
+      deps,
+    );
+    const lost = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
+    if (lost.length === 0) return;
+    left = [...(await read(lost)).rows.values()];
+    throw new ConflictError("a call was changed by others each time");
+  }, onConflict(writesMax));
+}
