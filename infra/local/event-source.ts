@@ -7,6 +7,8 @@ import {
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import type { LocalFunction } from "./lambda-runtime.ts";
 import { localRegion } from "./aws-engines.ts";
+import { nextTrace } from "./lineage.ts";
+import { traceAttribute } from "./traced-queues.ts";
 
 /** Maximum messages of one ReceiveMessage or DeleteMessageBatch. */
 const requestMessagesMax = 10;
@@ -39,6 +41,7 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
           MaxNumberOfMessages: Math.min(requestMessagesMax, batchSize - messages.length),
           WaitTimeSeconds: messages.length === 0 ? 1 : 0,
           MessageSystemAttributeNames: ["All"],
+          MessageAttributeNames: [traceAttribute],
         }),
         { abortSignal: abort.signal },
       );
@@ -49,10 +52,16 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
   }
 
   async function deliver(messages: Message[]): Promise<void> {
-    const answer = await consumer.invoke(eventOf(messages, queueName)).catch(() => undefined);
-    if (!isBatchResponse(answer)) return;
-    const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-    const done = messages.filter(({ MessageId = "" }) => !failed.has(MessageId));
+    const trace = nextTrace(messages.map(traceOf), consumer.name);
+    if (trace === undefined) {
+      // As on Lambda the messages come again, and again are not delivered.
+      console.log(JSON.stringify({ level: "alarm", event: "recursive.stopped", queue: queueName }));
+      return;
+    }
+    const answer = await consumer
+      .invoke(eventOf(messages, queueName), trace)
+      .catch(() => undefined);
+    const done = doneBy(answer, messages);
     for (let start = 0; start < done.length; start += requestMessagesMax) {
       await sqs.send(
         new DeleteMessageBatchCommand({
@@ -82,6 +91,17 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
       await Promise.all(pollers);
     },
   };
+}
+
+/** Returns the messages that an invocation has handled: all that it does not report as failed, and none if it failed. */
+function doneBy(answer: unknown, messages: readonly Message[]): Message[] {
+  if (!isBatchResponse(answer)) return [];
+  const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+  return messages.filter(({ MessageId = "" }) => !failed.has(MessageId));
+}
+
+function traceOf({ MessageAttributes }: Message): string {
+  return MessageAttributes?.[traceAttribute]?.StringValue ?? "";
 }
 
 function eventOf(messages: Message[], queueName: string): SQSEvent {

@@ -42,6 +42,8 @@ for (;;) {
   const next = await fetch(`${api}/invocation/next`);
   const id = next.headers.get("lambda-runtime-aws-request-id") ?? "";
   const deadlineMs = Number(next.headers.get("lambda-runtime-deadline-ms"));
+  // The SDK hands it on with each request.
+  process.env["_X_AMZN_TRACE_ID"] = next.headers.get("lambda-runtime-trace-id") ?? "";
   const event: unknown = await next.json();
   const context = { awsRequestId: id, getRemainingTimeInMillis: () => deadlineMs - Date.now() };
   try {

@@ -2,18 +2,25 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { dirname, join, resolve } from "node:path";
+import { nextTrace } from "./lineage.ts";
 import { host } from "./settings.ts";
 
 interface Invocation {
   event: unknown;
+  trace: string;
   answered(response: unknown): void;
   failed(error: Error): void;
 }
 
 /** A Lambda function on this machine: its built bundle in separate processes, each with one invocation at a time. */
 export interface LocalFunction {
-  /** Resolves to the handler's answer. Rejects if it throws, exceeds its time limit or its process dies. */
-  invoke(event: unknown): Promise<unknown>;
+  name: string;
+  /**
+   * Resolves to the handler's answer. Rejects if it throws, exceeds its time limit or its process dies.
+   *
+   * @param trace the chain that the invocation continues (`nextTrace`). Absent: it begins one
+   */
+  invoke(event: unknown, trace?: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -51,9 +58,10 @@ interface Instance {
 export function startFunction(options: FunctionOptions): LocalFunction {
   const shared: Shared = { ...options, waiting: [], running: new Set(), isStopping: false };
   return {
-    invoke: (event) =>
+    name: options.name,
+    invoke: (event, trace = nextTrace([], options.name) ?? "") =>
       new Promise((answered, failed) => {
-        shared.waiting.push({ event, answered, failed });
+        shared.waiting.push({ event, trace, answered, failed });
         for (const instance of shared.running) instance.dispatch();
         startMissing(shared);
       }),
@@ -95,6 +103,7 @@ function startInstance(shared: Shared): Instance {
     child = spawn(process.execPath, [bootstrap, bundle, name], {
       env: {
         ...environment,
+        AWS_LAMBDA_FUNCTION_NAME: name,
         AWS_LAMBDA_RUNTIME_API: `${host}:${port}`,
         // Processes of one function compile its bundle once.
         NODE_COMPILE_CACHE: join(dirname(bundle), ".compiled"),
@@ -131,7 +140,7 @@ function createSlot({ name, timeoutSeconds, waiting }: Shared, kill: () => void)
       "lambda-runtime-aws-request-id": randomUUID(),
       "lambda-runtime-deadline-ms": String(Date.now() + timeoutSeconds * 1000),
       "lambda-runtime-invoked-function-arn": `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
-      "lambda-runtime-trace-id": "",
+      "lambda-runtime-trace-id": invocation.trace,
     });
     idle.end(JSON.stringify(invocation.event));
     idle = undefined;

@@ -13,6 +13,7 @@ import { startEventSource } from "./event-source.ts";
 import { startInvokeEndpoint } from "./invoke-endpoint.ts";
 import { startFunction } from "./lambda-runtime.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
+import { traceQueues } from "./traced-queues.ts";
 import { printHelp } from "../cli/help.ts";
 
 printHelp(`npm run start:aws
@@ -65,12 +66,15 @@ const deadEventsQueueUrl = await createQueue(deadEventsQueueName);
 const eventsQueueUrl = await createQueue(eventsQueueName, deadEventsQueueName);
 
 endChildrenWithProcess();
+const traced = await traceQueues(engines.endpoint);
+const tracedUrl = (url: string) => url.replace(engines.endpoint, traced.endpoint);
 const invokeEndpoint = await startInvokeEndpoint();
 const environment = {
   ...settings.environment,
   ...engines.variables,
-  QUEUE_URL: queueUrl,
-  EVENTS_QUEUE_URL: eventsQueueUrl,
+  AWS_ENDPOINT_URL_SQS: traced.endpoint,
+  QUEUE_URL: tracedUrl(queueUrl),
+  EVENTS_QUEUE_URL: tracedUrl(eventsQueueUrl),
   BUCKET: bucket,
   TABLE: table,
   CONSUMERS: String(deliveriesAtOnce),
@@ -140,6 +144,7 @@ stopAtSignal(async () => {
   clock = undefined;
   await gateway?.stop();
   invokeEndpoint.stop();
+  traced.stop();
   await Promise.all([
     api.stop(),
     dialer.stop(),
