@@ -31,6 +31,7 @@ const parts = [
   "growth",
   "client-lists",
   "waiting",
+  "crons",
   "long-day",
   "calling-hours",
   "bundle-size",

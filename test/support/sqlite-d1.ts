@@ -5,8 +5,9 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 /** A D1 database whose engine, SQLite, runs in this process. It answers at once, so that a simulated clock can run. */
 export interface SqliteD1 {
   database: D1Database;
-  /** Statements run so far. */
+  /** Statements run so far, and the time that they took. */
   statements(): number;
+  busyMs(): number;
 }
 
 /** Creates an empty ledger in memory, with the schema that is deployed. */
@@ -15,6 +16,7 @@ export function createSqliteD1(): SqliteD1 {
   sqlite.exec(readFileSync(join(import.meta.dirname, "../../infra/d1/0001_ledger.sql"), "utf8"));
   const compiled = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
   let statements = 0;
+  let busyMs = 0;
   const run = ({ sql, values }: { sql: string; values: SQLInputValue[] }) => {
     let statement = compiled.get(sql);
     if (statement === undefined) compiled.set(sql, (statement = sqlite.prepare(sql)));
@@ -22,7 +24,10 @@ export function createSqliteD1(): SqliteD1 {
     // D1 numbers parameters by ?1, ?2: one may stand more than once, and one that is not named is left out.
     const named = [...new Set(sql.match(/\?\d+/g))].map((name) => Number(name.slice(1)));
     const most = Math.max(0, ...named);
-    return { results: statement.all(...values.slice(0, most)) };
+    const startedAt = performance.now();
+    const results = statement.all(...values.slice(0, most));
+    busyMs += performance.now() - startedAt;
+    return { results };
   };
   const prepared = (sql: string, values: SQLInputValue[] = []) => ({
     sql,
@@ -50,5 +55,6 @@ export function createSqliteD1(): SqliteD1 {
     },
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
-  return { database: reached as unknown as D1Database, statements: () => statements };
+  const asD1 = reached as unknown as D1Database;
+  return { database: asD1, statements: () => statements, busyMs: () => busyMs };
 }
