@@ -28,7 +28,7 @@ export function readJson(bytesMax: number, { isOptional = false } = {}) {
 
 /**
  * Reads a JSON body of at most `bytesMax` bytes, or returns the answer 422: another content type, any
- * Content-Encoding, a larger body, invalid UTF-8, malformed JSON. The contract of these routes has no 400, 413 or
+ * Content-Encoding, a larger body, one that breaks off, invalid UTF-8, malformed JSON. The contract of these routes has no 400, 413 or
  * 415, which Hono's readers would answer.
  */
 export async function readBody(
@@ -37,7 +37,11 @@ export async function readBody(
 ): Promise<JsonBody | Response> {
   const wrongHeader = wrongHeaderOf(c);
   if (wrongHeader !== undefined && !isOptional) return answerUnprocessable(c, [wrongHeader]);
-  const bytes = await readAtMost(c, bytesMax);
+  // A client that hangs up is no failure of the service.
+  const bytes = await readAtMost(c, bytesMax).catch(() => "broken" as const);
+  if (bytes === "broken") {
+    return answerUnprocessable(c, [{ pointer: "", detail: "must come whole" }]);
+  }
   if (bytes === undefined) {
     return answerUnprocessable(c, [{ pointer: "", detail: `must be at most ${bytesMax} bytes` }]);
   }
