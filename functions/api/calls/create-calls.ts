@@ -28,7 +28,7 @@ export type AcceptDeps = PlatformDeps & { settings: ApiSettings | undefined };
  */
 export async function createCalls(
   c: Context<ApiEnv>,
-  { path, bytesMax, body }: Endpoint,
+  { path, bytesMax, structure, body }: Endpoint,
   deps: AcceptDeps,
 ): Promise<Response> {
   const freshId = identify(c, deps);
@@ -44,7 +44,7 @@ export async function createCalls(
   if (limited !== undefined) return limited;
 
   // The body and its schema: 422.
-  const read = await readBody(c, { bytesMax });
+  const read = await readBody(c, { bytesMax, structure });
   if (read instanceof Response) return read;
   const { data, error } = body.safeParse(read.value);
   if (data === undefined)

@@ -1,4 +1,10 @@
-import { batchSchema, type CallRequest, singleSchema } from "../../../shared/calls/call-request.ts";
+import {
+  batchCallsMax,
+  batchSchema,
+  type CallRequest,
+  singleSchema,
+} from "../../../shared/calls/call-request.ts";
+import type { JsonStructure } from "../http/json-structure.ts";
 import type * as z from "../../../shared/lib/zod.ts";
 
 /** Description of an endpoint, from which its route and the OpenAPI document are made. */
@@ -9,6 +15,8 @@ export interface Endpoint {
   body: z.ZodMiniType<CallRequest | CallRequest[]>;
   /** Maximum bytes of the body. */
   bytesMax: number;
+  /** Structure of a large body; absent where none may be large. */
+  structure?: JsonStructure;
 }
 
 /** The two endpoints of clients. */
@@ -28,5 +36,11 @@ export const endpoints: readonly Endpoint[] = [
     body: batchSchema,
     // As base64 it is below the limit of API Gateway and Lambda (6 MB).
     bytesMax: 4 * 1024 * 1024,
+    // Calls, fields of a call, entries of a context. The schema allows fewer fields and entries, but names each problem.
+    structure: [
+      [batchCallsMax, "calls"],
+      [200, "fields in a call"],
+      [1_000, "entries in a context"],
+    ],
   },
 ];

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { ApiEnv } from "./context.ts";
+import { findExcess, type JsonStructure } from "./json-structure.ts";
 import { type ProblemError, answerUnprocessable } from "./problem.ts";
 
 /** A JSON body: its bytes, their text, and its value. */
@@ -10,14 +11,20 @@ export interface JsonBody {
   value: unknown;
 }
 
+/** Limits of a body: its bytes, and the structure of a large one. */
+export interface BodyLimits {
+  bytesMax: number;
+  structure?: JsonStructure | undefined;
+}
+
 /**
  * Creates a middleware that reads a JSON body with `readBody` for the validator after it.
  *
  * @param isOptional true if an absent body means `{}`, whatever the headers
  */
-export function readJson(bytesMax: number, { isOptional = false } = {}) {
+export function readJson({ isOptional = false, ...limits }: BodyLimits & { isOptional?: boolean }) {
   return createMiddleware<ApiEnv>(async (c, next) => {
-    const body = await readBody(c, { bytesMax, isOptional });
+    const body = await readBody(c, { ...limits, isOptional });
     if (body instanceof Response) return body;
     // The validator calls `json`. Hono's would parse the body a second time.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its caller names any type
@@ -33,7 +40,7 @@ export function readJson(bytesMax: number, { isOptional = false } = {}) {
  */
 export async function readBody(
   c: Context<ApiEnv>,
-  { bytesMax, isOptional = false }: { bytesMax: number; isOptional?: boolean },
+  { bytesMax, structure, isOptional = false }: BodyLimits & { isOptional?: boolean },
 ): Promise<JsonBody | Response> {
   const wrongHeader = wrongHeaderOf(c);
   if (wrongHeader !== undefined && !isOptional) return answerUnprocessable(c, [wrongHeader]);
@@ -47,6 +54,8 @@ export async function readBody(
   }
   if (isOptional && bytes.byteLength === 0) return { bytes, text: "{}", value: {} };
   if (wrongHeader !== undefined) return answerUnprocessable(c, [wrongHeader]);
+  const excess = structure && findExcess(bytes, structure);
+  if (excess !== undefined) return answerUnprocessable(c, [{ pointer: "", detail: excess }]);
   const json = parseJson(bytes);
   return "detail" in json ? answerUnprocessable(c, [{ pointer: "", detail: json.detail }]) : json;
 }

@@ -3,6 +3,7 @@ import type { Context, Hono } from "hono";
 import type * as z from "../../../shared/lib/zod.ts";
 import type { OperatorRole } from "../../../shared/settings/tokens.ts";
 import type { ApiEnv, RouteDeps } from "./context.ts";
+import type { JsonStructure } from "./json-structure.ts";
 import { readJson } from "./read-json.ts";
 import { refuse } from "./problem.ts";
 import { type Method, refuseOtherMethods } from "./base-app.ts";
@@ -25,6 +26,8 @@ export interface Operation {
   body?: z.ZodMiniType | undefined;
   /** Maximum bytes of the body. Default: 512 KiB. */
   bytesMax?: number | undefined;
+  /** Structure of a large body. Absent: any that the bytes allow. */
+  structure?: JsonStructure | undefined;
   /** True if an absent body means an empty object. */
   isBodyOptional?: boolean | undefined;
   /** The body of the answer. */
@@ -101,8 +104,21 @@ export function addRoutes(app: Hono<ApiEnv>, routes: readonly Route[], deps: Rou
 
 function addRoutesOf(app: Hono<ApiEnv>, routes: readonly Route[], deps: RouteDeps): void {
   const hook = refuse(unknownField);
-  for (const { method, path, query, body, bytesMax, isBodyOptional, respond } of routes) {
-    const readBody = readJson(bytesMax ?? bodyBytesDefault, { isOptional: isBodyOptional });
+  for (const {
+    method,
+    path,
+    query,
+    body,
+    bytesMax,
+    structure,
+    isBodyOptional,
+    respond,
+  } of routes) {
+    const readBody = readJson({
+      bytesMax: bytesMax ?? bodyBytesDefault,
+      structure,
+      isOptional: isBodyOptional ?? false,
+    });
     if (query !== undefined) app.on(method, path, zValidator("query", query, hook));
     if (body !== undefined) app.on(method, path, readBody, zValidator("json", body, hook));
     app.on(method, path, (c) => respond(c, deps));

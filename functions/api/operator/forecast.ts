@@ -34,6 +34,11 @@ const forecastRoute = declareRoute({
   role: "see",
   path: "/forecast",
   bytesMax,
+  // The calls and a plan, whose agents, hours and zones lie deeper.
+  structure: [100, 20_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000].map((most) => [
+    most,
+    "members",
+  ]),
   body: forecastRequestSchema,
   answer: forecastSchema,
   problems: [409],

@@ -9,8 +9,8 @@ import { errorsMax } from "../../../shared/calls/call-request.ts";
 import { answerBytesMax } from "../../contracts/hostile-requests.ts";
 import type { FedApi } from "../../support/hostile-feed.ts";
 
-/** Heap limit: one body of 4 MiB takes up to 128 MiB once it is parsed, as two million nested arrays. */
-const heapMiBMax = 192;
+/** Heap limit: half of a Worker's memory. Two million nested arrays would take 128 MiB once they are parsed. */
+const heapMiBMax = 64;
 /** Tolerated growth by the runtime's own compilation and caches. A single leaked body would be more. */
 const growthBytesMax = 1024 * 1024;
 
