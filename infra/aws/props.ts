@@ -2,7 +2,7 @@ import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { DeploymentSettings } from "./settings.ts";
 
 /** Keys of the table's indexes by name. */
-export type Indexes = Readonly<Record<string, { hashKey: string; rangeKey: string }>>;
+type Indexes = Readonly<Record<string, { hashKey: string; rangeKey: string }>>;
 
 /** Settings of one deployment, and the code that it runs. */
 export interface OutboundCallsProps extends Partial<DeploymentSettings> {

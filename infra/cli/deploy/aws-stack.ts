@@ -91,7 +91,7 @@ export function requireDeployable(stack: StandingStack): void {
         `as it never ran. Take the protection off, then run this again:\n${unprotect(name)}`,
     );
   }
-  if (/ROLLBACK_FAILED$/.test(status) && status !== "ROLLBACK_FAILED") {
+  if (status.endsWith("_ROLLBACK_FAILED")) {
     throw new DeployError(
       `Nothing was deployed: ${name} could neither be changed nor brought back (${status}). Mend what its events name, in the ` +
         `console under CloudFormation. Then finish the roll-back, and run this again:\nnpm run cdk -- rollback ${name}`,
@@ -125,7 +125,7 @@ export function isWithoutTable(
 
 /** @throws DeployError if the stack is another project's */
 export function requireOwnStack({ name, isOwn, status }: StandingStack, done: string): void {
-  // What was rolled back whole holds nothing.
+  // A stack that was rolled back whole holds nothing.
   if (isOwn || status === "ROLLBACK_COMPLETE") return;
   throw new DeployError(
     `Nothing was ${done}: the stack ${name} in this account and region is another project's. Choose another name for this ` +
@@ -133,6 +133,6 @@ export function requireOwnStack({ name, isOwn, status }: StandingStack, done: st
   );
 }
 
-export const inProgress = (name: string, status: string): string =>
+const inProgress = (name: string, status: string): string =>
   `Nothing was deployed: ${name} is being changed now (${status}), by somebody else or by a run that was cut off. ` +
   "CloudFormation goes on by itself: run this again in some minutes.";

@@ -95,7 +95,10 @@ function objectAt(buckets: ReadonlyMap<string, Map<string, Buffer>>, url: string
   return found.toString();
 }
 
-const textIn = ({ properties }: Resource, name: string) => String(properties[name] ?? "");
+const textIn = ({ properties }: Resource, name: string): string => {
+  const value = properties[name];
+  return typeof value === "string" ? value : "";
+};
 
 const parametersIn = (parameters: Map<string, string>): ResourceHandler => ({
   create: (one) => void parameters.set(textIn(one, "Name"), textIn(one, "Value")),

@@ -35,7 +35,7 @@ interface Place {
 }
 
 /** A moment at which a command is cut off. */
-export interface Cut {
+interface Cut {
   operation: string;
   number: number;
   moment: "before" | "after";

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 
 /** A request to a service of AWS, read whole. */
-export interface AwsRequest {
+interface AwsRequest {
   method: string;
   url: URL;
   headers: IncomingHttpHeaders;
@@ -57,7 +57,7 @@ export async function startAwsEndpoint(services: Record<string, AwsService>): Pr
       const service = services[name];
       const operation = `${name}:${service?.operationOf(read) ?? url.pathname}`;
       endpoint.asked.push(operation);
-      // What the roles of cdk bootstrap may not ask either, such as CloudTrail.
+      // The roles of cdk bootstrap may not ask other services either, such as CloudTrail.
       if (service === undefined) return void send(response, xmlRefusal("AccessDenied", name));
       if (endpoint.cut?.(operation, "before") === true) return void request.socket.destroy();
       const refusal = endpoint.refusals.get(operation) ?? endpoint.refusals.get("*");

@@ -4,13 +4,12 @@ import type { Deployment } from "./deployment.ts";
 import { standing } from "./dynamodb.ts";
 
 /** Expects one whole deployment, protected, whose only table and secrets are its own. */
-export function expectWhole({ account, stack }: Deployment): void {
+export function expectWhole({ account, secretValues, stack }: Deployment): void {
   const { dynamo, secrets } = account;
   expect(stack()).toMatchObject({ isProtected: true, status: expect.stringMatching(/_COMPLETE$/) });
   expect([...dynamo.tables.values()].map(({ isProtected }) => isProtected)).toEqual([true]);
   expect(secrets.secrets.size).toBe(2);
-  const [settings = ""] = [...secrets.secrets.keys()].filter((one) => one.includes("Settings"));
-  expect(secrets.current(settings)).toMatchObject({
+  expect(secretValues()).toMatchObject({
     API_TOKENS: [{ id: "first" }],
     HASH_KEY: "ab".repeat(32),
   });

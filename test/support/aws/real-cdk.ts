@@ -96,6 +96,7 @@ export function useCdk(name: string) {
           env: {
             PATH: process.env["PATH"],
             HOME: folder,
+            NODE_COMPILE_CACHE: join(root, "dist/compile-cache"),
             CDK_DISABLE_VERSION_CHECK: "1",
             ...environment,
           },

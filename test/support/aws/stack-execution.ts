@@ -4,6 +4,7 @@ import {
   type ResourceDefinition,
   type Scope,
   type Template,
+  toText,
   type Value,
 } from "./template.ts";
 
@@ -17,7 +18,7 @@ export interface Resource {
   definition: ResourceDefinition;
 }
 
-/** What a type of resource is besides an entry of its stack, such as a table that others may ask for. */
+/** Effects of a type of resource outside its stack, such as a table that others may ask for. */
 export interface ResourceHandler {
   /** Physical id of a new resource; absent: CloudFormation makes a name. */
   nameOf?(logicalId: string): string;
@@ -57,7 +58,7 @@ export interface Execution {
   parameters: ReadonlyMap<string, string>;
 }
 
-/** How an execution ended. */
+/** Outcome of an execution. */
 type Ended = "complete" | "rolled back" | "roll-back failed";
 
 const policiesThatKeep = new Set(["Retain", "RetainExceptOnCreate"]);
@@ -183,7 +184,7 @@ function remove(
   return true;
 }
 
-/** What the functions of a template stand for. */
+/** Returns the values that references and conditions of a template have. */
 export const scopeOf = (stack: ExecutedStack, execution: Omit<Execution, "failures">): Scope => ({
   refs: refsOf(stack, execution),
   conditions: execution.target.Conditions ?? {},
@@ -195,7 +196,7 @@ function refsOf(
   { target, imports, handlers, parameters }: Omit<Execution, "failures">,
 ): Map<string, string> {
   const defaults = Object.entries(target.Parameters ?? {}).map(
-    ([name, one]) => [name, String(one.Default ?? "")] as const,
+    ([name, one]) => [name, toText(one.Default)] as const,
   );
   const names = Object.entries(target.Resources ?? {}).map(([logicalId, { Type }]) => {
     const made = () =>

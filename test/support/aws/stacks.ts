@@ -9,7 +9,7 @@ import {
   type ResourceHandler,
   scopeOf,
 } from "./stack-execution.ts";
-import { type Template, textOf } from "./template.ts";
+import { evaluate, type Template, toText } from "./template.ts";
 
 export interface ChangeSet {
   id: string;
@@ -175,7 +175,7 @@ export function executeChangeSet(stacks: Stacks, stack: Stack, key: string): voi
   const set = [...stack.changeSets.values()].find(({ id, name }) => id === key || name === key);
   if (set === undefined)
     throw new Refused(`ChangeSet [${key}] does not exist`, "ChangeSetNotFound");
-  if (/_IN_PROGRESS$/.test(statusOf(stack)) && stack.status !== "REVIEW_IN_PROGRESS") {
+  if (statusOf(stack).endsWith("_IN_PROGRESS") && stack.status !== "REVIEW_IN_PROGRESS") {
     throw new Refused(`Stack:${stack.id} is in ${statusOf(stack)} state and can not be updated.`);
   }
   stack.changeSets.clear();
@@ -197,7 +197,7 @@ export function executeChangeSet(stacks: Stacks, stack: Stack, key: string): voi
     stack.outputs = new Map(
       Object.entries(set.target.Outputs ?? {}).map(([name, { Value }]) => [
         name,
-        textOf(Value, scope),
+        toText(evaluate(Value, scope)),
       ]),
     );
   }

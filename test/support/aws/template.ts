@@ -16,7 +16,7 @@ export interface Template {
   Conditions?: Record<string, Value>;
 }
 
-/** What references in a template stand for. */
+/** Values of references and conditions in a template. */
 export interface Scope {
   /** Parameters, pseudo parameters and physical ids of resources, by name. */
   refs: ReadonlyMap<string, string>;
@@ -27,33 +27,31 @@ export interface Scope {
 export function evaluate(value: Value, scope: Scope): Value {
   if (Array.isArray(value)) return value.map((one) => evaluate(one, scope));
   if (value === null || typeof value !== "object") return value;
-  const [[name = "", argument = null] = []] = Object.entries(value);
-  if (Object.keys(value).length === 1 && /^(Ref|Condition|Fn::\w+)$/.test(name)) {
-    return callFunction(name, argument, scope);
+  const [first, ...rest] = Object.entries(value);
+  if (first !== undefined && rest.length === 0 && /^(Ref|Condition|Fn::\w+)$/.test(first[0])) {
+    return callFunction(...first, scope);
   }
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, evaluate(one, scope)]));
 }
 
-/** Evaluates to a text. */
-export const textOf = (value: Value, scope: Scope): string => {
-  const found = evaluate(value, scope);
-  return typeof found === "string" ? found : JSON.stringify(found);
-};
+/** Returns a text as it is, and anything else as JSON. */
+export const toText = (value: Value = ""): string =>
+  typeof value === "string" ? value : JSON.stringify(value);
 
 function callFunction(name: string, argument: Value, scope: Scope): Value {
   const refOf = (one: string) => scope.refs.get(one) ?? `\${${one}}`;
-  if (name === "Ref") return refOf(String(argument));
+  if (name === "Ref") return refOf(toText(argument));
   if (name === "Fn::GetAtt" && Array.isArray(argument)) {
-    const [logicalId, attribute] = argument.map(String);
+    const [logicalId, attribute] = argument.map((one) => toText(one));
     const physicalId = refOf(logicalId ?? "");
     return attribute === "Arn" && !physicalId.startsWith("arn:")
       ? `arn:aws:service:us-east-1:111122223333:${physicalId}`
       : physicalId;
   }
-  if (name === "Condition") return holds(String(argument), scope);
+  if (name === "Condition") return holds(toText(argument), scope);
   if (name === "Fn::If" && Array.isArray(argument)) {
     const [condition, whenTrue = null, whenFalse = null] = argument;
-    return evaluate(holds(String(condition), scope) ? whenTrue : whenFalse, scope);
+    return evaluate(holds(toText(condition), scope) ? whenTrue : whenFalse, scope);
   }
   const found = evaluate(argument, scope);
   if (name === "Fn::Equals" && Array.isArray(found)) return found[0] === found[1];
@@ -61,14 +59,14 @@ function callFunction(name: string, argument: Value, scope: Scope): Value {
   if (name === "Fn::And" && Array.isArray(found)) return found.every((one) => one === true);
   if (name === "Fn::Or" && Array.isArray(found)) return found.includes(true);
   if (name === "Fn::Join" && Array.isArray(found) && Array.isArray(found[1])) {
-    return found[1].map(String).join(String(found[0]));
+    return found[1].map((one) => toText(one)).join(toText(found[0]));
   }
-  if (name === "Fn::Split" && Array.isArray(found)) return String(found[1]).split(String(found[0]));
+  if (name === "Fn::Split" && Array.isArray(found)) return toText(found[1]).split(toText(found[0]));
   if (name === "Fn::Select" && Array.isArray(found) && Array.isArray(found[1])) {
     return found[1][Number(found[0])] ?? "";
   }
   if (name === "Fn::Sub") {
-    return String(found).replace(/\$\{([^}!]+)\}/g, (_, one: string) => refOf(one));
+    return toText(found).replace(/\$\{([^}!]+)\}/g, (_, one: string) => refOf(one));
   }
   return JSON.stringify({ [name]: found });
 }

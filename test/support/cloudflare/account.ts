@@ -1,21 +1,7 @@
 import { type ApiAnswer, type ApiEndpoint, type ApiRequest, refuse, startApi } from "./endpoint.ts";
-import { answerStorage, type Bucket, type Database } from "./storage.ts";
-import { answerWorkers, type Script } from "./workers.ts";
-
-/** A queue with what consumes it. */
-export interface Queue {
-  id: string;
-  settings: Record<string, unknown>;
-  consumers: { id: string; script: string; settings: unknown; dead_letter_queue?: string }[];
-}
-
-/** What an account of Cloudflare holds. */
-export interface Holdings {
-  queues: Map<string, Queue>;
-  databases: Map<string, Database>;
-  buckets: Map<string, Bucket>;
-  scripts: Map<string, Script>;
-}
+import { type Answerer, fresh, type Holdings, type Queue } from "./holdings.ts";
+import { answerStorage } from "./storage.ts";
+import { answerWorkers } from "./workers.ts";
 
 /** An account of Cloudflare on this machine. */
 export interface FakeCloudflare extends Holdings {
@@ -30,12 +16,7 @@ export interface FakeCloudflare extends Holdings {
   environment: Record<string, string>;
 }
 
-export const accountId = "a1";
-let count = 0;
-export const fresh = (): string => `id-${String((count += 1))}`;
-
-/** Answers a request about a part of the account; undefined: about another part. */
-export type Answerer = (holdings: Holdings, request: ApiRequest) => ApiAnswer | undefined;
+const accountId = "a1";
 
 /** Starts an account without anything, whose token may do everything. */
 export async function startCloudflare(): Promise<FakeCloudflare> {

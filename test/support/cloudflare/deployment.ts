@@ -12,10 +12,10 @@ const root = resolve(import.meta.dirname, "../../..");
 const wrangler = join(root, "node_modules/.bin/wrangler");
 
 /** An end of the process in the middle of its work. */
-export class Killed extends Error {}
+class Killed extends Error {}
 
 /** A person at a terminal, who deploys. */
-export interface Person {
+interface Person {
   tools: Tools;
   printed: string[];
   /** Words of each command of wrangler. */
@@ -93,6 +93,7 @@ function personOn(account: FakeCloudflare, home: string): Person {
           env: {
             PATH: process.env["PATH"],
             HOME: home,
+            NODE_COMPILE_CACHE: join(root, "dist/compile-cache"),
             ...environment,
             FORCE_COLOR: "0",
             WRANGLER_HIDE_BANNER: "true",

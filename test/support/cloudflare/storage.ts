@@ -1,17 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { type Answerer, fresh } from "./account.ts";
+import { type Answerer, type Database, fresh } from "./holdings.ts";
 import { refuse } from "./endpoint.ts";
-
-/** A database of D1. */
-export interface Database {
-  id: string;
-  content: DatabaseSync;
-}
-
-/** A bucket of R2, by its lifecycle rules. */
-export interface Bucket {
-  rules: unknown[];
-}
 
 /** Answers requests about D1 and R2. */
 export const answerStorage: Answerer = (holdings, request) =>

@@ -1,17 +1,5 @@
-import type { Answerer } from "./account.ts";
+import type { Answerer, Script } from "./holdings.ts";
 import { type ApiAnswer, type ApiRequest, refuse } from "./endpoint.ts";
-
-/** A Worker. */
-export interface Script {
-  secrets: Map<string, string>;
-  /** Metadata of its versions, the latest last. A Worker that secrets alone have made has none but an empty one. */
-  versions: Record<string, unknown>[];
-  crons: unknown;
-  /** Settings that are of no version, such as those of its log. */
-  settings: unknown;
-  /** Whether it has an address, and its versions have. */
-  subdomain: { enabled: boolean; previews_enabled: boolean };
-}
 
 const notFound = () => refuse(404, 10007, "This Worker does not exist on your account.");
 

@@ -53,8 +53,6 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   });
 
   it("tells both functions the service's address where the plan asks for results", async () => {
-    await ada.deploy();
-    expect(settingsValues()["PUBLIC_URL"]).toBeUndefined();
     await ada.deploy({ plan: { ...plan, results: {} } });
     expect(settingsValues()["PUBLIC_URL"]).toBe(address());
     const { client } = deployment().account.secrets;
@@ -164,7 +162,6 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   });
 
   it("leaves a former HASH_KEY beside the current one, which alone is given", async () => {
-    await ada.deploy();
     const both = `${"cd".repeat(32)} ${hashKey}`;
     ada.tools.environment["HASH_KEY"] = both;
     await ada.deploy();
@@ -211,9 +208,6 @@ describe("npm run deploy:aws and whom alarms tell", () => {
     await ada.deploy({ alarms });
     expect(deployment().settings()).toEqual(alarms);
     expect(ada.printed.at(-2)).toMatch(said);
-    await ada.deploy(); // a later deployment keeps it, and asks nobody
-    expect(deployment().settings()).toEqual(alarms);
-    expect(ada.printed.at(-2)).toMatch(said);
     expect(questions).toEqual([]);
   });
 
@@ -225,6 +219,14 @@ describe("npm run deploy:aws and whom alarms tell", () => {
     await ada.deploy();
     expect(questions).toHaveLength(1);
     expect(deployment().settings()).toEqual(kept);
+  });
+
+  it("keeps whom the settings name, and asks nobody", async () => {
+    deployment().set({ alarmEmail: mail });
+    await ada.deploy();
+    expect(deployment().settings()).toEqual({ alarmEmail: mail });
+    expect(ada.printed.at(-2)).toMatch(/bob@example.com.*link must be clicked/);
+    expect(questions).toEqual([]);
   });
 
   it("says in plain words what it means that a person names nobody", async () => {

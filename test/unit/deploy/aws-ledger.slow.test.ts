@@ -47,19 +47,21 @@ describe("the table of the ledger, at each deployment by the real cdk,", () => {
     expect([changes(), account.dynamo.changes]).toEqual([[], []]);
   });
 
-  it.each<[string, Partial<FakeTable>, RegExp]>([
-    ["time to live", { ttl: undefined }, /Mended \S+: time to live/],
-    ["time to live by its own attribute", { ttl: "until" }, /Mended \S+: time to live/],
-    ["point-in-time recovery", { hasRecovery: false }, /Mended \S+: point-in-time recovery/],
-    ["protection", { isProtected: false }, /Mended \S+: protection against deletion/],
+  it.each<[string, Partial<FakeTable>, RegExp[]]>([
+    [
+      "time to live, recovery and protection",
+      { ttl: undefined, hasRecovery: false, isProtected: false },
+      [/Mended \S+: time to live/, /: point-in-time recovery/, /: protection against deletion/],
+    ],
+    ["time to live by its own attribute", { ttl: "until" }, [/Mended \S+: time to live/]],
   ])("gets %s again", async (_, lacking, said) => {
     const { account, person } = deployment();
     const table = standWith(undefined, lacking);
     const ada = person();
     await ada.deploy();
     expect(tableNamed(table)).toEqual(aTable());
-    expect(account.dynamo.changes).toHaveLength(1);
-    expect(ada.printed.join("\n")).toMatch(said);
+    expect(account.dynamo.changes).toHaveLength(said.length);
+    for (const one of said) expect(ada.printed.join("\n")).toMatch(one);
   });
 
   it("is refused where it is no ledger, or not there", async () => {

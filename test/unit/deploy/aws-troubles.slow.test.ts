@@ -66,10 +66,8 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     stand();
     const [ada, bob] = [person(), person()];
     account.secrets.beforeMove = () => {
-      const [arn = ""] = [...account.secrets.secrets.keys()].filter((one) =>
-        one.includes("Settings"),
-      );
-      const secret = account.secrets.secrets.get(arn);
+      const { secrets } = account.secrets;
+      const [, secret] = [...secrets].find(([arn]) => arn.includes("Settings")) ?? [];
       const values = { ...secretValues(), API_TOKENS: [{ id: "first", sha256: "b" }] };
       secret?.versions.set("bob", JSON.stringify(values));
       if (secret) secret.current = "bob";
@@ -127,9 +125,13 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     const { account, person, stack } = deployment();
     account.unbootstrap();
     const ada = person();
+    const questions: string[] = [];
+    ada.tools.ask = (question) => {
+      questions.push(question);
+      return Promise.resolve(questions.length === 1 ? undefined : "yes");
+    };
     await expect(ada.deploy()).rejects.toThrow(/may run npm run cdk -- bootstrap/);
     expect(stack()).toBeUndefined();
-    ada.tools.ask = () => Promise.resolve("yes");
     await ada.deploy();
     expect(ada.cdk.ran.map(([command]) => command)).toEqual([
       "deploy",

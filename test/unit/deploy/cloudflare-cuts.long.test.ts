@@ -1,4 +1,4 @@
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { expectWhole, useDeployment } from "../../support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
@@ -16,6 +16,18 @@ describe("npm run deploy:cloudflare, by the real wrangler,", () => {
       account.endpoint.cut = undefined;
       await person().deploy();
       expectWhole(deployment());
+    },
+  );
+
+  it.each(["/queues", "/d1", "/workers"])(
+    "names the rights that the token needs, of which %s is missing",
+    async (right) => {
+      const { account, changes, person } = deployment();
+      account.denied = [right];
+      await expect(person().deploy()).rejects.toThrow(
+        /token (lacks|needs) .*right.*docs\/deploy-cloudflare.md/s,
+      );
+      expect(changes()).toEqual([]);
     },
   );
 });

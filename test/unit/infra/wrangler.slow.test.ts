@@ -45,8 +45,10 @@ describe("the settings of the Workers state what a promise rests on, whatever Cl
       { cpu_ms: 300_000, subrequests: 10_000 },
     ]);
   });
+});
 
-  it("the dialer's requests to clients' receivers pass no firewall by", () => {
+describe("the settings of the Workers also state", () => {
+  it("that the dialer's requests to clients' receivers pass no firewall by", () => {
     const flagsOf = ({ compatibility_flags: flags }: typeof configs.api) => flags;
     expect([flagsOf(configs.api), flagsOf(configs.dialer)]).toEqual([
       [],
@@ -55,7 +57,7 @@ describe("the settings of the Workers state what a promise rests on, whatever Cl
     expect(configs.api.compatibility_date).toBe(configs.dialer.compatibility_date);
   });
 
-  it("the API is asked for each file first, and answers for paths without one", () => {
+  it("that the API is asked for each file first, and answers for paths without one", () => {
     expect(configs.api.assets).toEqual({
       directory: "functions/api/generated/served",
       binding: "ASSETS",
@@ -65,7 +67,7 @@ describe("the settings of the Workers state what a promise rests on, whatever Cl
     });
   });
 
-  it("messages are delivered at once, and a hundred times", () => {
+  it("that messages are delivered at once, and a hundred times", () => {
     // A producer's `delivery_delay` has no effect in this version of wrangler: a queue's own is 0.
     for (const [, { queues }] of both) {
       for (const producer of queues?.producers ?? [])
@@ -99,7 +101,7 @@ describe("the settings of the Workers state what a promise rests on, whatever Cl
   });
 
   it.each(both)(
-    "the %s runs where its caller is, and takes no variable from the dashboard",
+    "that the %s runs where its caller is, and takes no variable from the dashboard",
     (_, config) => {
       expect(config.placement).toEqual({ mode: "off" });
       expect(config.keep_vars).toBe(false);
