@@ -25,7 +25,7 @@ export function Audit() {
           ) : (
             <Table
               label="Audit log"
-              columns={["Time", "Operator", "Action", "Target", "Count", "Reason"]}
+              columns={["Time", "Operator", "Action", "Target", "Count", "Reason", "Exposes"]}
             >
               {items.map((entry) => (
                 <Row key={entryKey(entry)} entry={entry} />
@@ -50,7 +50,7 @@ function entryKey({ at, action, target, numbers }: Entry): string {
   return `${at} ${action} ${target} ${numbers[0] ?? ""}`;
 }
 
-function Row({ entry: { at, by, action, target, count, reason } }: { entry: Entry }) {
+function Row({ entry: { at, by, action, target, count, reason, exposes } }: { entry: Entry }) {
   return (
     <tr>
       <th scope="row">
@@ -67,6 +67,16 @@ function Row({ entry: { at, by, action, target, count, reason } }: { entry: Entr
       </td>
       <td>{count === null ? "" : countText(count)}</td>
       <td>{reason?.replaceAll("_", " ")}</td>
+      <td>{exposedText(exposes)}</td>
     </tr>
   );
+}
+
+function exposedText(exposes: Entry["exposes"]): string {
+  if (exposes === null) return "";
+  const { url, ...lists } = exposes;
+  const texts = Object.entries(lists).flatMap(([name, some]) =>
+    Array.isArray(some) && some.length > 0 ? [`${name} ${some.join(", ")}`] : [],
+  );
+  return [...(url === undefined ? [] : [url]), ...texts].join("; ");
 }

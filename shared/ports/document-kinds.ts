@@ -220,6 +220,15 @@ const kinds = {
     /** First digits of the hashes of numbers that were added to the do-not-call list or removed, and a code for why. */
     numbers: z.optional(z.array(z.string())),
     reason: z.optional(z.string()),
+    /** The knowledge and rights that the action gives to others: a receiver's URL and echo, a token's rights, agents. */
+    exposes: z.optional(
+      z.looseObject({
+        url: z.optional(z.string()),
+        echo: z.optional(z.array(z.string())),
+        rights: z.optional(z.array(z.string())),
+        agents: z.optional(z.array(z.string())),
+      }),
+    ),
   }),
   /** Key: hours since the epoch, client, agent and campaign. What became of their calls in the hour. See usage.ts. */
   usage: counters,

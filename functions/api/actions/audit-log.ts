@@ -1,10 +1,21 @@
 import type { Context } from "hono";
 import * as z from "../../../shared/lib/zod.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
+
+const names = z.optional(z.array(z.string()));
+const exposureSchema = z.looseObject({
+  url: z.optional(z.string()).check(z.describe("Without its query, which may be a secret")),
+  echo: names,
+  rights: names,
+  agents: names,
+});
+/** The knowledge and rights that an action gives to others. */
+export type Exposure = ValueOf<"audit">["exposes"];
 
 const auditSchema = z.strictObject({
   entries: z.array(
@@ -15,6 +26,11 @@ const auditSchema = z.strictObject({
       target: z.string(),
       count: z.nullable(z.int()),
       reason: z.nullable(z.string()),
+      exposes: z
+        .nullable(exposureSchema)
+        .check(
+          z.describe("What it lets others know or do: a receiver's URL and echo, rights, agents"),
+        ),
       numbers: z
         .array(z.string())
         .check(z.describe("First digits of the hashes of the numbers concerned, if they are kept")),
@@ -43,8 +59,9 @@ const listAudit = declareRoute({
       descending: true,
     });
     const entries = found.map(({ value }) => {
-      const { at, count = null, reason = null, numbers = [], by, action, target } = value;
-      return { at: toIsoTime(at), by, action, target, count, reason, numbers };
+      const { at, count = null, reason = null, numbers = [], exposes = null } = value;
+      const { by, action, target } = value;
+      return { at: toIsoTime(at), by, action, target, count, reason, exposes, numbers };
     });
     const last = found.at(-1)?.key.replace("#", "~");
     return { entries, ...(found.length < query.limit ? {} : { cursor: last }) };
@@ -63,6 +80,7 @@ interface RecordedAction {
   /** First digits of the hashes of the numbers concerned; a code, or an operator's words, for why. */
   numbers?: readonly string[] | undefined;
   reason?: string | undefined;
+  exposes?: Exposure;
 }
 
 /** A code for why numbers were added or removed. It has no digits, so that it cannot hold a number. */
@@ -97,7 +115,7 @@ export async function recordNumbers(
  */
 export async function recordAction(
   c: Context<ApiEnv>,
-  { action, target, count, numbers, reason }: RecordedAction,
+  { action, target, count, numbers, reason, exposes }: RecordedAction,
   deps: RouteDeps,
 ): Promise<void> {
   const { clock, log } = deps;
@@ -108,6 +126,7 @@ export async function recordAction(
   const changed = {
     ...(numbers === undefined ? {} : { numbers }),
     ...(reason === undefined ? {} : { reason }),
+    ...(exposes === undefined ? {} : { exposes }),
   };
   const { documents } = deps;
   const next = {

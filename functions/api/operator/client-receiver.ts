@@ -1,5 +1,6 @@
 import { answerNoneAllowed } from "../requests/own-receivers.ts";
 import { keepReceiver, putReceiverAnswer, receiverBody } from "../requests/receivers.ts";
+import { refuseWithoutRole } from "../http/roles.ts";
 import { declareRoute } from "../http/route.ts";
 import { requireClient } from "./clients.ts";
 
@@ -10,7 +11,8 @@ const putClientReceiver = declareRoute({
   operationId: "putClientReceiver",
   summary: "Make a client's receiver of events, or replace it",
   description:
-    "It is the client's own receiver of the name `main`. The answer has its secret only when it is created.",
+    "It is the client's own receiver of the name `main`. The answer has its secret only when it is created. A receiver with `echo` " +
+    "needs the role `reveal` too.",
   method: "put",
   role: "configure",
   path: "/clients/:id/receiver",
@@ -18,6 +20,9 @@ const putClientReceiver = declareRoute({
   answer: putReceiverAnswer,
   problems: [403, 404, 409],
   async handle({ c, deps, body }) {
+    // Whoever chooses the URL reads the contexts that its events repeat.
+    const refused = body.echo.length > 0 ? refuseWithoutRole(c, "reveal", deps) : undefined;
+    if (refused !== undefined) return refused;
     if (deps.plan.clientReceivers === false) return answerNoneAllowed(c);
     const of = await requireClient(c, deps);
     if (of instanceof Response) return of;

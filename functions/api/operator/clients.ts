@@ -11,7 +11,9 @@ import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { anyName, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { answerProblem } from "../http/problem.ts";
+import { refuseWithoutRole } from "../http/roles.ts";
 import { declareRoute } from "../http/route.ts";
+import { isWidened } from "./granted-rights.ts";
 
 /** Names that a path can have, and no client's tests: these begin with `test:`. */
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -75,27 +77,34 @@ export type PutClient = z.infer<typeof putSchema>;
 const putClient = declareRoute({
   operationId: "putClient",
   summary: "Make a client, or change one",
-  description: "Its tokens follow within a minute.",
+  description:
+    "Its tokens follow within a minute. To give a client more agents or calls than it has needs the role `decide` too.",
   method: "put",
   role: "configure",
   path: "/clients/:id",
   body: z.strictObject({ agents: agentsField, quota: z.optional(z.nullable(quotaSchema)) }),
   answer: putSchema,
-  problems: [404, 409],
+  problems: [403, 404, 409],
   async handle({ c, deps, body: { agents, quota } }) {
     const name = nameIn(c);
     if (name === undefined) return noSuchClient(c);
     const restored = await refuseWhileRestored(c, deps);
     if (restored !== undefined) return restored;
-    await recordAction(c, { action: "put_client", target: `client ${name}` }, deps);
-    const change = (current: KeptClient | undefined) => {
-      const kept = current?.isRemoved === false ? current : undefined;
+    const kept = quota ? { callsPerDay: quota.calls_per_day, waiting: quota.waiting } : null;
+    const current = await findClient(name, deps);
+    const isWider = current?.isRemoved === false && isWidened(current, { agents, quota: kept });
+    const refused = isWider ? refuseWithoutRole(c, "decide", deps) : undefined;
+    if (refused !== undefined) return refused;
+    const target = `client ${name}`;
+    await recordAction(c, { action: "put_client", target, exposes: { agents } }, deps);
+    const change = (stored: KeptClient | undefined) => {
+      const known = stored?.isRemoved === false ? stored : undefined;
       return {
-        ...stampOf(c, current, deps),
+        ...stampOf(c, stored, deps),
         agents,
-        quota: quota ? { callsPerDay: quota.calls_per_day, waiting: quota.waiting } : null,
-        generation: kept?.generation ?? deps.random.version(),
-        createdAt: kept?.createdAt ?? deps.clock.now(),
+        quota: kept,
+        generation: known?.generation ?? deps.random.version(),
+        createdAt: known?.createdAt ?? deps.clock.now(),
         isRemoved: false,
       };
     };

@@ -20,6 +20,7 @@ import { anyName, instant, limit, nextCursor, time, toIsoTime } from "../http/fi
 import { UnreachableError } from "../http/port-limits.ts";
 import { answerProblem, answerUnprocessable, type ProblemError } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
+import { refuseRights } from "./granted-rights.ts";
 import { agentsField, refuseWhileRestored, requireClient } from "./clients.ts";
 
 const states = ["valid", "ended", "expired", "client_removed", "replaced", "key_gone"] as const;
@@ -93,7 +94,9 @@ export type MadeTokenAnswer = z.infer<typeof madeSchema>;
 const makeToken = declareRoute({
   operationId: "makeToken",
   summary: "Make a token of a client; the answer shows it once",
-  description: "It is valid at once. If the answer is lost, make another one, and end this one.",
+  description:
+    "It is valid at once. If the answer is lost, make another one, and end this one. The rights `call`, `cancel` and `opt_out` " +
+    "need the role `decide` too, and `events` the role `reveal`.",
   method: "post",
   role: "configure",
   path: "/clients/:id/tokens",
@@ -105,10 +108,12 @@ const makeToken = declareRoute({
   }),
   answer: madeSchema,
   status: 201,
-  problems: [404, 409],
+  problems: [403, 404, 409],
   async handle({ c, deps, body }) {
     const { clock, documents, hashKeys, random, retentionMs } = deps;
     const now = clock.now();
+    const refused = refuseRights(c, body.rights, deps);
+    if (refused !== undefined) return refused;
     const of = (await refuseWhileRestored(c, deps)) ?? (await requireClient(c, deps));
     if (of instanceof Response) return of;
     const errors = errorsIn(body, deps);
@@ -132,7 +137,8 @@ const makeToken = declareRoute({
     };
     const expiresAt = notAfter === null ? null : notAfter + retentionMs;
     const target = `token ${id} of client ${of.name}`;
-    await recordAction(c, { action: "make_token", target }, deps);
+    const exposes = { rights: value.rights, agents };
+    await recordAction(c, { action: "make_token", target, exposes }, deps);
     const next = { ...tokenKeyOf(id), version: random.version(), value, expiresAt };
     const [isWritten] = await documents.write([{ next, seen: null }]);
     if (isWritten !== true) throw new UnreachableError("the ledger took no token");

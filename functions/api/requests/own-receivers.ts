@@ -5,7 +5,7 @@ import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { toReceiversDocument } from "../../../shared/policy/kept-receivers.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import type { StoredReceiver } from "../../../shared/ports/receiver-kinds.ts";
-import { recordAction } from "../actions/audit-log.ts";
+import { type Exposure, recordAction } from "../actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 
@@ -68,6 +68,8 @@ interface ReceiversChange {
   name: string;
   /** Name of the action in the audit log. */
   action: string;
+  /** The knowledge that the change gives to others. */
+  exposes?: Exposure | undefined;
   /** Returns all receivers after the change, or the answer that refuses it. Called again after another's write. */
   change(receivers: OwnReceivers): OwnReceivers | Response;
 }
@@ -81,12 +83,13 @@ interface ReceiversChange {
  */
 export async function changeReceivers(
   c: Context<ApiEnv>,
-  { client, name, action, change }: ReceiversChange,
+  { client, name, action, exposes, change }: ReceiversChange,
   deps: RouteDeps,
 ): Promise<OwnReceivers | Response> {
   const planned = change(await readReceivers(client, deps));
   if (planned instanceof Response) return planned;
-  await recordAction(c, { action, target: `receiver ${name} of client ${client}` }, deps);
+  const target = `receiver ${name} of client ${client}`;
+  await recordAction(c, { action, target, exposes }, deps);
   let refusal: Response | undefined;
   const { after } = await changeDocument(
     {

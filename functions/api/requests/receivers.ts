@@ -142,12 +142,18 @@ export async function keepReceiver(
     };
     return { ...current, [name]: { ...(former ?? fresh), ...body, url } };
   };
-  const receivers = await changeReceivers(c, { client, name, action, change }, deps);
+  const exposes = { url: withoutQuery(url), echo: body.echo };
+  const receivers = await changeReceivers(c, { client, name, action, exposes, change }, deps);
   if (receivers instanceof Response) return receivers;
   const put = receiverIn(receivers, name);
   if (put === undefined) return answerNoReceiver(c);
   const view = toView(name, put, deps);
   return isCreated ? { ...view, secret: secretOf({ client, name }, put, deps) } : view;
+}
+
+/** Returns a URL without its query, which may be a secret. */
+function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/s, "?…");
 }
 
 export const listReceivers = declareRoute({

@@ -167,7 +167,10 @@ export const listCommands: Record<string, Command> = {
       entries.push(...page.entries);
       cursor = page.cursor;
     } while (cursor !== undefined && entries.length < limit);
-    show(entries, ["at", "by", "action", "target", "count", "reason"], { values, terminal });
+    show(entries, ["at", "by", "action", "target", "count", "reason", "exposes"], {
+      values,
+      terminal,
+    });
     return 0;
   },
 };
