@@ -5,6 +5,7 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { mapInSlices } from "../../../shared/lib/slices.ts";
 import { isOnDoNotCallList } from "../../../shared/policy/controls.ts";
 import { createHolders, type Holder, type HolderOf } from "./holders.ts";
 import type { ControlsRead } from "./read-controls.ts";
@@ -51,12 +52,12 @@ export interface ForecastedCalls {
 
 /**
  * Forecasts calls under a plan: first by the checks of acceptance, then by the dialer's decisions, in queues together
- * with the calls that wait already.
+ * with the calls that wait already. Gives way to other requests, as ten thousand calls take seconds.
  *
  * @param inputs.now the present time, in milliseconds since the epoch
  * @param inputs.from time before which nothing is dialed
  */
-export function forecastCalls(
+export async function forecastCalls(
   posted: Posted,
   { plan, schedule }: PlanWithSchedule,
   {
@@ -65,7 +66,7 @@ export function forecastCalls(
     now,
     from = now,
   }: { read: ControlsRead; hashKeys: HashKeys; now: number; from?: number },
-): ForecastedCalls {
+): Promise<ForecastedCalls> {
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
   const of = { plan, schedule, hashKeys, documents, hashesOf, now, ahead: new Map() };
@@ -77,15 +78,16 @@ export function forecastCalls(
     wayOf: waysIn(plan),
     agents: read.agents,
   };
-  const fresh = postedCalls(posted, at);
-  const waiting = read.waiting.map((row, index) =>
+  const fresh = await postedCalls(posted, at);
+  const waiting = await mapInSlices(read.waiting, (row, index) =>
     waitingCall(row, posted.calls.length + index, { ...at, now }),
   );
   if (posted.at === now && fresh.length <= messageCallsMax) goAtOnce(fresh.filter(isQueued), known);
   const queued = [...fresh, ...waiting].flatMap((one) => (isQueued(one) ? one : []));
   const ended: Ended[] = [];
   const { caps, seenPaces } = read;
-  for (const one of runQueues(queued, { caps, seenPaces, from }, known)) ended[one.index] = one;
+  for (const one of await runQueues(queued, { caps, seenPaces, from }, known))
+    ended[one.index] = one;
   const endedOf = (one: Queued | Forecasted) =>
     isQueued(one) ? (ended[one.index] ?? { ...one, end: notForecast }) : one;
   return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
@@ -155,10 +157,10 @@ function waysIn(plan: DialPlan): (of: BacklogOf) => Way | undefined {
 function postedCalls(
   { calls, client, agents, at }: Posted,
   known: AtPosting,
-): (Queued | Forecasted)[] {
+): Promise<(Queued | Forecasted)[]> {
   const requestId = createRequestId(at, "f".repeat(32)); // after every real id of this millisecond
   const backlogs = new Map<string, string>();
-  return calls.map((one, index) => {
+  return mapInSlices(calls, (one, index) => {
     if ("errors" in one) return refused(one.errors);
     const { request } = one;
     const { agent_id: agentId } = request;

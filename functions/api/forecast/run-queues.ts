@@ -6,6 +6,7 @@ import {
   decideByClock,
   decideOverCap,
 } from "../../../shared/policy/decide.ts";
+import { giveWay, sliceItems } from "../../../shared/lib/slices.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
 import { freeAt } from "../../../shared/telephony/frequency-cap.ts";
 import { type AccountQueue, createAccountQueue } from "./account-queue.ts";
@@ -27,7 +28,7 @@ type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: s
  * @param start.from time before which nothing is served
  * @param start.seenPaces paces at which accounts were seen to take calls, where slower than the plan's
  */
-export function runQueues(
+export async function runQueues(
   items: readonly Queued[],
   {
     caps,
@@ -39,7 +40,7 @@ export function runQueues(
     seenPaces: ReadonlyMap<string, Pace>;
   },
   inputs: DecisionInputs,
-): Ended[] {
+): Promise<Ended[]> {
   const queues = [...Map.groupBy(items, (item) => item.account)].map(([account, own]) => {
     const seenPace = seenPaces.get(account);
     return createAccountQueue(account, { items: own, from, seenPace }, inputs);
@@ -48,6 +49,7 @@ export function runQueues(
   const called = new Map(caps);
   const ended: Ended[] = [];
   for (let decisions = 1; ; decisions++) {
+    if (decisions % sliceItems === 0) await giveWay();
     const next = earliest(queues);
     const item = next?.queue.take();
     if (next === undefined || item === undefined) return ended;

@@ -84,7 +84,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const posted = { calls: [], client: "", agents: [], at: now };
   const from = servedFrom(read.documents, now);
   const inputs = { read, hashKeys, now, from };
-  const ends = isOther ? [] : forecastCalls(posted, settings, inputs).waiting;
+  const ends = isOther ? [] : (await forecastCalls(posted, settings, inputs)).waiting;
   const calls = read.waiting.map((one, index): CallNow => {
     const { call } = one;
     const { account = null } = ends[index] ?? {};

@@ -1,3 +1,4 @@
+import { mapInSlices } from "../../../shared/lib/slices.ts";
 import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { isOfOtherKey } from "../../../shared/policy/controls.ts";
 import type { PlanWithSchedule } from "../forecast/queued.ts";
@@ -55,7 +56,8 @@ const forecastRoute = declareRoute({
       ...("errors" in sent ? sent.errors : []),
     ];
     if (errors.length > 0 || "errors" in sent) return answerUnprocessable(c, errors);
-    const posted: Posted = { calls: body.calls.map(readCallAt), client, agents, at };
+    const calls = await mapInSlices(body.calls, readCallAt);
+    const posted: Posted = { calls, client, agents, at };
     const deployed: PlanWithSchedule = deps.settings;
     const { plan = deployed } = sent;
     const requests = posted.calls.flatMap((one) => ("request" in one ? one.request : []));
@@ -66,13 +68,14 @@ const forecastRoute = declareRoute({
     }
     const { hashKeys } = deps;
     const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { hashKeys, now, read });
-    const forecast = under(plan);
+    const forecast = await under(plan);
+    const others = plan === deployed ? undefined : await under(deployed);
     return {
       at: toIsoTime(at),
       calls: posted.calls.length,
       ...countManyZones(requests),
       ...summarize(forecast, read),
-      ...(plan === deployed ? {} : { deployed: summarize(under(deployed), read) }),
+      ...(others === undefined ? {} : { deployed: summarize(others, read) }),
       ...(items === undefined ? {} : { items: describeItems(forecast.posted, items) }),
     };
   },

@@ -1,0 +1,20 @@
+/** Items of one slice: some milliseconds of work. A Worker's clock stands still meanwhile, so that they are counted. */
+export const sliceItems = 250;
+
+/** Lets other requests of this process go on. */
+export function giveWay(): Promise<void> {
+  return new Promise((resume) => setTimeout(resume, 0));
+}
+
+/** Maps many items, and gives way between slices. */
+export async function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, index: number) => Result,
+): Promise<Result[]> {
+  const mapped: Result[] = [];
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % sliceItems === 0) await giveWay();
+    mapped.push(map(item, index));
+  }
+  return mapped;
+}

@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { createTestApi } from "../../support/api.ts";
+import { tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
+
+it("a forecast of ten thousand calls lets other requests pass all the while", async () => {
+  const { app } = createTestApi({});
+  const calls = Array.from({ length: 10_000 }, (_, n) => ({
+    phone_number: `+1202${2_000_000 + n}`,
+    agent_id: "agent_sales",
+  }));
+  const state = { isDone: false };
+  const ask = async () => {
+    const request = jsonRequest(tokens.operator, "POST", { client: "crm", calls });
+    const { status } = await app.request("/operator/forecast", request);
+    state.isDone = true;
+    return status;
+  };
+  const forecast = ask();
+  let passed = 0;
+  while (!state.isDone) {
+    expect((await app.request("/healthz")).status).toBe(200);
+    passed += 1;
+    await new Promise(setImmediate);
+  }
+  expect(await forecast).toBe(200);
+  // Each slice of 250 calls is read, judged and dialed.
+  expect(passed).toBeGreaterThan((3 * 10_000) / 250 - 10);
+});
