@@ -5,7 +5,7 @@ import { dispatch } from "./dispatch/dispatcher.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";
 import { handleStoredLetters } from "./consume/handle-stored-letters.ts";
 import { consumeEvents } from "./consume/consume-events.ts";
-import { retryLater } from "./consume/open-message.ts";
+import { retryLater } from "./runtime/retry-later.ts";
 import { sweep } from "./sweep/sweep.ts";
 import { upkeep } from "./sweep/upkeep.ts";
 

@@ -99,6 +99,8 @@ export interface CallRow {
    * them may be settled PLACED.
    */
   claims: string[];
+  /** Last claims that certainly placed nothing: a callback about one of them proves no call. Absent: there are none. */
+  released?: string[] | undefined;
   /** Number of claims so far. Backoff grows with it. */
   attempt: number;
   /** True if the request was repeated to an idempotent provider. An answer may then concern only the second request. */

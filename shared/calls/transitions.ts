@@ -276,10 +276,18 @@ export function enterState(
     ...(isWaiting
       ? { claims: [], resent: false, lostUntil: null, unknownSince: null, misses: 0 }
       : {}),
+    ...(isWaiting && row.claims.length > 0 ? { released: releasedOf(row) } : {}),
   };
   const erasedAt = to.erasedAt ?? row.erasedAt;
   if (erasedAt === undefined) return next;
   return states[state].open ? { ...next, erasedAt } : withoutPerson(next, erasedAt);
+}
+
+/** Maximum released claims that a row names: the last ones are those whose callbacks may still come. */
+const releasedMax = 8;
+
+function releasedOf({ released = [], claims }: CallRow): string[] {
+  return [...released, ...claims].slice(-releasedMax);
 }
 
 /** Returns a row without what it holds of a person. Its keyed hash stays: by it the row is found. */

@@ -50,7 +50,9 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     /** Name of the account in the dial plan's `providers`. */
     account: z.string(),
     /** The call and the version of its claim, from the URL. Absent if all callbacks of a project have one URL. */
-    call: z.optional(z.strictObject({ id: z.string(), claim: z.string() })),
+    call: z.optional(
+      z.strictObject({ id: z.string(), claim: z.string(), numberHash: z.optional(z.string()) }),
+    ),
     /** The call's id, if the body of such a callback names it. */
     callId: z.optional(z.string()),
     /** The request of a provider whose signed body contains the result. The dialer verifies it. */

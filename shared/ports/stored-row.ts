@@ -16,6 +16,7 @@ const rowSchema = z.looseObject({
   backlog: text,
   dueAt: time,
   claims: z._default(z.array(z.string()), []),
+  released: z.optional(z.array(z.string())),
   attempt: z._default(z.number(), 0),
   resent: z._default(z.boolean(), false),
   claimedAt: time,

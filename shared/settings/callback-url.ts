@@ -8,8 +8,17 @@ import { type HashKeys, listKeys } from "../telephony/phone-number.ts";
 export interface CallbackSubject {
   /** Name of the account: a key of the dial plan's `providers`, or a provider's type. */
   account: string;
-  /** The call, and the version of the claim under which it was placed. Absent: one URL for all calls. */
-  call?: { id: string; claim: string } | undefined;
+  /** Absent: one URL for all calls. */
+  call?: CallbackCall | undefined;
+}
+
+/** The call of a callback URL. */
+export interface CallbackCall {
+  id: string;
+  /** Version of the claim under which the call was placed. */
+  claim: string;
+  /** Keyed hash of its number. By it an opt-out is listed though a restore of the ledger has lost the row. */
+  numberHash?: string | undefined;
 }
 
 /**
@@ -28,7 +37,7 @@ export function callbackAddress(
 /** Returns the callback URL for a call along a route. Undefined if the provider cannot reach PUBLIC_URL. */
 export function callbackAddressAlong(
   route: Route,
-  call: { id: string; claim: string },
+  call: CallbackCall,
   { publicUrl, hashKey }: { publicUrl: string; hashKey: string },
 ): string | undefined {
   const target = "url" in route ? route.url : "baseUrl" in route ? route.baseUrl : undefined;
@@ -65,7 +74,9 @@ function codesUnder(hashKey: string): (subject: CallbackSubject) => string {
 }
 
 function partsOf({ account, call }: CallbackSubject): string[] {
-  return call === undefined ? [account] : [account, call.id, call.claim];
+  if (call === undefined) return [account];
+  const { id, claim, numberHash } = call;
+  return [account, id, claim, ...(numberHash === undefined ? [] : [numberHash])];
 }
 
 /**

@@ -70,13 +70,13 @@ export function createCallbacks(
     const [others, at] = [[...given], world.now()];
     const other = others[Math.floor(world.random() * others.length)]?.split("/") ?? [];
     const parts = path.split("/");
-    // Account, call, claim and code stand behind the first two parts.
-    const part = 2 + Math.floor(world.random() * 4);
+    // Account, call, claim, the number's hash and code stand behind the first two parts.
+    const part = 2 + Math.floor(world.random() * 5);
     const method = world.chance(0.2) ? "GET" : "POST";
     // Each part is that of another call; the code is sometimes none that was ever given.
     const forged = parts.map((one, index) => (index === part ? (other[index] ?? one) : one));
-    const code = forged[5] ?? "";
-    if (world.chance(0.3)) forged[5] = (code.startsWith("A") ? "B" : "A") + code.slice(1);
+    const code = forged[6] ?? "";
+    if (world.chance(0.3)) forged[6] = (code.startsWith("A") ? "B" : "A") + code.slice(1);
     const isRight = given.has(forged.join("/"));
     if (isRight && method === "POST") return;
     const status = (await request(forged.join("/"), { method }))?.status;

@@ -53,13 +53,15 @@ function refuseForged({ settings: { plan, hashKeys } }: ApiDeps): MiddlewareHand
 }
 
 /** The path of a callback URL. No part of it needs percent encoding. */
-const pathPattern = /^\/callbacks\/([\w-]{1,64})(?:\/(\w{1,64})\/(\w{1,64}))?\/([\w-]{22})$/;
+const pathPattern =
+  /^\/callbacks\/([\w-]{1,64})(?:\/(\w{1,64})\/(\w{1,64})(?:\/(\w{64,96}))?)?\/([\w-]{22})$/;
 
 /** Parses a path; undefined if no callback URL has this form. */
 function addressOf(path: string): { subject: CallbackSubject; code: string } | undefined {
-  const [, account, id, claim, code] = pathPattern.exec(path) ?? [];
+  const [, account, id, claim, numberHash, code] = pathPattern.exec(path) ?? [];
   if (account === undefined || code === undefined) return undefined;
-  const call = id === undefined || claim === undefined ? undefined : { id, claim };
+  const hashed = numberHash === undefined ? {} : { numberHash };
+  const call = id === undefined || claim === undefined ? undefined : { id, claim, ...hashed };
   return { subject: { account, call }, code };
 }
 

@@ -14,7 +14,8 @@ import { settleOutcome } from "../record/settle.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { watchHeartbeat } from "../runtime/epoch.ts";
-import { openMessage, retryLater } from "./open-message.ts";
+import { openMessage } from "./open-message.ts";
+import { retryLater } from "../runtime/retry-later.ts";
 import { splitRequest } from "./split-request.ts";
 
 /** Work that a message asks for. */

@@ -1,7 +1,7 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import type * as z from "../../../shared/lib/zod.ts";
-import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
+import type { Delivered } from "../../../shared/ports/queue.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { queueSecondsMax } from "../runtime/time-limits.ts";
 
@@ -20,13 +20,4 @@ export async function openMessage<Schema extends z.ZodMiniType>(
     log("alarm", "message.unreadable", { attempt, error: errorForLog(error) });
     return undefined;
   }
-}
-
-const firstSeconds = 5;
-/** Delay of 92 of the 100 attempts, which together outlast an outage of a day. */
-const secondsMax = 960;
-
-/** Retries a message after 5 s, doubled by each attempt up to 16 min. */
-export function retryLater(attempt: number): AckOrRetry {
-  return { retryAfterSeconds: Math.min(firstSeconds * 2 ** (attempt - 1), secondsMax) };
 }

@@ -82,7 +82,8 @@ function toCallbackUrl(
   { plan, publicUrl }: DialerSettings,
 ): string | undefined {
   if (publicUrl === undefined || plan.results === undefined) return undefined;
-  const call = { id: row.id, claim: row.claims[0] ?? version };
+  const { id, numberHash } = row;
+  const call = { id, claim: row.claims[0] ?? version, numberHash };
   return callbackAddressAlong(route, call, { publicUrl, hashKey });
 }
 

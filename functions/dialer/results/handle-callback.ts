@@ -11,7 +11,8 @@ import { followSigned } from "./signed-callback.ts";
 /**
  * Handles a provider's callback about one claim of a call. The callback is a hint, as anybody who sees its URL can
  * send it; only the provider's record, read with the account's secrets, counts. A call of unknown outcome is looked
- * up first. A call that is being dialed is left to its holder. A callback about another claim is dropped.
+ * up first, also if a restore of the ledger has lost the callback's claim. A call that is being dialed is left to its holder.
+ * A callback about another claim of any other call is dropped.
  *
  * @throws ProviderUnreachableError if the provider could not be asked. Sweeps have it polled later, too
  * @throws if the ledger could not be reached
@@ -30,8 +31,9 @@ export async function followCallback(
   const read = async () => (await ledger.read([id])).rows.get(id);
   let row = await read();
   if (row === undefined || row.route?.provider !== account) return "ack";
-  if (call !== undefined && !row.claims.includes(call.claim)) return "ack";
   const { placed } = states[row.state];
+  const isOther = call !== undefined && !row.claims.includes(call.claim);
+  if (isOther && placed !== "perhaps") return "ack";
   if (placed === "now") return awaitHolder(attempt);
   if (placed === "perhaps") {
     await lookUpNow(row, deps);

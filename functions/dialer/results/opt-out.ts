@@ -1,4 +1,4 @@
-import { hashedNumberOf, isTestClient } from "../../../shared/calls/ids.ts";
+import { hashedNumberOf, isTestClient, timeOfId } from "../../../shared/calls/ids.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
@@ -18,7 +18,7 @@ import type { DialerDeps } from "../runtime/context.ts";
  */
 export async function optOut(row: CallRow, deps: DialerDeps): Promise<boolean> {
   if (row.optedOut) return true;
-  await list(row, deps);
+  await listCallee(row, deps);
   const note = (one: CallRow, { version, at }: Write) => ({
     ...one,
     optedOut: true,
@@ -38,16 +38,34 @@ const youngMs = 2 * hourMs;
  * Puts a row's number onto the list: under the current key, or by the row's hash once the number is erased. Where neither
  * this process nor the list knows the hash's key, another process may; an old row's is lost, and its number with it.
  */
-async function list(
+export async function listCallee(
   { id, client, request, numberHash, acceptedAt }: CallRow,
   deps: DialerDeps,
 ): Promise<void> {
-  const { documents, settings, clock, log } = deps;
-  const { hashKeys } = settings;
+  const { hashKeys } = deps.settings;
   if (request !== null) {
     const current = hashNumber(hashedNumberOf({ client, request }), hashKeys.current).numberHash;
     return listEntry(current, client, deps);
   }
+  await listHash({ id, numberHash, client, acceptedAt }, deps);
+}
+
+/**
+ * Puts a number onto the list by its hash alone. `client` and `acceptedAt` are unknown where its row is lost.
+ *
+ * @throws if another process may know the hash's key: a later try may succeed
+ */
+export async function listHash(
+  {
+    id,
+    numberHash,
+    client = "",
+    acceptedAt = timeOfId(id),
+  }: Pick<CallRow, "id" | "numberHash"> & Partial<Pick<CallRow, "client" | "acceptedAt">>,
+  deps: DialerDeps,
+): Promise<void> {
+  const { documents, settings, clock, log } = deps;
+  const { hashKeys } = settings;
   const named = listIn(await documents.read([doNotCallListKey]))?.keys ?? [];
   if (![...namesOf(hashKeys), ...named].includes(keyNameIn(numberHash))) {
     if (acceptedAt > clock.now() - youngMs) throw new Error("the row is of another HASH_KEY");

@@ -1,15 +1,21 @@
+import type { Route } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { proveLostClaim } from "../../../shared/calls/restore-row.ts";
 import { states } from "../../../shared/calls/states.ts";
+import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { ToldResult } from "../../../shared/providers/provider.ts";
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { readWithSuspension } from "../decide/decide-delivered.ts";
+import { changeRows } from "../record/change-rows.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { findNextPollAt } from "../record/to-settlement.ts";
+import { retryLater } from "../runtime/retry-later.ts";
 import { awaitHolder } from "./await-holder.ts";
-import { optOut } from "./opt-out.ts";
+import { listCallee, listHash, optOut } from "./opt-out.ts";
 import { openRowOf, writeResults } from "./write-results.ts";
 import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 
@@ -27,10 +33,21 @@ const verifyAgainSeconds = 30;
 /** Maximum tries of a write if other writes come first. */
 const triesMax = 3;
 
+/** A verified callback. */
+interface Told {
+  message: Callback;
+  attempt: number;
+  told: DeliveryOutcome;
+  /** Route of the callback's account. */
+  route: Route;
+}
+
 /**
- * Handles a callback whose signed body contains the result. A signed result proves that the provider has the call, so
- * a call of unknown outcome is settled PLACED. A call that is being dialed is left to its holder. A callback that
- * does not verify or is malformed is dropped, except a webhook's while its secret is being replaced.
+ * Handles a callback whose signed body contains the result. It is verified before anything else: then it proves that
+ * the provider has the call, also under a claim that a restore of the ledger has lost, and its opt-out is listed in every
+ * state of the row and without a row. A call of unknown outcome is settled PLACED. A call that is being dialed is left
+ * to its holder. A callback that does not verify or is malformed is dropped, except a webhook's while its secret is being
+ * replaced.
  *
  * @throws if the ledger could not be reached. The message is then retried
  */
@@ -39,49 +56,134 @@ export async function followSigned(
   attempt: number,
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
-  const { account, call } = message;
-  const read = async (id: string) => (await deps.ledger.read([id])).rows.get(id);
-  const named = call && (await read(call.id));
-  if (call !== undefined && named?.claims.includes(call.claim) !== true) return "ack";
-  const told = await verified(message, named, deps);
+  const { call } = message;
+  const named = call && (await readRow(call.id, deps));
+  const route = findRouteOf(message, named, deps);
+  const told = await verified(message, route, deps);
   if (told === "ack" || "retryAfterSeconds" in told) return told;
-  const id = named?.id ?? told.call?.id;
-  const conflict = new ConflictError("every try to write the result met a conflict");
+  const id = call?.id ?? told.call?.id;
+  if (id === undefined || route === undefined) return "ack";
   return retry<AckOrRetry>(async () => {
-    const row = id === undefined ? undefined : await read(id);
-    if (row === undefined || row.route?.provider !== account) return "ack";
-    const claim = call?.claim ?? findClaim(row, told);
-    if (claim === undefined) return "ack";
-    const before = states[row.state].placed;
-    if (before === "now") return awaitHolder(attempt);
-    let placed: CallRow | undefined = row;
-    if (before === "perhaps") {
-      const at = deps.clock.now();
-      // An agent's `retry` needs the call until its result is written.
-      const polled = row.tries === undefined ? {} : { pollAt: findNextPollAt(row, at, deps) };
-      const found = { id: row.id, claim, state: "PLACED", reason: "found", at, ...polled } as const;
-      await settleProved(row, found, deps);
-      placed = await read(row.id);
-    }
-    if (told.optedOut === true && placed !== undefined && !placed.optedOut) {
-      if (!(await optOut(placed, deps))) throw conflict;
-      placed = await read(row.id);
-    }
-    const results = openRowOf(placed).map((open) => ({ row: open, result: told.result }));
-    if (await writeResults(results, deps.clock.now(), deps)) return "ack";
-    throw conflict;
+    const row = await readRow(id, deps);
+    const callback = { message, attempt, told, route };
+    return row === undefined ? followWithoutRow(callback, deps) : followRow(row, callback, deps);
   }, onConflict(triesMax));
+}
+
+/** @throws if only a later version can read the row: the callback waits for it */
+async function readRow(id: string, { ledger }: DialerDeps): Promise<CallRow | undefined> {
+  const { rows, unreadable } = await ledger.read([id]);
+  if (unreadable.has(id)) throw new Error("the row is of a later version");
+  return rows.get(id);
+}
+
+/** Returns the route of a callback's account: that of its call's row, or any of the plan's. */
+function findRouteOf(
+  { account }: Callback,
+  named: CallRow | undefined,
+  { settings }: DialerDeps,
+): Route | undefined {
+  if (named?.route?.provider === account) return named.route;
+  return Object.values(settings.plan.agents).find(({ provider }) => provider === account);
+}
+
+/**
+ * Lists the opt-out of a callback whose call has no row. A restore may have lost the row: until it is done, the call may
+ * get one again, so the callback is kept.
+ */
+async function followWithoutRow(
+  { message, attempt, told }: Told,
+  deps: DialerDeps,
+): Promise<AckOrRetry> {
+  const { account: provider, call } = message;
+  if (told.optedOut === true && call?.numberHash !== undefined) {
+    await listHash({ id: call.id, numberHash: call.numberHash }, deps);
+  }
+  const { isSuspended } = await readWithSuspension([], deps);
+  const ofCall = call === undefined ? {} : { call_id: call.id };
+  deps.log("warning", isSuspended ? "callback.kept" : "callback.without_row", {
+    provider,
+    ...ofCall,
+  });
+  return isSuspended ? retryLater(attempt) : "ack";
+}
+
+async function followRow(row: CallRow, callback: Told, deps: DialerDeps): Promise<AckOrRetry> {
+  const { attempt, told } = callback;
+  const claimed = findClaim(row, callback, deps);
+  if (claimed === undefined) return "ack";
+  const isOptOut = told.optedOut === true && !row.optedOut;
+  const { placed } = states[row.state];
+  if (placed === "now") {
+    // The row itself is its holder's.
+    if (isOptOut && attempt === 1) await listCallee(row, deps);
+    return claimed.standing === "released" ? "ack" : awaitHolder(attempt);
+  }
+  const { standing, claim } = claimed;
+  if (standing === "own" && placed === "perhaps") await settleFound(row, claim, deps);
+  const isProved = standing !== "lost" || (await proveLost(row, { ...callback, claim }, deps));
+  if (isOptOut) await noteOptOut(row.id, deps);
+  if (standing === "released" || !isProved) return "ack";
+  const results = openRowOf(await readRow(row.id, deps)).map((open) => ({
+    row: open,
+    result: told.result,
+  }));
+  if (!(await writeResults(results, deps.clock.now(), deps))) throw conflict();
+  return "ack";
+}
+
+const conflict = () => new ConflictError("every try to write the result met a conflict");
+
+/** @throws ConflictError if another writer has changed the row */
+async function noteOptOut(id: string, deps: DialerDeps): Promise<void> {
+  const current = await readRow(id, deps);
+  if (current !== undefined && !(await optOut(current, deps))) throw conflict();
+}
+
+async function settleFound(row: CallRow, claim: string, deps: DialerDeps): Promise<void> {
+  const at = deps.clock.now();
+  // An agent's `retry` needs the call until its result is written.
+  const polled = row.tries === undefined ? {} : { pollAt: findNextPollAt(row, at, deps) };
+  const found = { id: row.id, claim, state: "PLACED", reason: "found", at, ...polled } as const;
+  await settleProved(row, found, deps);
+}
+
+/**
+ * Writes that a claim which a restore lost has placed the call.
+ *
+ * @returns false if the call was placed under a newer claim, too: an alarm says so, and the newer claim stays
+ * @throws ConflictError if another writer has changed the row
+ */
+async function proveLost(
+  row: CallRow,
+  { claim, route, told }: Told & { claim: string },
+  deps: DialerDeps,
+): Promise<boolean> {
+  const { id, state, tries } = row;
+  const at = deps.clock.now();
+  const claimedAt = row.claimedAt ?? at;
+  const pollAt = tries && findNextPollAt({ route, claimedAt }, at, deps);
+  const lost = { claim, route, attempt: told.call?.attempt ?? 1, pollAt };
+  const { changed, conflicts } = await changeRows(
+    [row],
+    (one, write) => proveLostClaim(one, lost, write),
+    deps,
+  );
+  if (conflicts > 0) throw conflict();
+  const isProved = changed.length > 0;
+  if (!isProved || ["REDIALED", "CANCELLED"].includes(state)) {
+    deps.log("alarm", "call.placed_late", { call_id: id, state });
+  }
+  return isProved;
 }
 
 /** Returns the result in a callback, or the decision about a callback without an end or a valid signature. */
 async function verified(
   { account, call, signed }: Callback,
-  named: CallRow | undefined,
+  route: Route | undefined,
   deps: DialerDeps,
 ): Promise<DeliveryOutcome | AckOrRetry> {
-  const { plan, providerOf } = deps.settings;
-  const ofAccount = Object.values(plan.agents).find(({ provider }) => provider === account);
-  const route = named?.route ?? ofAccount;
+  const { providerOf } = deps.settings;
   const told = route && signed && (await providerOf(route).readCallback?.(signed, route, call?.id));
   if (told?.kind === "told") return told;
   const fields = { provider: account, ...(call === undefined ? {} : { call_id: call.id }) };
@@ -95,9 +197,38 @@ async function verified(
     : "ack";
 }
 
-/** Returns the last claim if it is of the body's attempt. */
-function findClaim({ claims, attempt }: CallRow, { call }: DeliveryOutcome): string | undefined {
-  return call?.attempt === attempt ? claims.at(-1) : undefined;
+/**
+ * A callback's claim, and how the row knows it. `own`: the row has it. `released`: it certainly placed nothing, as its own
+ * answer said. `lost`: the row does not know it, as a restore has lost it.
+ */
+interface Claimed {
+  claim: string;
+  standing: "own" | "released" | "lost";
+}
+
+/** Returns the claim that a callback is about; undefined if it is of another account or names none. */
+function findClaim(
+  row: CallRow,
+  { message: { account, call }, told }: Told,
+  { settings, random }: DialerDeps,
+): Claimed | undefined {
+  const { claims, released = [], attempt } = row;
+  const isOfAccount = row.route?.provider === account;
+  if (call !== undefined) {
+    const { claim } = call;
+    if (claims.includes(claim)) return isOfAccount ? { claim, standing: "own" } : undefined;
+    // The address proves that the claim was made for this account.
+    return { claim, standing: released.includes(claim) ? "released" : "lost" };
+  }
+  if (told.call === undefined) return undefined;
+  const last = claims.at(-1);
+  if (told.call.attempt > attempt) {
+    const route = row.route ?? findRoute(row, settings.plan);
+    return route?.provider === account ? { claim: random.version(), standing: "lost" } : undefined;
+  }
+  if (!isOfAccount) return undefined;
+  const isLast = told.call.attempt === attempt && last !== undefined;
+  return isLast ? { claim: last, standing: "own" } : { claim: "", standing: "released" };
 }
 
 /** Raises an alarm, at most once an hour: the secret may be wrong, or somebody knows a callback URL. */

@@ -39,6 +39,7 @@ describe("a callback address", () => {
       { account, call },
       { account, call: { id: call.id, claim: "other" } },
       { account: "twilio", call },
+      { account, call: { ...call, numberHash: "ab".repeat(36) } },
       { account: "a", call: { id: "b", claim: "c/d" } },
       { account: "a", call: { id: "b/c", claim: "d" } },
       { account: "a/b", call: { id: "c", claim: "d" } },
@@ -281,8 +282,8 @@ describe("the dialer", () => {
     const one = aCall();
     await bench.send(message(one));
     await bench.deliver();
-    const claim = (await bench.row(one.id))?.claims[0] ?? "";
-    const subject = { account: "webhook", call: { id: one.id, claim }, hashKey };
+    const { claims: [claim = ""] = [], numberHash } = (await bench.row(one.id)) ?? {};
+    const subject = { account: "webhook", call: { id: one.id, claim, numberHash }, hashKey };
     expect(bench.callbackUrls).toEqual([callbackAddress(publicUrl, subject)]);
   });
 

@@ -7,6 +7,7 @@ import {
   aCallNow,
   type Bench,
   boom,
+  put,
   putIn,
   rowOf,
   sendEach,
@@ -140,11 +141,12 @@ describe("a signed callback", () => {
   it("of another claim, of a call that waits again, or about something else changes nothing", async () => {
     const bench = createBench();
     const row = await putIn(bench, "UNKNOWN", aCallNow(bench), { route });
-    await tell(bench, row, "another");
     const placed = await place(bench);
     await tell(bench, placed, "another");
     expect((await rowOf(bench, placed)).result).toBeNull();
-    const waiting = await putIn(bench, "WAITING", aCallNow(bench));
+    const released = { ...(await putIn(bench, "WAITING", aCallNow(bench))), released: ["v1"] };
+    const waiting = { ...released, version: "again" };
+    await put(bench, waiting);
     await tell(bench, waiting, "v1");
     bench.told = async () => ({ kind: "other" });
     await tell(bench, row);
