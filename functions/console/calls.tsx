@@ -93,10 +93,12 @@ function Search({ filter, number }: { filter: Filter; number: string }) {
           <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
         </label>
       ))}
-      <label>
-        Number
-        <input key={number} name="phone_number" defaultValue={number} autocomplete="off" />
-      </label>
+      <WithRole role="find">
+        <label>
+          Number
+          <input key={number} name="phone_number" defaultValue={number} autocomplete="off" />
+        </label>
+      </WithRole>
       <button type="submit">Search</button>
     </form>
   );

@@ -3,6 +3,7 @@ import type { CallsPage } from "../api/operator/calls.ts";
 import type { ErasedAnswer } from "../api/operator/erase.ts";
 import { Confirm } from "./confirm.tsx";
 import type { NumberChecked } from "../api/operator/do-not-call.ts";
+import type { ListedNumbers } from "../api/operator/find-listed.ts";
 import { type Ask, Shown, useDesk, useLive, useRoles, WithRole } from "./desk.tsx";
 import { counted, countText, textIn } from "./shared.tsx";
 import { useUndo } from "./undo.tsx";
@@ -14,7 +15,9 @@ import { useUndo } from "./undo.tsx";
 export function DoNotCall() {
   return (
     <>
-      <Check />
+      <WithRole role="find">
+        <Check />
+      </WithRole>
       <WithRole role="decide">
         <Change />
       </WithRole>
@@ -58,13 +61,13 @@ const undoneMax = 20;
 
 /** Adds numbers, and resolves to those of them that were not on the list before; to none if that is not known. */
 async function addNumbers(ask: Ask, add: readonly string[]): Promise<string[]> {
-  const isNew = async (phone_number: string) => {
-    const { listed } = await ask<NumberChecked>("/do-not-call/check", { phone_number });
-    return listed ? [] : [phone_number];
+  const findNew = async () => {
+    const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers: add });
+    return add.filter((_, index) => !listed.includes(index));
   };
-  const found = add.length > undoneMax ? [] : await Promise.all(add.map(isNew)).catch(() => []);
+  const found = add.length > undoneMax ? [] : await findNew().catch(() => []);
   await ask("/do-not-call", { add });
-  return found.flat();
+  return found;
 }
 
 const countOf = (numbers: readonly string[]) => counted(numbers.length, "number");
@@ -243,7 +246,9 @@ function Erase() {
           act={() => erase(asked)}
           close={() => setAsked(undefined)}
         >
-          <ErasedCalls phone_number={asked} />
+          <WithRole role="find">
+            <ErasedCalls phone_number={asked} />
+          </WithRole>
           <p>Its waiting calls are cancelled. This cannot be undone.</p>
         </Confirm>
       )}

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Found, Searched } from "../api/operator/search.ts";
 import { addressOf, go } from "./address.ts";
-import { messageOf, useDesk } from "./desk.tsx";
+import { messageOf, useDesk, useRoles } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
 import { mayBeNumber } from "./may-be-number.ts";
 import { seekNumber } from "./sought-number.ts";
@@ -92,6 +92,7 @@ function Choice({
   searched: Searched;
   close(): void;
 }) {
+  const mayFind = useRoles().includes("find");
   if (found.length > 0) {
     return (
       <ul class="line plain" aria-label="Found">
@@ -110,6 +111,9 @@ function Choice({
         ))}
       </ul>
     );
+  }
+  if (number !== null && !mayFind) {
+    return <p>Your token may not look up numbers: it lacks the role find.</p>;
   }
   if (number !== null) {
     const isWhole = /^\s*(tel:)?\s*(\+|00)/i.test(text);

@@ -10,7 +10,7 @@ import { processTools as tools } from "./deploy/tools.ts";
 import { printHelp } from "./help.ts";
 
 const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel,opt_out,events] [--mode test] [--not-after DATE]
-npm run token -- --id NAME --operator [--roles see,decide,reveal,configure] [--not-after DATE]
+npm run token -- --id NAME --operator [--roles see,find,decide,reveal,configure] [--not-after DATE]
 npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
 npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]
 

@@ -67,6 +67,10 @@ export const operatorResponses = {
   Conflict: problemResponse(409, "It is not for a call that stands so.", {
     detail: "The call is PLACED; this is for calls that are WAITING.",
   }),
+  TooMany: problemResponse(429, "The token has looked up as many numbers in this hour as it may.", {
+    detail: "The token has looked up 100 numbers in this hour, which is the maximum.",
+    headers: { "Retry-After": retryAfter },
+  }),
 };
 export const clientResponses = {
   ...commonResponses,
@@ -128,7 +132,12 @@ export const callbackResponses = {
     },
   ),
 };
-export const response = (name: keyof typeof clientResponses | keyof typeof callbackResponses) => ({
+export const response = (
+  name:
+    | keyof typeof clientResponses
+    | keyof typeof operatorResponses
+    | keyof typeof callbackResponses,
+) => ({
   $ref: `#/components/responses/${name}`,
 });
 export const commonReferences = {
@@ -142,6 +151,7 @@ export const problemReferences = {
   403: response("Forbidden"),
   404: response("NotFound"),
   409: response("Conflict"),
+  429: response("TooMany"),
 };
 
 export const callbackReferences = {

@@ -1,4 +1,5 @@
 import { forecastRequestSchema } from "../../functions/api/forecast/forecast-schema.ts";
+import { roleOf } from "../../functions/api/http/roles.ts";
 import type { Route } from "../../functions/api/http/route.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
 import { clientRoutes } from "../../functions/api/requests/routes.ts";
@@ -25,7 +26,7 @@ interface ReadTool {
 
 const ofWaiting = "Of a call that waits, reason says why and due_at until when.";
 
-/** Tools of an operator's token. None needs another role than `see`. */
+/** Tools of an operator's token. All but `find_calls_to_number` need the role `see` alone. */
 const operatorTools: readonly ReadTool[] = [
   { name: "list_requests", operationId: "listRequests", title: "Requests" },
   {
@@ -98,18 +99,32 @@ const clientTools: readonly ReadTool[] = [
 
 /** Returns the tools that read with a token: an operator's sees all clients, a client's its own calls. */
 export function createReadTools(who: "operator" | "client", ask: Client): Tool[] {
-  const [tools, routes] =
-    who === "operator" ? [operatorTools, operatorRoutes] : [clientTools, clientRoutes];
-  return tools.map((tool) => createReadTool(tool, routes, ask));
+  if (who === "operator") {
+    return operatorTools.map((tool) => {
+      const route = routeOf(tool, operatorRoutes);
+      return createReadTool(tool, { route, needs: `the operator's role ${roleOf(route)}` }, ask);
+    });
+  }
+  return clientTools.map((tool) => {
+    const route = routeOf(tool, clientRoutes);
+    return createReadTool(tool, { route, needs: `a client's right ${route.right}` }, ask);
+  });
+}
+
+function routeOf<One extends Route>(
+  { operationId }: Pick<ReadTool, "operationId">,
+  routes: readonly One[],
+): One {
+  const route = routes.find((one) => one.operationId === operationId);
+  if (route === undefined) throw new Error(`there is no route ${operationId}`);
+  return route;
 }
 
 function createReadTool(
   { name, operationId, title, more, without = [], body: ownBody }: ReadTool,
-  routes: readonly Route[],
+  { route, needs }: { route: Route; needs: string },
   ask: Client,
 ): Tool {
-  const route = routes.find((one) => one.operationId === operationId);
-  if (route === undefined) throw new Error(`there is no route ${operationId}`);
   const { path, summary } = route;
   const query = Object.fromEntries(
     Object.entries(route.query?.shape ?? {}).filter(([field]) => !without.includes(field)),
@@ -126,7 +141,7 @@ function createReadTool(
     name,
     config: {
       title,
-      description: [`${summary}.`, more].filter(Boolean).join(" "),
+      description: [`${summary}.`, more, `Needs ${needs}.`].filter(Boolean).join(" "),
       inputSchema: inputOf(z.strictObject({ ...inPath, ...query, ...body?.shape })),
       outputSchema: outputOf(route.answer),
       annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },

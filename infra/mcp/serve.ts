@@ -18,7 +18,8 @@ npm run -s mcp, as npm prints lines of its own otherwise: docs/mcp.md.
   --write   offers to place single calls too, each after its forecast; needs both tokens
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_TOKEN, a client's, with the right read;
-OUTBOUND_CALLS_OPERATOR_TOKEN, an operator's, of which the role see is enough. One token is enough without --write.`);
+OUTBOUND_CALLS_OPERATOR_TOKEN, an operator's, of which the role see is enough but for
+find_calls_to_number, which needs the role find. One token is enough without --write.`);
 
 try {
   const tools = createTools({

@@ -230,6 +230,8 @@ const kinds = {
       }),
     ),
   }),
+  /** Key: hours since the epoch, and an operator's token. Hashes of the numbers that it has looked up in the hour. */
+  "look-ups": z.looseObject({ numbers: z.array(z.string()) }),
   /** Key: hours since the epoch, client, agent and campaign. What became of their calls in the hour. See usage.ts. */
   usage: counters,
   /** Key: `sweep`. */

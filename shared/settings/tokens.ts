@@ -16,11 +16,11 @@ type TokenRight = (typeof tokenRights)[number];
 const defaultRights = ["call"] as const;
 
 /**
- * Roles of operators' tokens: to see calls without their numbers, to decide what becomes of calls, to reveal numbers and
+ * Roles of operators' tokens: to see calls without their numbers, to find the calls of a number, to decide what becomes of calls, to reveal numbers and
  * contexts, and to change what is for all calls or for good. A token without `roles` has all of them; `see` is implied by
  * each.
  */
-export const operatorRoles = ["see", "decide", "reveal", "configure"] as const;
+export const operatorRoles = ["see", "find", "decide", "reveal", "configure"] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
 /** A name that is not one of a client's tests. */

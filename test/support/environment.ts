@@ -23,6 +23,7 @@ export const tokens = {
   guarded: tokenOf("guarded"),
   operator: tokenOf("operator"),
   opsSee: tokenOf("opsSee"),
+  opsFind: tokenOf("opsFind"),
   opsDecide: tokenOf("opsDecide"),
   opsReveal: tokenOf("opsReveal"),
   opsConfigure: tokenOf("opsConfigure"),
@@ -92,6 +93,7 @@ export const apiEnvironment = {
   OPERATOR_TOKENS: JSON.stringify([
     entry("operator"),
     entry("opsSee", { roles: ["see"] }),
+    entry("opsFind", { roles: ["find"] }),
     entry("opsDecide", { roles: ["decide"] }),
     entry("opsReveal", { roles: ["reveal"] }),
     entry("opsConfigure", { roles: ["configure"] }),

@@ -341,6 +341,12 @@ export function createDocuments(
     "delivered-request": {
       [requestIdOf(row("ended").id)]: { value: { finishedAt: ago(7) }, ...within },
     },
+    "look-ups": {
+      [`${Math.floor(storedAt / hourMs)}#operator`]: {
+        value: { numbers: ["0".repeat(70)] },
+        ...within,
+      },
+    },
     usage: {
       [usageKeyOf(storedAt, { client: "crm", agentId: "agent_sales", campaign: "spring" }).key]: {
         value: { accepted: 11, PLACED: 7, REJECTED: 2, NEEDS_REVIEW: 2, "@5 completed": 7 },

@@ -15,6 +15,7 @@ export const titles = {
   405: "Method not allowed",
   409: "Conflict",
   422: "Unprocessable request",
+  429: "Too many requests",
   500: "Internal error",
   503: "Service unavailable",
 } as const;

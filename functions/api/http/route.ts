@@ -37,7 +37,7 @@ export interface Operation {
   /** Status of the answer. Default: 200. */
   status?: 201 | 202 | undefined;
   /** Statuses of problem+json that the route answers besides those of every route. */
-  problems?: readonly (403 | 404 | 409)[] | undefined;
+  problems?: readonly (403 | 404 | 409 | 429)[] | undefined;
 }
 
 /** A route that reads or changes calls: an operator's or a client's. */

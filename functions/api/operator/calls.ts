@@ -26,6 +26,7 @@ import { findCall } from "../actions/find-call.ts";
 import { listByNumber } from "../actions/list-by-number.ts";
 import { findRequestList, hasNames, listByRequest } from "../actions/list-by-request.ts";
 import { declareRoute } from "../http/route.ts";
+import { lookUpText, refuseLookUp } from "./look-up.ts";
 import type { RouteDeps } from "../http/context.ts";
 
 /** Maximum rows that one answer reads to apply its filters. */
@@ -134,11 +135,15 @@ const searchCalls = declareRoute({
   operationId: "searchCalls",
   summary: "List calls to a number, and to those that may be the same phone",
   method: "post",
-  role: "see",
+  description: lookUpText,
+  role: "find",
   path: "/calls/search",
   body: z.strictObject({ phone_number: phoneNumber, ...filters.shape }),
   answer: callsSchema,
-  async handle({ deps, body: { phone_number, ...rest } }) {
+  problems: [429],
+  async handle({ c, deps, body: { phone_number, ...rest } }) {
+    const refused = await refuseLookUp(c, phone_number, deps);
+    if (refused !== undefined) return refused;
     const hashes = allHashesOf(phone_number, deps.hashKeys).asked;
     return pageOf((page) => listByNumber(deps.ledger, hashes, page), rest);
   },

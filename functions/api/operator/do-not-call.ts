@@ -20,6 +20,7 @@ import { phoneNumber } from "../http/fields.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
 import { refuseWithoutRole } from "../http/roles.ts";
 import { declareRoute } from "../http/route.ts";
+import { lookUpText, refuseLookUp } from "./look-up.ts";
 
 /** Maximum numbers that one request adds or removes. */
 const numbersMax = 10_000;
@@ -108,12 +109,15 @@ const checkDoNotCall = declareRoute({
   operationId: "checkDoNotCall",
   summary: "Whether a number is on it",
   method: "post",
-  role: "see",
+  description: lookUpText,
+  role: "find",
   path: "/do-not-call/check",
   body: z.strictObject({ phone_number: phoneNumber }),
   answer: checkedSchema,
-  problems: [409],
+  problems: [409, 429],
   async handle({ c, deps, body }) {
+    const refused = await refuseLookUp(c, body.phone_number, deps);
+    if (refused !== undefined) return refused;
     const hashes = allHashesOf(body.phone_number, deps.hashKeys).asked;
     const read: DocumentsRead = await deps.documents.read(doNotCallKeysOf(hashes));
     if (isOfOtherKey(read, deps.hashKeys)) return refuseOtherKey(c);

@@ -6,6 +6,7 @@ import {
 } from "../../../shared/policy/controls.ts";
 import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
@@ -25,7 +26,7 @@ export type ListedNumbers = z.infer<typeof listedSchema>;
 /** Answers with indexes alone, so that no answer repeats a number. */
 const findListed = declareRoute({
   operationId: "findListedNumbers",
-  summary: "Which of many numbers are on the do-not-call list",
+  summary: "Which of many numbers are on the do-not-call list; recorded by their count",
   role: "see",
   method: "post",
   path: "/find-listed",
@@ -39,6 +40,8 @@ const findListed = declareRoute({
   problems: [409],
   async handle({ c, deps, body: { phone_numbers, client } }) {
     const { documents, hashKeys } = deps;
+    const count = phone_numbers.length;
+    await recordAction(c, { action: "check_list", target: "do-not-call list", count }, deps);
     const listed: number[] = [];
     for (let start = 0; start < phone_numbers.length; start += numbersAtOnce) {
       const numbers = phone_numbers

@@ -16,6 +16,7 @@ import {
   type ProblemError,
   answerUnprocessable,
 } from "../http/problem.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import { declareRoute } from "../http/route.ts";
 import { toIsoTime } from "../http/fields.ts";
 
@@ -26,11 +27,13 @@ const planBytesMax = 256 * 1024;
 /** Maximum errors of a plan that an answer lists. */
 const planErrorsMax = 100;
 
-/** Writes nothing, queues nothing, and sends no request to providers. */
+/** Writes nothing but the audit log, queues nothing, and sends no request to providers. */
 const forecastRoute = declareRoute({
   operationId: "forecast",
   summary:
-    "When calls would be dialed if they were posted, or why not; nothing is stored or queued",
+    "When calls would be dialed if they were posted, or why not; no call is stored or queued",
+  description:
+    "It tells which numbers are on the do-not-call list, so it is recorded by their count.",
   method: "post",
   role: "see",
   path: "/forecast",
@@ -56,6 +59,8 @@ const forecastRoute = declareRoute({
       ...("errors" in sent ? sent.errors : []),
     ];
     if (errors.length > 0 || "errors" in sent) return answerUnprocessable(c, errors);
+    const count = body.calls.length;
+    await recordAction(c, { action: "forecast", target: `client ${client}`, count }, deps);
     const calls = await mapInSlices(body.calls, readCallAt);
     const posted: Posted = { calls, client, agents, at };
     const deployed: PlanWithSchedule = deps.settings;

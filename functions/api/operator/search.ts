@@ -5,6 +5,7 @@ import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
 import { readTypedNumber } from "../../../shared/telephony/typed-number.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { declareRoute } from "../http/route.ts";
+import { lookUpText, refuseLookUp } from "./look-up.ts";
 import { listByNumber } from "../actions/list-by-number.ts";
 
 const textCharactersMax = 300;
@@ -28,6 +29,7 @@ const search = declareRoute({
   operationId: "search",
   summary:
     "What a text names: a call, a request, a number as people type it, a campaign, an agent or a client",
+  description: `A number is looked up for who has the role \`find\`, and not for others. ${lookUpText}`,
   role: "see",
   method: "post",
   path: "/search",
@@ -35,12 +37,17 @@ const search = declareRoute({
     text: z.string().check(z.trim(), z.minLength(1), z.maxLength(textCharactersMax)),
   }),
   answer: searchedSchema,
-  async handle({ deps, body: { text } }) {
+  problems: [429],
+  async handle({ c, deps, body: { text } }) {
     const number = readTypedNumber(text);
+    const mayFind = c.get("caller").roles?.includes("find") === true;
+    const refused =
+      number === undefined || !mayFind ? undefined : await refuseLookUp(c, number, deps);
+    if (refused !== undefined) return refused;
     const found = await Promise.all([
       findCallOf(text, deps),
       findRequestOf(text, deps),
-      findNumber(number, deps),
+      findNumber(mayFind ? number : undefined, deps),
       findNamed({ kind: "campaign", id: text }, { campaign: text }, deps),
       Object.hasOwn(deps.plan.agents, text)
         ? [{ kind: "agent" as const, id: text }]

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import type { Audit } from "../../../functions/api/actions/audit-log.ts";
 import type { ErasedAnswer } from "../../../functions/api/operator/erase.ts";
-import type { NumberChecked } from "../../../functions/api/operator/do-not-call.ts";
+import type { Me } from "../../../functions/api/operator/me.ts";
 import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
@@ -88,6 +88,20 @@ async function changeList(
   return values.renew === true ? undefined : known;
 }
 
+/** Returns for each number if it is on the list. */
+async function checkNumbers(all: readonly string[], ask: CommandDeps["ask"]): Promise<Json[]> {
+  const answers: Json[] = [];
+  for (let start = 0; start < all.length; start += numbersMax) {
+    const some = all.slice(start, start + numbersMax);
+    const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers: some });
+    const onList = new Set(listed);
+    answers.push(
+      ...some.map((phone_number, index) => ({ phone_number, listed: onList.has(index) })),
+    );
+  }
+  return answers;
+}
+
 /** Commands for the do-not-call list and the audit log. */
 export const listCommands: Record<string, Command> = {
   async dnc([verb, ...numbers], values, { ask, terminal }) {
@@ -103,11 +117,7 @@ export const listCommands: Record<string, Command> = {
     if (all.length === 0 && refused.length > 0) throw new Misuse(linesText(refused, values));
     if (all.length === 0) throw new Misuse("dnc needs numbers, or --file.");
     if (verb === "check") {
-      const answers: Json[] = [];
-      for (const phone_number of all) {
-        const answer = await ask<NumberChecked>("/do-not-call/check", { phone_number });
-        answers.push({ phone_number, ...answer });
-      }
+      const answers = await checkNumbers(all, ask);
       show(answers, ["phone_number", "listed"], { values, terminal });
       return 0;
     }
@@ -177,6 +187,12 @@ export const listCommands: Record<string, Command> = {
 
 /** Counts what `erase` would erase, without the numbers. */
 async function eraseAct(numbers: readonly string[], deps: CommandDeps) {
+  const what = `erases, for good, what is known of ${counted(numbers.length, "number")}`;
+  const { roles } = await deps.ask<Me>("/me");
+  if (!roles.includes("find")) {
+    const does = `${what}, and cancels what waits for it; the token lacks the role find, so its calls are not counted`;
+    return { does, answer: { numbers: numbers.length } };
+  }
   let calls = 0;
   let waiting = 0;
   for (const number of numbers) {
@@ -185,8 +201,6 @@ async function eraseAct(numbers: readonly string[], deps: CommandDeps) {
       if (state === "WAITING") waiting += 1;
     }
   }
-  const does =
-    `erases, for good, what is known of ${counted(numbers.length, "number")} in ` +
-    `${counted(calls, "call")}, and cancels the ${waiting} of these that wait`;
+  const does = `${what} in ${counted(calls, "call")}, and cancels the ${waiting} of these that wait`;
   return { does, answer: { numbers: numbers.length, calls, waiting } };
 }

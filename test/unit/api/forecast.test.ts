@@ -16,13 +16,14 @@ const outcomes = ({ items = [] }: Forecast) => items.map(({ outcome }) => outcom
 const times = ({ items = [] }: Forecast) => items.map(({ at }) => at);
 
 describe("POST /operator/forecast", () => {
-  it("stores and queues nothing", async () => {
+  it("stores and queues no call, and records how many it was asked about", async () => {
     const bench = createForecastBench(onePerSecond);
     const answer = await bench.forecast(callsOf(3));
     expect(outcomes(answer)).toEqual(["now", "wait", "wait"]);
     expect(bench.queue.take()).toEqual([]);
     expect(bench.dialer.stored.size).toBe(0);
-    expect(await bench.dialer.documents.list("audit", { limit: 10 })).toEqual([]);
+    const entries = await bench.dialer.documents.list("audit", { limit: 10 });
+    expect(entries.map(({ value }) => value)).toMatchObject([{ action: "forecast", count: 3 }]);
   });
 
   it("tells how many later tries may follow by the agents' retry, and nothing of them without it", async () => {

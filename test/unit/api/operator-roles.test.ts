@@ -6,19 +6,20 @@ import { tokens } from "../../support/environment.ts";
 const { app, events } = createTestApi();
 const tokenOf = {
   see: tokens.opsSee,
+  find: tokens.opsFind,
   decide: tokens.opsDecide,
   reveal: tokens.opsReveal,
   configure: tokens.opsConfigure,
 };
 type Role = keyof typeof tokenOf;
-const roles: readonly Role[] = ["see", "decide", "reveal", "configure"];
+const roles: readonly Role[] = ["see", "find", "decide", "reveal", "configure"];
 
 /** Roles of the routes, as docs/operators.md tells them. Other GETs need `see`, and other POSTs `decide`. */
 const told: Record<string, Role> = {
-  searchCalls: "see",
+  searchCalls: "find",
   search: "see",
   forecast: "see",
-  checkDoNotCall: "see",
+  checkDoNotCall: "find",
   findListedNumbers: "see",
   revealCall: "reveal",
   revealDeadLetter: "reveal",

@@ -53,7 +53,7 @@ describe("operators' roles", () => {
   };
 
   it("are all where an entry names none, and each lets see", () => {
-    expect(rolesOf({})).toEqual(["see", "decide", "reveal", "configure"]);
+    expect(rolesOf({})).toEqual(["see", "find", "decide", "reveal", "configure"]);
     expect(rolesOf({ roles: ["reveal"] })).toEqual(["see", "reveal"]);
     expect(rolesOf({ roles: ["see"] })).toEqual(["see"]);
   });

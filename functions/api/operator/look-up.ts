@@ -1,0 +1,54 @@
+import type { Context } from "hono";
+import { hourMs } from "../../../shared/lib/units.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { recordNumbers } from "../actions/audit-log.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { answerProblem } from "../http/problem.ts";
+import { refuseWithoutRole } from "../http/roles.ts";
+
+/** Maximum numbers that one operator's token looks up in an hour of the clock. */
+const numbersPerHourMax = 100;
+
+/** Description of a route that looks up a number. */
+export const lookUpText = `Recorded by the number's keyed hash. A token looks up at most ${numbersPerHourMax} numbers in an hour; one number counts once.`;
+
+/**
+ * Records in the audit log that an operator looks up a number. A number is recorded, and counted, once an hour for each
+ * operator, so that a view which renews itself is one look-up.
+ *
+ * @returns the answer 403 without the role `find`, or 429 above the maximum; undefined if the number may be looked up
+ */
+export async function refuseLookUp(
+  c: Context<ApiEnv>,
+  number: string,
+  deps: RouteDeps,
+): Promise<Response | undefined> {
+  const refused = refuseWithoutRole(c, "find", deps);
+  if (refused !== undefined) return refused;
+  const { clock, documents, hashKeys } = deps;
+  const hour = Math.floor(clock.now() / hourMs);
+  const endsAt = (hour + 1) * hourMs;
+  const name = { kind: "look-ups", key: `${hour}#${c.get("caller").tokenId}` } as const;
+  const hash = hashNumber(number, hashKeys.current).numberHash;
+  const known = (await documents.read([name])).get(name.kind, name.key)?.value.numbers ?? [];
+  if (known.includes(hash)) return undefined;
+  if (known.length >= numbersPerHourMax) return answerTooMany(c, endsAt - clock.now());
+  const entry = { action: "look_up", target: "number", reason: "look_up", hashes: [hash] };
+  await recordNumbers(c, entry, deps);
+  let isFull = false;
+  const change = (current: { numbers: string[] } | undefined) => {
+    const numbers = current?.numbers ?? [];
+    if (numbers.includes(hash)) return undefined;
+    isFull = numbers.length >= numbersPerHourMax;
+    return isFull ? undefined : { value: { numbers: [...numbers, hash] }, expiresAt: endsAt };
+  };
+  await changeDocument({ name, change }, deps);
+  return isFull ? answerTooMany(c, endsAt - clock.now()) : undefined;
+}
+
+function answerTooMany(c: Context<ApiEnv>, waitMs: number): Response {
+  const detail = `The token has looked up ${numbersPerHourMax} numbers in this hour, which is the maximum.`;
+  const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
+  return answerProblem(c, 429, { detail, headers });
+}
