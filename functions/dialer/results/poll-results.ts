@@ -13,6 +13,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/provider.ts";
 import { optOut } from "./opt-out.ts";
 import { continueChains } from "./next-tries.ts";
+import { createOwnFailures, type OwnFailures } from "./own-failures.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
 import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 
@@ -58,6 +59,7 @@ interface Polling {
   endAt: number;
   /** True if only the results of calls that have ended are written. */
   endsOnly: boolean;
+  own: OwnFailures;
 }
 
 /** Age of a record up to which a callback does not have it read again, as some calls cause several callbacks at once. */
@@ -83,19 +85,25 @@ export async function pollAccount(
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
   const backlogs = [{ key: resultsBacklogOf({ provider: account }) }];
+  const own = createOwnFailures(true, deps);
+  const polling = { endAt, endsOnly: false, own };
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
     const [slots = []] = await ledger.due({ backlogs, until: begunAt, each: callsMax });
     const { rows } = await ledger.read(slots.map(({ id }) => id));
     const placed = slots.flatMap(({ id }) => openRowOf(rows.get(id)));
-    const open = await continueChains(placed, deps);
+    const open: OpenRow[] = [];
+    await own.apart(placed, async (some) => {
+      open.push(...(await continueChains(some, deps)));
+    });
     const hasRecords = ({ route }: OpenRow) => settings.providerOf(route).readResult !== undefined;
     // A provider without records reports by signed callback, or has not reported in time.
-    const withoutRecords = open
-      .filter((row) => !hasRecords(row))
-      .map((row) => ({ row, result: undefined }));
-    await writeResults(withoutRecords, begunAt, deps);
-    const left = await pollLists(open.filter(hasRecords), { endAt, endsOnly: false }, deps);
-    await pollEach(left, { endAt, endsOnly: false }, deps);
+    const withoutRecords = open.filter((row) => !hasRecords(row));
+    await own.apart(withoutRecords, async (some) => {
+      const found = some.map((row) => ({ row, result: undefined }));
+      await writeResults(found, begunAt, deps);
+    });
+    const left = await pollLists(open.filter(hasRecords), polling, deps);
+    await pollEach(left, polling, deps);
     if (slots.length < callsMax) return;
   }
 }
@@ -125,8 +133,9 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
     .filter(
       (row) => !hasEnded(row.result) && settings.providerOf(row.route).readResult !== undefined,
     );
-  const left = await pollLists(open, { endAt, endsOnly: true }, deps);
-  await pollEach(left, { endAt, endsOnly: true }, deps);
+  const polling = { endAt, endsOnly: true, own: createOwnFailures(false, deps) };
+  const left = await pollLists(open, polling, deps);
+  await pollEach(left, polling, deps);
 }
 
 /**
@@ -158,7 +167,7 @@ const optOutMsMax = hourMs;
  */
 async function pollLists(
   rows: readonly OpenRow[],
-  { endAt, endsOnly }: Polling,
+  { endAt, endsOnly, own: failures }: Polling,
   deps: DialerDeps,
 ): Promise<readonly OpenRow[]> {
   const { clock, settings, log } = deps;
@@ -185,23 +194,24 @@ async function pollLists(
     // Calls whose callee opted out are polled one by one: first their numbers are listed.
     const isListed = (row: OpenRow) =>
       resultIn(row)?.optedOut !== true && resultIn(row) !== undefined;
-    const known = left.filter(isListed);
-    const found = known.map((row) => ({ row, result: resultIn(row) }));
-    await writeResults(endsOnly ? found.filter(isEnd) : found, askedAt, deps);
+    await failures.apart(left.filter(isListed), async (some) => {
+      const found = some.map((row) => ({ row, result: resultIn(row) }));
+      await writeResults(endsOnly ? found.filter(isEnd) : found, askedAt, deps);
+    });
     left = left.filter((row) => !isListed(row));
   }
   return left;
 }
 
 /**
- * Polls calls one by one. The next poll of a call whose record fails is postponed, so that a record which always
- * fails does not block other calls.
+ * Polls calls one by one. The next poll of a call whose record fails, or whose result cannot be handled, is postponed, so
+ * that one which always fails does not block other calls.
  *
  * @throws ProviderUnreachableError if several records fail in a row
  */
 async function pollEach(
   rows: readonly OpenRow[],
-  { endAt, endsOnly }: Polling,
+  { endAt, endsOnly, own }: Polling,
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, settings } = deps;
@@ -214,10 +224,11 @@ async function pollEach(
       await pollOne(row, { endsOnly }, deps);
       failures = 0;
     } catch (error) {
-      if (!(error instanceof ProviderUnreachableError)) throw error;
-      if (!endsOnly) await postpone(row, deps);
-      failures += 1;
-      if (failures === failuresMax) throw error;
+      if (error instanceof ProviderUnreachableError) {
+        if (!endsOnly) await postpone(row, { isKept: false }, deps);
+        failures += 1;
+        if (failures === failuresMax) throw error;
+      } else await own.putBack(row, error);
     }
     // The sandbox needs no rest, and one client's test calls must not keep another's waiting.
     const restMs = row.route.type === sandboxType ? 0 : 1000 / pollsPerSecond;

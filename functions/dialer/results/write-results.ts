@@ -83,9 +83,18 @@ const postponedMs = 5 * minuteMs;
 /** Time after the end of polling after which an unreadable record is given up. */
 const lostMs = dayMs;
 
-/** Postpones the next poll of a call whose record could not be read. */
-export async function postpone(row: OpenRow, deps: DialerDeps): Promise<void> {
+/**
+ * Postpones the next poll of a call whose record could not be read.
+ *
+ * @param isKept true if the record is not given up, as it is this service that cannot handle it
+ */
+export async function postpone(
+  row: OpenRow,
+  { isKept }: { isKept: boolean },
+  deps: DialerDeps,
+): Promise<void> {
   const change = (one: OpenRow, write: Write) => {
+    if (isKept) return { ...one, version: write.version, dueAt: write.at + postponedMs };
     const isLost = isPolledLast(one.claimedAt, write.at - lostMs, waitMinutesOf(one, deps));
     const result = isLost ? toUnknown(one.result ?? undefined) : undefined;
     const recorded = recordResult(one, { result, pollAt: write.at + postponedMs }, write);

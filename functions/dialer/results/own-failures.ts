@@ -1,0 +1,48 @@
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { type OpenRow, postpone } from "./write-results.ts";
+
+/** Maximum rows of one message that fail: each costs some queries, and an invocation has a thousand of D1. */
+const failuresMax = 40;
+
+/** Handles the failures of rows, each of which concerns its own row alone. */
+export interface OwnFailures {
+  /**
+   * Does work on rows together. If it fails, does it on either half of them, until a failure is one row's own.
+   *
+   * @throws if a row cannot be postponed, as the ledger is down, or if too many rows fail
+   */
+  apart(rows: readonly OpenRow[], work: (some: readonly OpenRow[]) => Promise<void>): Promise<void>;
+  /** Puts back a row that cannot be handled: it is polled later, and an alarm names it. @throws as `apart` does */
+  putBack(row: OpenRow, error: unknown): Promise<void>;
+}
+
+/**
+ * Creates the failures of one message. A row whose record cannot be handled, as the journal is down or its hash is of another
+ * HASH_KEY, must not keep back the results of its account.
+ *
+ * @param isPostponed false if the rows' next polls stay as they are
+ */
+export function createOwnFailures(isPostponed: boolean, deps: DialerDeps): OwnFailures {
+  let failures = 0;
+  const putBack = async (row: OpenRow, error: unknown) => {
+    failures += 1;
+    if (failures > failuresMax) throw error;
+    const fields = { call_id: row.id, provider: row.route.provider, error: errorForLog(error) };
+    deps.log("alarm", "result.not_handled", fields);
+    if (isPostponed) await postpone(row, { isKept: true }, deps);
+  };
+  const apart: OwnFailures["apart"] = async (rows, work) => {
+    const [first] = rows;
+    if (first === undefined) return;
+    try {
+      await work(rows);
+    } catch (error) {
+      if (rows.length === 1) return putBack(first, error);
+      const half = Math.ceil(rows.length / 2);
+      await apart(rows.slice(0, half), work);
+      await apart(rows.slice(half), work);
+    }
+  };
+  return { apart, putBack };
+}
