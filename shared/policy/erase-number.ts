@@ -2,11 +2,11 @@ import type { CallRow } from "../calls/call-row.ts";
 import { applyErasure } from "../calls/erase-row.ts";
 import { states } from "../calls/states.ts";
 import { dayMs, minuteMs } from "../lib/units.ts";
-import { changeDocument } from "../ports/change-document.ts";
+import { changeDocuments } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { CallLedger } from "../ports/ledger.ts";
 import { erasureKeyOf } from "./controls.ts";
-import { changeList, type ListDeps } from "./dnc-entries.ts";
+import { changeList, inParts, type ListDeps } from "./dnc-entries.ts";
 
 /** Rows of one page, and maximum pages of one go: each goes through the newest rows again, so it must reach the oldest. */
 const pageRows = 100;
@@ -32,28 +32,30 @@ export interface Erased {
 }
 
 /**
- * Remembers an erasure: from now on no call that was accepted before is made, and sweeps erase rows that come later.
+ * Remembers erasures: from now on no call that was accepted before is made, and sweeps erase rows that come later.
  *
- * @param erasure.retentionMs time for which rows are kept
+ * @param erasures `retentionMs`: time for which rows are kept
  */
-export async function rememberErasure(
-  { hash, at, by, retentionMs }: { hash: string; at: number; by: string; retentionMs: number },
+export async function rememberErasures(
+  erasures: readonly { hash: string; at: number; by: string; retentionMs: number }[],
   deps: ListDeps,
 ): Promise<void> {
+  if (erasures.length === 0) return;
   await changeList(
     (list) => (list.hasMore === true ? undefined : { ...list, hasMore: true }),
     deps,
   );
-  await changeDocument(
-    {
+  const byHash = new Map(erasures.map((one) => [one.hash, one]));
+  for (const some of inParts([...byHash.values()])) {
+    const edits = some.map(({ hash, at, by, retentionMs }) => ({
       name: erasureKeyOf(hash),
-      change: (current) => ({
+      change: (current: ValueOf<"erasure"> | undefined) => ({
         value: { at: Math.max(at, current?.at ?? 0), by, nextAt: at },
         expiresAt: at + retentionMs + messagesMs,
       }),
-    },
-    deps,
-  );
+    }));
+    await changeDocuments(edits, deps);
+  }
 }
 
 /** Returns when a sweep goes through the rows of an erased number again. */

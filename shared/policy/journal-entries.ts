@@ -1,16 +1,20 @@
 import { toIndexSet } from "../calls/index-set.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import * as z from "../lib/zod.ts";
-import { changeDocument } from "../ports/change-document.ts";
-import { type CancellationOrder, cancellationOrderSchema } from "../ports/document-kinds.ts";
+import { changeDocuments } from "../ports/change-document.ts";
+import {
+  type CancellationOrder,
+  cancellationOrderSchema,
+  type ValueOf,
+} from "../ports/document-kinds.ts";
 import { type Journal, nameOfEntry } from "../ports/journal.ts";
 import { ownReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
-import { type Cancellable, cancellationKeyOf, doNotCallKeyOf } from "./controls.ts";
+import { cancellationKeyOf, doNotCallKeyOf } from "./controls.ts";
 import { inParts, putEntries } from "./dnc-entries.ts";
 import { restoreReceiver } from "./kept-receivers.ts";
 import { restoreClient, restoreToken } from "./kept-tokens.ts";
-import { type EraseDeps, eraseRows, rememberErasure } from "./erase-number.ts";
+import { type EraseDeps, rememberErasures } from "./erase-number.ts";
 
 /** Schema of an entry. Times are milliseconds since the epoch, and numbers are hashes. */
 const entrySchema = z.union([
@@ -97,34 +101,62 @@ export function cancelledCallsEntry(
   return { kind: "cancel", of: { request }, order, expiresAt: at + retentionMs };
 }
 
-/** Applies an entry of the journal to a restored ledger. Applying it once more changes nothing. */
-export async function applyEntry(body: string, deps: EraseDeps): Promise<void> {
-  const entry = entrySchema.parse(JSON.parse(body));
-  switch (entry.kind) {
-    case "list":
-      return putEntries(entry.entries, deps);
-    case "unlist":
-      return unlist(entry.entries, deps);
-    case "cancel":
-      return giveOrderAgain(entry, deps);
-    case "client":
-      return restoreClient(entry, deps);
-    case "token":
-      return restoreToken(entry, deps);
-    case "receiver":
-      return restoreReceiver(entry, deps);
-    case "erase": {
-      const { hashes, ...erasure } = entry;
-      for (const hash of hashes) {
-        await rememberErasure({ ...erasure, hash }, deps);
-        await eraseRows({ ...erasure, hash }, deps);
-      }
-    }
+/** Entries of some time, gathered into one object by `compactJournal`: their bodies in their order. */
+const partSchema = z.looseObject({ kind: z.literal("part"), entries: z.array(z.string()) });
+
+/** Returns the body of a part. */
+export function partOf(bodies: readonly string[]): string {
+  return JSON.stringify({ kind: "part", entries: bodies });
+}
+
+/** Returns the entries of bodies, and of parts among them. */
+function entriesIn(bodies: readonly string[]): JournalEntry[] {
+  return bodies.flatMap((body) => {
+    const value: unknown = JSON.parse(body);
+    const part = partSchema.safeParse(value);
+    return part.success ? entriesIn(part.data.entries) : entrySchema.parse(value);
+  });
+}
+
+type EntryOf<Name extends JournalEntry["kind"]> = Extract<JournalEntry, { kind: Name }>;
+
+/**
+ * Applies entries of the journal, in their order, to a restored ledger. Applying them once more changes nothing. Entries of one
+ * kind that follow each other are applied together, as a restore may have a hundred thousand. What is erased from rows is
+ * left to upkeep: until then nobody is called for it, as the erasure is known.
+ */
+export async function applyEntries(bodies: readonly string[], deps: EraseDeps): Promise<void> {
+  const runs: JournalEntry[][] = [];
+  for (const entry of entriesIn(bodies)) {
+    if (runs.at(-1)?.[0]?.kind === entry.kind) runs.at(-1)?.push(entry);
+    else runs.push([entry]);
   }
+  for (const run of runs) await applyRun(run, deps);
+}
+
+async function applyRun(run: readonly JournalEntry[], deps: EraseDeps): Promise<void> {
+  const ofKind = <Name extends JournalEntry["kind"]>(kind: Name) =>
+    run.filter((one): one is EntryOf<Name> => one.kind === kind);
+  await putEntries(
+    ofKind("list").flatMap(({ entries }) => entries),
+    deps,
+  );
+  await unlist(
+    ofKind("unlist").flatMap(({ entries }) => entries),
+    deps,
+  );
+  await giveOrdersAgain(ofKind("cancel"), deps);
+  await rememberErasures(
+    ofKind("erase").flatMap(({ hashes, ...of }) => hashes.map((hash) => ({ ...of, hash }))),
+    deps,
+  );
+  for (const one of ofKind("client")) await restoreClient(one, deps);
+  for (const one of ofKind("token")) await restoreToken(one, deps);
+  for (const one of ofKind("receiver")) await restoreReceiver(one, deps);
 }
 
 async function unlist(entries: readonly string[], { documents }: EraseDeps): Promise<void> {
-  for (const some of inParts(entries)) {
+  for (const some of inParts([...new Set(entries)])) {
     const read = await documents.read(some.map(doNotCallKeyOf));
     const standing = some.flatMap((key) => read.get("do-not-call", key) ?? []);
     const removals = standing.map(({ kind, key, version }) => ({ kind, key, seen: version }));
@@ -132,22 +164,34 @@ async function unlist(entries: readonly string[], { documents }: EraseDeps): Pro
   }
 }
 
-/** Adds an order to those of its agent or request, unless it is among them. */
-async function giveOrderAgain(
-  { of, order, expiresAt }: { of: Cancellable; order: CancellationOrder; expiresAt: number },
+/** Adds orders to those of their agents or requests, unless they are among them. */
+async function giveOrdersAgain(
+  given: readonly EntryOf<"cancel">[],
   deps: EraseDeps,
 ): Promise<void> {
-  await changeDocument(
-    {
-      name: cancellationKeyOf(of),
-      change(current) {
-        const orders = current?.orders ?? [];
-        const isSame = ({ client, at, indexes }: CancellationOrder) =>
-          client === order.client && at === order.at && indexes === order.indexes;
-        if (orders.some(isSame)) return undefined;
-        return { value: { of, orders: [...orders, order] }, expiresAt };
-      },
-    },
-    deps,
-  );
+  const byKey = Map.groupBy(given, ({ of }) => cancellationKeyOf(of).key);
+  for (const some of inParts([...byKey])) {
+    const changes = some.map(([key, orders]) => ({
+      name: { kind: "cancellation", key } as const,
+      change: (current: ValueOf<"cancellation"> | undefined) => withOrders(current, orders),
+    }));
+    await changeDocuments(changes, deps);
+  }
+}
+
+function withOrders(
+  current: ValueOf<"cancellation"> | undefined,
+  given: readonly EntryOf<"cancel">[],
+) {
+  const [first] = given;
+  if (first === undefined) return undefined;
+  const orders = [...(current?.orders ?? [])];
+  for (const { order } of given) {
+    const isSame = ({ client, at, indexes }: CancellationOrder) =>
+      client === order.client && at === order.at && indexes === order.indexes;
+    if (!orders.some(isSame)) orders.push(order);
+  }
+  if (orders.length === current?.orders.length) return undefined;
+  const expiresAt = Math.max(...given.map((one) => one.expiresAt));
+  return { value: { of: first.of, orders }, expiresAt };
 }

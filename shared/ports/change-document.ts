@@ -39,3 +39,31 @@ export async function changeDocument<K extends Kind>(
     throw new ConflictError("a document was changed by others each time");
   }, onConflict(triesMax));
 }
+
+/**
+ * Changes many documents of one kind, as `changeDocument` changes one: one read and one write, and those that others have
+ * changed meanwhile again.
+ *
+ * @throws ConflictError if other writes came first each time
+ */
+export async function changeDocuments<K extends Kind>(
+  edits: readonly DocumentEdit<K>[],
+  { documents, random }: { documents: Documents; random: { version(): string } },
+): Promise<void> {
+  let left = edits;
+  await retry(async () => {
+    if (left.length === 0) return;
+    const read = await documents.read(left.map(({ name }) => name));
+    const changes = left.flatMap((edit) => {
+      const current = read.get(edit.name.kind, edit.name.key);
+      const changed = edit.change(current?.value);
+      if (changed === undefined) return [];
+      const next = { ...edit.name, ...changed, version: random.version() };
+      return { edit, next, seen: current?.version ?? null };
+    });
+    if (changes.length === 0) return;
+    const written = await documents.write(changes.map(({ next, seen }) => ({ next, seen })));
+    left = changes.filter((_, index) => written[index] !== true).map(({ edit }) => edit);
+    if (left.length > 0) throw new ConflictError("documents were changed by others each time");
+  }, onConflict(triesMax));
+}

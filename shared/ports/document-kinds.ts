@@ -290,6 +290,8 @@ const kinds = {
     replaysAfter: z.nullable(z.string()),
     /** The erasure after which the next one continues; null: the first. */
     erasuresAfter: z.nullable(z.string()),
+    /** The last part of the journal into which entries were gathered; null: none. */
+    journalAfter: z.nullable(z.string()),
     /** Where the purge goes on; null: it has ended. */
     purge: z.nullable(
       z.object({

@@ -20,7 +20,17 @@ export function nameOfEntry(at: number, id: string): string {
   return `${String(at).padStart(15, "0")}-${id}`;
 }
 
-/** Returns the time in an entry's name. */
+/** Names a part that has the entries up to, and with, the last one: it follows that one. */
+export function nameOfPart(last: string): string {
+  return `${last}~`;
+}
+
+/** True if the name is that of a part. */
+export function isPart(name: string): boolean {
+  return name.endsWith("~");
+}
+
+/** Returns the time in an entry's name; of a part, that of its last entry. */
 export function timeOfEntry(name: string): number {
   return Number(name.slice(0, 15));
 }

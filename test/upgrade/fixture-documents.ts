@@ -387,6 +387,7 @@ export function createDocuments(
           requestsAfter: null,
           replaysAfter: null,
           erasuresAfter: null,
+          journalAfter: null,
           purge: { document: { kind: "cap", key: "a" } },
           purgeBeganAt: ago(30),
           purgedUntil: ago(90),

@@ -1,4 +1,4 @@
-import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
+import { eraseRows, rememberErasures } from "../../../shared/policy/erase-number.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf, mayAlsoBe } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -53,7 +53,7 @@ const eraseNumber = declareRoute({
     const erasure = { at: deps.clock.now(), by: c.get("caller").tokenId };
     // Rows may be under the former HASH_KEY too, and each hash is remembered by itself.
     for (const hash of hashes) {
-      await rememberErasure({ ...erasure, hash, retentionMs: deps.retentionMs }, deps);
+      await rememberErasures([{ ...erasure, hash, retentionMs: deps.retentionMs }], deps);
     }
     const { retentionMs } = deps;
     await appendEntry({ kind: "erase", hashes, ...erasure, retentionMs }, deps);

@@ -50,10 +50,10 @@ export async function recover(
     if (isWritten !== true) throw new Error("another sweep goes through the restored ledger");
     stored = next;
   };
-  if (stored.value.isJournalDone !== true) {
+  while (stored.value.isJournalDone !== true) {
+    if (time.isOver()) return;
     const replayed = await replayJournal(stored.value, time, deps);
     await store({ ...stored.value, ...replayed });
-    if (replayed.isJournalDone !== true) return;
   }
   const isLaterSweep = stored.value.isWatchDone;
   while (!time.isOver()) {

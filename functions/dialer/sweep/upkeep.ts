@@ -7,7 +7,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { checkEpoch } from "../runtime/epoch.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { purgeSome } from "./purge.ts";
-import { purgeJournal } from "./replay-journal.ts";
+import { compactJournal, purgeJournal } from "./compact-journal.ts";
 import { holdLease, leaseMs } from "./sweep-lease.ts";
 import { sweepErasures } from "./sweep-erasures.ts";
 import { planSweep } from "./sweep-time.ts";
@@ -47,6 +47,7 @@ export async function upkeep(deps: DialerDeps, deadline: number): Promise<void> 
     await lease.reach(await sweepErasures(value, begin(parts.erasures), ready).catch(fail));
     await lease.reach(await visitBacklogs(value, begin(parts.visit), ready).catch(fail));
     await lease.reach(await purgeSome(value, begin(parts.purge), ready).catch(fail));
+    await lease.reach(await compactJournal(value, begin(parts.journal), ready).catch(fail));
     await purgeJournal(begin(parts.journal), ready).catch(fail);
     await lease.reach({ leaseUntil: 0 });
   } catch (error) {
@@ -71,6 +72,7 @@ async function takeUpkeep(deps: DialerDeps): Promise<StoredDocument<"upkeep"> | 
     requestsAfter: null,
     replaysAfter: null,
     erasuresAfter: null,
+    journalAfter: null,
     purge: null,
     purgeBeganAt: 0,
     purgedUntil: now, // nothing that is older was kept

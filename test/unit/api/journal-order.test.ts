@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createApp } from "../../../functions/api/app.ts";
 import { doNotCallKeyOf } from "../../../shared/policy/controls.ts";
-import { applyEntry } from "../../../shared/policy/journal-entries.ts";
+import { applyEntries } from "../../../shared/policy/journal-entries.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import { createTestApi } from "../../support/api.ts";
 import { hashOf } from "../../support/dialer-calls.ts";
@@ -53,7 +53,7 @@ it("a number that opts out while an operator removes it is on the list after a r
     random: { version: randomVersion },
   };
   for (const name of await journal.list({ limit: 9 })) {
-    await applyEntry((await journal.read(name)) ?? "", to);
+    await applyEntries([(await journal.read(name)) ?? ""], to);
   }
   expect((await restored.read([key])).get(key.kind, key.key)).toBeDefined();
 });

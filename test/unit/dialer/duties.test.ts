@@ -1,7 +1,9 @@
 /** Sweeps and upkeeps over SQLite, through D1's adapter, which refuses more statements than D1 takes of an invocation. */
 import { describe, expect, it } from "vitest";
 import { restoreKey, upkeepKey } from "../../../shared/policy/controls.ts";
-import { aCall } from "../../support/calls.ts";
+import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { aCall, aRequestId } from "../../support/calls.ts";
+import { hashOf } from "../../support/dialer-calls.ts";
 import { suspendedAt } from "../../support/document-values.ts";
 import {
   createDutiesBench,
@@ -95,6 +97,58 @@ describe("expired documents", () => {
 });
 
 describe("a restore", () => {
+  it("applies a long journal within fifteen minutes", { timeout: 900_000 }, async () => {
+    const scale = perTier({ quick: 0.02, slow: isLong ? 1 : 0.1 });
+    const bench = createDutiesBench();
+    const { deps } = bench;
+    const since = bench.now();
+    const numbers = Array.from({ length: 30_000 * scale }, (_, n) =>
+      hashOf(`+1202${2_000_000 + n}`),
+    );
+    const order = { client: "crm", at: since, by: "token", indexes: null };
+    const expiresAt = since + 60 * 24 * hourMs;
+    for (let n = 0; n < 60_000 * scale; n++) {
+      const of = { request: aRequestId(since) };
+      await appendEntry({ kind: "cancel", of, order, expiresAt }, deps);
+    }
+    for (const one of numbers) await appendEntry({ kind: "list", entries: [one] }, deps);
+    const removed = numbers.slice(0, 5_000 * scale);
+    for (const one of removed) await appendEntry({ kind: "unlist", entries: [one] }, deps);
+    const erasure = { at: since, by: "ops", retentionMs: 60 * 24 * hourMs };
+    for (const one of removed) {
+      await appendEntry({ kind: "erase", hashes: [one], ...erasure }, deps);
+    }
+    const { read } = deps.journal;
+    deps.journal = {
+      ...deps.journal,
+      read(name) {
+        bench.advance(6); // five at once take 30 ms
+        return read(name);
+      },
+    };
+    const value = suspendedAt(since, {
+      state: "confirmed",
+      epoch: 1_000_000,
+      at: since - hourMs,
+      by: "ops",
+    });
+    const next = { ...restoreKey, version: deps.random.version(), value, expiresAt: null };
+    await deps.documents.write([{ next, seen: null }]);
+    const restoreOf = async () =>
+      (await deps.documents.read([restoreKey])).get("restore", restoreKey.key)?.value;
+    for (let minute = 0; (await restoreOf())?.state !== "done"; minute++) {
+      expect(minute).toBeLessThan(15);
+      const begunAt = bench.now();
+      await bench.minute();
+      bench.advance(Math.max(0, begunAt + minuteMs - bench.now()));
+    }
+    const kept = numbers.slice(removed.length);
+    const listed = await deps.documents.read(kept.map((key) => ({ kind: "do-not-call", key })));
+    expect(kept.every((key) => listed.get("do-not-call", key) !== undefined)).toBe(true);
+    expect(await bench.count("erasure")).toBe(removed.length);
+    expect(await bench.count("cancellation")).toBe(60_000 * scale);
+  });
+
   it("ends within twenty minutes, killed at each step or not", { timeout: 900_000 }, async () => {
     const backlogs = perTier({ quick: 1_200, slow: 10_000 });
     const calls = perTier({ quick: 5, slow: isLong ? 50 : 5 });

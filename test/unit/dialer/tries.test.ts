@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { optOut } from "../../../functions/dialer/results/opt-out.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { applyAction } from "../../../shared/calls/transitions.ts";
-import { applyEntry } from "../../../shared/policy/journal-entries.ts";
+import { applyEntries } from "../../../shared/policy/journal-entries.ts";
 import { toTryId } from "../../../shared/calls/tries.ts";
 import { toStoredRow } from "../../../shared/ports/stored-row.ts";
 import { outcomeOf } from "../../support/claims.ts";
@@ -220,7 +220,7 @@ describe("the next try", () => {
     for (const [id, row] of backup) bench.stored.set(id, row);
     expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING" });
     for (const name of await bench.deps.journal.list({ limit: 9 }))
-      await applyEntry((await bench.deps.journal.read(name)) ?? "", bench.deps);
+      await applyEntries([(await bench.deps.journal.read(name)) ?? ""], bench.deps);
     await bench.simulate(20 * 60);
     expect(bench.dialed).toHaveLength(1);
     expect(await rowOf(bench, second)).toMatchObject({ state: "CANCELLED", reason: "operator" });
