@@ -1,7 +1,7 @@
 import type { Route, Call } from "./call-request.ts";
 import type { CallRow } from "./call-row.ts";
 import { states } from "./states.ts";
-import { applySettlement, enterState, toUnknown, type Write } from "./transitions.ts";
+import { applySettlement, type Decided, enterState, toUnknown, type Write } from "./transitions.ts";
 import { minuteMs } from "../lib/units.ts";
 
 /** Facts of a restore that decide about a row. Times are milliseconds since the epoch. */
@@ -11,6 +11,9 @@ export interface Restored {
   /** Time at which dialing was suspended. A call that was due or accepted well after it was not dialed. */
   since: number;
 }
+
+/** The end of a call, as its controls decide it. */
+type End = Exclude<Decided, { state: "WAITING" }>;
 
 /** Tolerated difference between the clock of an API or a dialer and that of the sweep that suspended dialing. */
 const restoreMarginMs = minuteMs;
@@ -38,15 +41,17 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
  * Turns a row that may have been dialed in the lost time UNKNOWN, so that it is looked up in all of that time.
  *
  * @param route the route along which the call can be looked up. Undefined: the call waits for review
+ * @param end the end of a call that cannot be looked up, where it was cancelled or erased. Undefined: it waits for review
  */
 export function recoverRow(
   row: CallRow,
-  { route, restore }: { route: Route | undefined; restore: Restored },
+  { route, end, restore }: { route: Route | undefined; end?: End | undefined; restore: Restored },
   write: Write,
 ): CallRow | undefined {
   if (!mayHaveBeenDialed(row, restore)) return undefined;
-  if (route === undefined)
-    return enterState(row, { state: "NEEDS_REVIEW", reason: "restored" }, write);
+  if (route === undefined) {
+    return enterState(row, end ?? { state: "NEEDS_REVIEW", reason: "restored" }, write);
+  }
   const to = { reason: "restored", dueAt: write.at };
   return {
     ...toUnknown({ ...row, unknownSince: write.at }, to, write),

@@ -1,12 +1,14 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { states } from "../../../shared/calls/states.ts";
 import { applyDecision } from "../../../shared/calls/transitions.ts";
 import { readOwnReceivers } from "../../../shared/events/outbox-ledger.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
+import { decideFirst } from "../../../shared/policy/decide-first.ts";
 import { rowStep } from "../../../shared/policy/usage.ts";
 import type { Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
-import { mayHaveBeenLost, readWithSuspension } from "../decide/decide-delivered.ts";
+import { mayHaveBeenLost, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
@@ -22,7 +24,8 @@ export type Handled = "done" | "unreadable" | "failed";
 
 /**
  * Handles a message that failed a hundred times. Dials nothing: a late outcome is settled, a hint is dropped, and a call
- * without a row is written NEEDS_REVIEW, or EXPIRED where its time is over. Never throws.
+ * without a row is written NEEDS_REVIEW, unless its controls end it: it was cancelled, its number was erased or must not be
+ * called, or its time is over. Never throws.
  */
 export async function handleDeadLetter(delivered: Delivered, deps: DialerDeps): Promise<Handled> {
   const { log } = deps;
@@ -31,25 +34,30 @@ export async function handleDeadLetter(delivered: Delivered, deps: DialerDeps): 
   if (message === undefined) return "unreadable";
   log("alarm", "message.dead_lettered", { message_kind: message.kind, attempt });
   try {
-    await settleDeadLetter(message, withPortLimits(deps));
-    return "done";
+    return await settleDeadLetter(message, withPortLimits(deps));
   } catch (error) {
     log("alarm", "ledger.unreachable", { error: errorForLog(error) });
     return "failed";
   }
 }
 
-async function settleDeadLetter(message: Message, deps: DialerDeps): Promise<void> {
-  if (message.kind === "outcome") return settleOutcome(message.settlement, deps);
-  if (message.kind === "dispatch") return; // a hint: its rows are dispatched again
+async function settleDeadLetter(message: Message, deps: DialerDeps): Promise<Handled> {
+  if (message.kind === "dispatch") return "done"; // a hint: its rows are dispatched again
+  if (message.kind === "outcome") {
+    await settleOutcome(message.settlement, deps);
+    return "done";
+  }
   const calls = toCalls(message);
   for (let start = 0; start < calls.length; start += rowsPerWrite) {
-    await writeDead(calls.slice(start, start + rowsPerWrite), deps);
+    const handled = await writeDead(calls.slice(start, start + rowsPerWrite), deps);
+    if (handled !== "done") return handled;
   }
+  return "done";
 }
 
-async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void> {
-  const { ledger, clock, random, settings, log } = deps;
+/** Writes the rows of calls that have none. Until a restore is done, cancellations may be missing: then nothing is written. */
+async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<Handled> {
+  const { ledger, clock, random, log } = deps;
   const at = clock.now();
   const request_id = calls[0]?.requestId ?? "";
   const recent = calls.filter(({ acceptedAt }) => acceptedAt >= oldestAccepted(at, deps));
@@ -57,37 +65,44 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
     // The row may have been purged, and must not be created again.
     log("alarm", "call.too_old", { request_id, count: calls.length - recent.length });
   }
-  const controls = await readWithSuspension([], deps);
+  const documents = await readControlDocuments(recent, { numbers: true }, deps);
+  if (documents.isSuspended) return "failed";
   const clients = recent.map(({ client }) => client);
   await readOwnReceivers(clients, ownDepsOf(deps)); // rows keep what these repeat of the context
+  const known = toKnown(documents, deps);
   // A restore may have lost a call's row, and with it that the call was dialed or ended.
-  const isLost = (call: Call) => controls.isSuspended || mayHaveBeenLost(call, undefined, controls);
-  const reason = recent.some(isLost) ? "restored" : "dead_letter"; // they were accepted together
+  const isLost = recent.some((call) => mayHaveBeenLost(call, undefined, documents));
+  const reason = isLost ? "restored" : "dead_letter"; // they were accepted together
   const changes = recent.flatMap((call) => {
-    const isOver = reason === "dead_letter" && at >= expiryOf(call, settings.plan);
-    const to = { state: isOver ? "EXPIRED" : "NEEDS_REVIEW", reason } as const;
-    const next = applyDecision(
-      undefined,
-      { newCall: toNewCall(call, deps), decision: to },
-      {
-        version: random.version(),
-        at,
-      },
-    );
+    const decision = decideFirst(call, reason, known);
+    const write = { version: random.version(), at };
+    const next = applyDecision(undefined, { newCall: toNewCall(call, deps), decision }, write);
     // An existing row is left to the sweeps.
-    return next === undefined ? [] : { next, seen: null };
+    return next === undefined ? [] : [{ next, seen: null }];
   });
   const written = await ledger.write(changes);
   const made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));
-  const states = made.map(({ state }) => state);
-  // One log event per message, not per call, as platforms limit the log of an invocation.
-  for (const state of new Set(states)) {
-    const count = states.filter((one) => one === state).length;
-    // EXPIRED is an alarm here, as the call's message was never handled.
-    log("alarm", logEventOf(state), { request_id, reason, count });
-  }
+  logMade(made, request_id, deps);
   await countSteps(
     made.map((row) => rowStep(row, at)),
     deps,
   );
+  return "done";
+}
+
+/** Logs one event for each end, not for each call, as platforms limit the log of an invocation. */
+function logMade(
+  made: readonly CallRow[],
+  request_id: string,
+  { log }: Pick<DialerDeps, "log">,
+): void {
+  const ends = Map.groupBy(made, ({ state, reason }) => `${state} ${reason}`);
+  for (const ended of ends.values()) {
+    const [first] = ended;
+    if (first === undefined) continue;
+    const { state, reason } = first;
+    // EXPIRED is an alarm here, as the call's message was never handled.
+    const level = state === "EXPIRED" ? "alarm" : states[state].logLevel;
+    log(level, logEventOf(state), { request_id, reason, count: ended.length });
+  }
 }

@@ -1,7 +1,14 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { type CallsMessage, toCalls } from "../../../shared/ports/call-messages.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { decide, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
+import {
+  decide,
+  type Decision,
+  mayHaveBeenLost,
+  mergeControlDocuments,
+  readControlDocuments,
+  toKnown,
+} from "../decide/decide-delivered.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
@@ -28,13 +35,12 @@ export async function splitRequest(
       log("alarm", "call.too_old", { request_id, count: calls.length });
       return true;
     }
-    const documents = await readControlDocuments(calls, { numbers: false }, deps);
-    const known = toKnown(documents, deps);
+    const decideOne = await createDecider(calls, deps);
     const written = attempt === 1 ? new Set<string>() : await findWritten(calls, deps);
     const writes = calls.flatMap((call): ToWrite[] => {
       if (written.has(call.id)) return [];
-      const decision = decide(call, undefined, known);
-      const waits = { state: "WAITING", reason: "turn", dueAt: known.now } as const;
+      const decision = decideOne(call);
+      const waits = { state: "WAITING", reason: "turn", dueAt: clock.now() } as const;
       const decided = decision.kind === "write" ? decision.decided : waits;
       return [{ call, row: undefined, decided }];
     });
@@ -45,6 +51,25 @@ export async function splitRequest(
     log("alarm", "ledger.unreachable", { request_id, error: errorForLog(error) });
   }
   return false;
+}
+
+/**
+ * Reads what decides about a request's calls. Their numbers' documents are read only where a restore may have lost their rows:
+ * other calls wait, and are decided again before they are dialed.
+ */
+async function createDecider(
+  calls: readonly Call[],
+  deps: DialerDeps,
+): Promise<(call: Call) => Decision> {
+  let documents = await readControlDocuments(calls, { numbers: false }, deps);
+  const lost = calls.filter((call) => mayHaveBeenLost(call, undefined, documents));
+  for (let start = 0; start < lost.length; start += idsPerRead) {
+    const some = lost.slice(start, start + idsPerRead);
+    const read = await readControlDocuments(some, { numbers: true }, deps);
+    documents = mergeControlDocuments(documents, read);
+  }
+  const known = toKnown(documents, deps);
+  return (call) => decide(call, undefined, known);
 }
 
 /** Maximum ids per read. */

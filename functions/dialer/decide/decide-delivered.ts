@@ -26,6 +26,7 @@ import {
   findWaitReason,
   type WaitingDecision,
 } from "../../../shared/policy/decide.ts";
+import { decideFirst } from "../../../shared/policy/decide-first.ts";
 import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
@@ -87,10 +88,10 @@ export function decide(
     return { kind: "leave", because: "not_due" };
   }
   if (known.documents.isSuspended) return holdBack(call, row);
-  if (mayHaveBeenLost(call, row, known.documents)) {
-    return { kind: "write", decided: { state: "NEEDS_REVIEW", reason: "restored" } };
-  }
   try {
+    if (mayHaveBeenLost(call, row, known.documents)) {
+      return { kind: "write", decided: decideFirst(call, "restored", known) };
+    }
     if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
     const decision = decideWaiting(call, row, known);
     return decision.kind === "dial" ? { ...decision, call, row } : decision;

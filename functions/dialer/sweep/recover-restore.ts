@@ -1,9 +1,12 @@
-import { type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { recoverRow, type Restored } from "../../../shared/calls/restore-row.ts";
+import { type CallRow, toCall, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { mayHaveBeenDialed, recoverRow, type Restored } from "../../../shared/calls/restore-row.ts";
 import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { decideFirst } from "../../../shared/policy/decide-first.ts";
+import { readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { changeRows, reportStates } from "../record/change-rows.ts";
 import { replayJournal } from "./replay-journal.ts";
@@ -149,9 +152,13 @@ async function recoverRows(
   const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   // The next sweep finds rows again that have changed meanwhile.
+  const ends = await readEnds([...rows.values()], restore, deps);
   const { changed, conflicts } = await changeRows(
     [...rows.values()],
-    (row, write) => recoverRow(row, { route: routeToPoll(row, deps), restore }, write),
+    (row, write) => {
+      const known = { route: routeToPoll(row, deps), end: ends.get(row.id), restore };
+      return recoverRow(row, known, write);
+    },
     deps,
   );
   // A call that was UNKNOWN already is looked up for the lost time, too, and is counted with the others.
@@ -160,6 +167,34 @@ async function recoverRows(
   const lookedUp = changed.filter(({ state }) => state === "UNKNOWN").length;
   const toReview = changed.length - lookedUp;
   return { found: changed.length + conflicts, lookedUp, toReview };
+}
+
+/** Returns the ends of waiting calls that a person would have to review though their controls end them (`decideFirst`). */
+async function readEnds(
+  rows: readonly CallRow[],
+  restore: Restored,
+  deps: DialerDeps,
+): Promise<Map<string, ReturnType<typeof decideFirst>>> {
+  const toReview = rows.filter(
+    (row) =>
+      row.state === "WAITING" &&
+      mayHaveBeenDialed(row, restore) &&
+      routeToPoll(row, deps) === undefined,
+  );
+  const calls = toReview.flatMap((row) => toCall(row) ?? []);
+  if (calls.length === 0) return new Map();
+  const known = toKnown(await readControlDocuments(calls, { numbers: true }, deps), deps);
+  return new Map(
+    calls.flatMap((call) => {
+      try {
+        return [[call.id, decideFirst(call, "restored", known)] as const];
+      } catch (error) {
+        // The call waits for review: it must not be dialed again.
+        deps.log("warning", "document.unread", { call_id: call.id, error: errorForLog(error) });
+        return [];
+      }
+    }),
+  );
 }
 
 /** Returns the route along which a call can be looked up, if it was dialed. */
