@@ -29,6 +29,16 @@ export function createRequestId(now: number, randomHex: string): string {
   return withCalls(id, 0);
 }
 
+/** Returns the random bits of a request's id, twenty each: those of the digits from 0, 17 and 22 on of `createRequestId`. */
+export function randomBitsOf(requestId: string): [string, string, string] {
+  const bitsAt = (start: number) => {
+    let bits = 0;
+    for (const digit of requestId.slice(start, start + 4)) bits = bits * 32 + base32.indexOf(digit);
+    return bits.toString(16).padStart(5, "0");
+  };
+  return [bitsAt(timeDigits), bitsAt(timeDigits + 4), bitsAt(timeDigits + 8)];
+}
+
 /**
  * Stores the number of calls in a request's id. Accepting writes only the message, so until a call has a row, only
  * the id tells how many calls there are.

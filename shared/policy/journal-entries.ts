@@ -1,5 +1,7 @@
+import { hash } from "node:crypto";
 import { toIndexSet } from "../calls/index-set.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
+import { minuteMs } from "../lib/units.ts";
 import * as z from "../lib/zod.ts";
 import { changeDocuments } from "../ports/change-document.ts";
 import {
@@ -76,7 +78,15 @@ export async function appendEntry(
   { journal, clock, random }: JournalDeps,
   at = clock.now(),
 ): Promise<void> {
-  await journal.append(nameOfEntry(at, random.version()), JSON.stringify(entry));
+  const name = entry.kind === "cancel" ? nameOfOrder(entry, at) : nameOfEntry(at, random.version());
+  await journal.append(name, JSON.stringify(entry));
+}
+
+/** Names the entry of an order: a repeat within the minute stands in the place of the one before, and leaves nothing more. */
+function nameOfOrder({ of, order }: EntryOf<"cancel">, at: number): string {
+  const { client, indexes } = order;
+  const id = hash("sha256", JSON.stringify([of, client, indexes])).slice(0, 20);
+  return nameOfEntry(Math.floor(at / minuteMs) * minuteMs, id);
 }
 
 /** An order that ended calls, and the time for which it is kept. */
@@ -122,32 +132,31 @@ type EntryOf<Name extends JournalEntry["kind"]> = Extract<JournalEntry, { kind: 
 
 /**
  * Applies entries of the journal, in their order, to a restored ledger. Applying them once more changes nothing. Entries of one
- * kind that follow each other are applied together, as a restore may have a hundred thousand. What is erased from rows is
- * left to upkeep: until then nobody is called for it, as the erasure is known.
+ * kind are applied together, as a restore may have a hundred thousand: kinds concern different things, and of a number
+ * that is listed and unlisted the last entry holds. What is erased from rows is left to upkeep: until then nobody is
+ * called for it, as the erasure is known.
  */
 export async function applyEntries(bodies: readonly string[], deps: EraseDeps): Promise<void> {
-  const runs: JournalEntry[][] = [];
-  for (const entry of entriesIn(bodies)) {
-    if (runs.at(-1)?.[0]?.kind === entry.kind) runs.at(-1)?.push(entry);
-    else runs.push([entry]);
-  }
-  for (const run of runs) await applyRun(run, deps);
-}
-
-async function applyRun(run: readonly JournalEntry[], deps: EraseDeps): Promise<void> {
+  const entries = entriesIn(bodies);
   const ofKind = <Name extends JournalEntry["kind"]>(kind: Name) =>
-    run.filter((one): one is EntryOf<Name> => one.kind === kind);
+    entries.filter((one): one is EntryOf<Name> => one.kind === kind);
+  const isListed = new Map<string, boolean>();
+  for (const one of entries) {
+    if (one.kind !== "list" && one.kind !== "unlist") continue;
+    for (const key of one.entries) isListed.set(key, one.kind === "list");
+  }
+  const keys = [...isListed.keys()];
   await putEntries(
-    ofKind("list").flatMap(({ entries }) => entries),
+    keys.filter((key) => isListed.get(key) === true),
     deps,
   );
   await unlist(
-    ofKind("unlist").flatMap(({ entries }) => entries),
+    keys.filter((key) => isListed.get(key) === false),
     deps,
   );
   await giveOrdersAgain(ofKind("cancel"), deps);
   await rememberErasures(
-    ofKind("erase").flatMap(({ hashes, ...of }) => hashes.map((hash) => ({ ...of, hash }))),
+    ofKind("erase").flatMap(({ hashes, ...of }) => hashes.map((one) => ({ ...of, hash: one }))),
     deps,
   );
   for (const one of ofKind("client")) await restoreClient(one, deps);
@@ -156,7 +165,7 @@ async function applyRun(run: readonly JournalEntry[], deps: EraseDeps): Promise<
 }
 
 async function unlist(entries: readonly string[], { documents }: EraseDeps): Promise<void> {
-  for (const some of inParts([...new Set(entries)])) {
+  for (const some of inParts(entries)) {
     const read = await documents.read(some.map(doNotCallKeyOf));
     const standing = some.flatMap((key) => read.get("do-not-call", key) ?? []);
     const removals = standing.map(({ kind, key, version }) => ({ kind, key, seen: version }));

@@ -1,13 +1,15 @@
 import type { Call } from "../../shared/calls/call-request.ts";
 import { toCallId, createRequestId, indexOf } from "../../shared/calls/ids.ts";
+import { tagRandom } from "../../shared/calls/issued-ids.ts";
 import { randomId } from "../../shared/lib/random.ts";
+import { apiEnvironment } from "./environment.ts";
 import type { CallsMessage } from "../../shared/ports/call-messages.ts";
 
 let madeOfGivenRequests = 0;
 
 /** Returns a request's id, made like the API's. */
 export function aRequestId(at = 1_000_000): string {
-  return createRequestId(at, randomId());
+  return createRequestId(at, tagRandom(randomId(), apiEnvironment.HASH_KEY));
 }
 
 /** Returns a call with an id of its own and every field. If the request is given, it has an index of its own there. */

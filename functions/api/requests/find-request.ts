@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { readRequestId, timeOfId } from "../../../shared/calls/ids.ts";
+import { isIssued } from "../../../shared/calls/issued-ids.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
@@ -23,7 +24,7 @@ export interface FoundRequest {
  */
 export async function findRequest(
   c: Context<ApiEnv>,
-  { ledger, clock, retentionMs, log }: RouteDeps,
+  { ledger, clock, retentionMs, log, hashKeys }: RouteDeps,
   unknownMsMax = youngMs,
 ): Promise<FoundRequest | Response> {
   const id = readRequestId(c.req.param("id") ?? "");
@@ -37,7 +38,8 @@ export async function findRequest(
     return answerUnreadable(c);
   }
   const row = rows.find(({ client }) => client === c.get("caller").client);
-  const isUnknown = row === undefined && !isYoungerThan(unknownMsMax, id, clock.now());
+  const mayCome = () => isYoungerThan(unknownMsMax, id, clock.now()) && isIssued(id, hashKeys);
+  const isUnknown = row === undefined && !mayCome();
   return isUnknown ? answerNoRequest(c, id, clock.now()) : { id, row };
 }
 

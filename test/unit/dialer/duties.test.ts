@@ -1,7 +1,8 @@
 /** Sweeps and upkeeps over SQLite, through D1's adapter, which refuses more statements than D1 takes of an invocation. */
 import { describe, expect, it } from "vitest";
+import { compactJournal } from "../../../functions/dialer/sweep/compact-journal.ts";
 import { restoreKey, upkeepKey } from "../../../shared/policy/controls.ts";
-import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { appendEntry, type JournalEntry } from "../../../shared/policy/journal-entries.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { hashOf } from "../../support/dialer-calls.ts";
 import { suspendedAt } from "../../support/document-values.ts";
@@ -105,19 +106,27 @@ describe("a restore", () => {
     const numbers = Array.from({ length: 30_000 * scale }, (_, n) =>
       hashOf(`+1202${2_000_000 + n}`),
     );
+    // Each a millisecond later, so that they are applied in this order.
+    const append = async (entry: JournalEntry) => {
+      bench.advance(1);
+      await appendEntry(entry, deps);
+    };
     const order = { client: "crm", at: since, by: "token", indexes: null };
     const expiresAt = since + 60 * 24 * hourMs;
     for (let n = 0; n < 60_000 * scale; n++) {
       const of = { request: aRequestId(since) };
-      await appendEntry({ kind: "cancel", of, order, expiresAt }, deps);
+      await append({ kind: "cancel", of, order, expiresAt });
     }
-    for (const one of numbers) await appendEntry({ kind: "list", entries: [one] }, deps);
+    for (const one of numbers) await append({ kind: "list", entries: [one] });
     const removed = numbers.slice(0, 5_000 * scale);
-    for (const one of removed) await appendEntry({ kind: "unlist", entries: [one] }, deps);
+    for (const one of removed) await append({ kind: "unlist", entries: [one] });
     const erasure = { at: since, by: "ops", retentionMs: 60 * 24 * hourMs };
     for (const one of removed) {
-      await appendEntry({ kind: "erase", hashes: [one], ...erasure }, deps);
+      await append({ kind: "erase", hashes: [one], ...erasure });
     }
+    // Most of them are older than an hour, and upkeep has gathered them.
+    bench.advance(2 * hourMs);
+    await compactJournal({ journalAfter: null }, { isOver: () => false }, deps);
     const { read } = deps.journal;
     deps.journal = {
       ...deps.journal,
