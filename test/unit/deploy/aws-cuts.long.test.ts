@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { targetIndexes } from "../../../infra/cli/deploy/aws-indexes.ts";
 import { useDeployment } from "../../support/aws/deployment.ts";
 import { expectImported, expectWhole, putRestored } from "../../support/aws/expectations.ts";
 import { Killed } from "../../support/aws/real-cdk.ts";
@@ -52,4 +53,43 @@ describe("npm run deploy:aws, by the real cdk,", () => {
       expectImported(deployment(), former);
     },
   );
+
+  it.each(everyMoment([1, 2, 3].map((number) => ["cloudformation:ExecuteChangeSet", number])))(
+    "goes on where it was cut off while indexes change, $moment $operation $number",
+    async (cut) => {
+      const { account, cutOff, ownTable, person, stand } = deployment();
+      const { due, hour, ...others } = targetIndexes;
+      expect([due, hour]).not.toContain(undefined);
+      stand({ ...others, old: { hashKey: "old", rangeKey: "sk" } });
+      const ada = person();
+      cutOff(ada, cut);
+      await expect(ada.deploy()).rejects.toThrow(Killed);
+      account.endpoint.cut = undefined;
+      await person().deploy();
+      const indexes = account.dynamo.tables.get(ownTable() ?? "")?.indexes.keys() ?? [];
+      expect([...indexes].toSorted()).toEqual(Object.keys(targetIndexes).toSorted());
+    },
+  );
+
+  it("bootstraps an account where cdk was never used, once a person agrees", async () => {
+    const { account, person, stack } = deployment();
+    account.unbootstrap();
+    const ada = person();
+    const questions: string[] = [];
+    ada.tools.ask = (question) => {
+      questions.push(question);
+      return Promise.resolve(questions.length === 1 ? undefined : "yes");
+    };
+    await expect(ada.deploy()).rejects.toThrow(/may run npm run cdk -- bootstrap/);
+    expect(stack()).toBeUndefined();
+    await ada.deploy();
+    expect(ada.cdk.ran.map(([command]) => command)).toEqual([
+      "deploy",
+      "deploy",
+      "bootstrap",
+      "deploy",
+      "deploy",
+    ]);
+    expect(stack()?.isProtected).toBe(true);
+  });
 });

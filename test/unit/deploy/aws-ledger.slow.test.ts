@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { type Indexes, indexSteps, targetIndexes } from "../../../infra/cli/deploy/aws-indexes.ts";
 import { useDeployment } from "../../support/aws/deployment.ts";
 import { type FakeTable, standing } from "../../support/aws/dynamodb.ts";
-import { Killed } from "../../support/aws/real-cdk.ts";
 import { deleteStack } from "../../support/aws/stacks.ts";
 
 const deployment = useDeployment("ledgers");
@@ -109,18 +108,6 @@ describe("the indexes of the ledger change one at a time, by the real cdk,", () 
     await ada.deploy();
     expect(namesIn(table)).toEqual(target);
     expect(ada.cdk.ran).toHaveLength(deployments);
-  });
-
-  it("and go on after an interruption", async () => {
-    const { account, cutOff, person } = deployment();
-    const table = standWith(former);
-    const ada = person();
-    cutOff(ada, { operation: "cloudformation:ExecuteChangeSet", number: 2, moment: "after" });
-    await expect(ada.deploy()).rejects.toThrow(Killed);
-    account.endpoint.cut = undefined;
-    expect(namesIn(table)).toEqual([...target, "old"].toSorted());
-    await person().deploy();
-    expect(namesIn(table)).toEqual(target);
   });
 
   it("of a restored table by DynamoDB itself: made before the deployment, removed after it", async () => {

@@ -120,28 +120,6 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     await ada.deploy();
     expect(ada.printed).toContain(`Deployed ${deployment().stackName}.`);
   });
-
-  it("bootstraps an account where cdk was never used, once a person agrees", async () => {
-    const { account, person, stack } = deployment();
-    account.unbootstrap();
-    const ada = person();
-    const questions: string[] = [];
-    ada.tools.ask = (question) => {
-      questions.push(question);
-      return Promise.resolve(questions.length === 1 ? undefined : "yes");
-    };
-    await expect(ada.deploy()).rejects.toThrow(/may run npm run cdk -- bootstrap/);
-    expect(stack()).toBeUndefined();
-    await ada.deploy();
-    expect(ada.cdk.ran.map(([command]) => command)).toEqual([
-      "deploy",
-      "deploy",
-      "bootstrap",
-      "deploy",
-      "deploy",
-    ]);
-    expect(stack()?.isProtected).toBe(true);
-  });
 });
 
 describe("npm run destroy:aws, by the real cdk,", () => {
