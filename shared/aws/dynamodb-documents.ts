@@ -20,6 +20,7 @@ import {
   ttlOf,
 } from "./dynamodb-document-items.ts";
 import { createDynamoPermits } from "./dynamodb-permits.ts";
+import { createDynamoTime } from "./dynamodb-time.ts";
 import { toListed } from "../ports/listed-document.ts";
 import type { Documents } from "../ports/documents.ts";
 import { type DocumentKey, type Kind, toDocumentsRead } from "../ports/document-kinds.ts";
@@ -90,6 +91,7 @@ export function createDynamoDocuments(
     },
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
     takePermits: createDynamoPermits({ items, now, freshVersion }),
+    storeTime: createDynamoTime(client, table),
     /** Nothing to do: DynamoDB deletes expired items by itself. */
     purge: async () => undefined, // its `ttl` deletes them
   };

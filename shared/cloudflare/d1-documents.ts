@@ -92,6 +92,8 @@ DELETE FROM documents WHERE (kind, key) IN (
   JOIN documents AS d ON d.kind = j.value->>'kind' AND d.key = j.value->>'key'
   WHERE j.value->>'seen' = d.version)`;
 
+const storeTime = `SELECT unixepoch('subsec') AS seconds`;
+
 /** ?1 and ?2 kind and key after which the scan continues. */
 const lastLookedAt = `
 SELECT kind, key FROM documents WHERE (kind, key) > (?1, ?2) ORDER BY kind, key LIMIT 1 OFFSET ${purgedMax - 1}`;
@@ -99,6 +101,12 @@ SELECT kind, key FROM documents WHERE (kind, key) > (?1, ?2) ORDER BY kind, key 
 /** ?1 the current time; ?2 and ?3 kind and key after which the scan begins, ?4 and ?5 those at which it ends. */
 const purge = `
 DELETE FROM documents WHERE (kind, key) > (?2, ?3) AND (kind, key) <= (?4, ?5) AND expires_at <= ?1`;
+
+async function readTime(all: ReturnType<typeof queryOn>): Promise<number> {
+  const [time] = await all<{ seconds: number }>(storeTime);
+  if (time === undefined) throw new Error("D1 did not return its time");
+  return Math.round(time.seconds * 1000);
+}
 
 /**
  * Creates the documents in Cloudflare D1; infra/d1 has their table.
@@ -138,6 +146,7 @@ export function createD1Documents(
       const found = await all<StoredText>(listByPrefix, ...bound);
       return found.map((one) => toListed(kind, one));
     },
+    storeTime: () => readTime(all),
     async remove(removals) {
       const removed = removals.map(({ kind, key, seen }) => ({ kind, key, seen }));
       await all(remove, JSON.stringify(removed));

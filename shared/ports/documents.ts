@@ -75,6 +75,8 @@ export interface Documents {
    * `notAfter`, in milliseconds since the epoch, earliest first. Each permit goes to one caller.
    */
   takePermits(document: DocumentKey<"pace">, pace: Pace, request: PermitRequest): Promise<number[]>;
+  /** Resolves to the time by the store's own clock, in milliseconds since the epoch, exact to about a second. */
+  storeTime(): Promise<number>;
   /**
    * Deletes the expired ones of some thousand documents, in the order of kinds and keys, starting behind `after`.
    * Does nothing if the engine deletes them by itself.

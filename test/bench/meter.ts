@@ -67,6 +67,7 @@ export function withStages(
       write: (changes) => trip("documents", () => documents.write(changes)),
       add: (document, counters, expiresAt) =>
         trip("documents", () => documents.add(document, counters, expiresAt)),
+      storeTime: () => trip("read", () => documents.storeTime()),
       takePermits: (document, pace, request) =>
         trip("documents", () => documents.takePermits(document, pace, request)),
     },

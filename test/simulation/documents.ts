@@ -56,6 +56,7 @@ export function createSimulatedDocuments(world: World) {
             await memory.remove(keys);
             for (const { kind, key } of keys) keep(kind, key);
           }),
+        storeTime: () => one("time", () => memory.storeTime()),
         takePermits: (document, pace, request) =>
           one(`permits ${document.kind}`, () => memory.takePermits(document, pace, request)),
         purge: (after) => one("purge documents", () => memory.purge(after)),

@@ -23,11 +23,13 @@ function byKindAndKey(one: DocumentKey, other: PurgePosition): number {
  *
  * @param now clock that decides expiry, in milliseconds since the epoch
  * @param freshVersion makes the versions of `add` and `takePermits`
+ * @param storeNow clock of the store itself
  */
 export function createMemoryDocuments(
   now: () => number,
   freshVersion: () => string,
   stored: Map<string, StoredText> = new Map(),
+  storeNow: () => number = now,
 ): Documents {
   const nameOf = ({ kind, key }: DocumentKey) => `${kind} ${key}`;
   const current = (key: DocumentKey): StoredText | undefined => {
@@ -93,6 +95,7 @@ export function createMemoryDocuments(
         if (stored.get(nameOf(key))?.version === seen) stored.delete(nameOf(key));
       }
     },
+    storeTime: async () => storeNow(),
     async takePermits(document, pace, request) {
       const found = current(document);
       const before = found && parseValue(document.kind, JSON.parse(found.json)).arrivalUs;

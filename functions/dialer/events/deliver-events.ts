@@ -100,7 +100,7 @@ async function takeTurn(
 ): Promise<Left> {
   const { clock } = deps;
   const { receiver, lease, breaker, deadline } = turn;
-  if (lease.isTaken) return { ids: idsOf(messages) };
+  if (await lease.isTaken()) return { ids: idsOf(messages) };
   if (breaker.isOpen && !breaker.isProbeDue) return nothing;
   let delivery: Delivery | undefined;
   try {

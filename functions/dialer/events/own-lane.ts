@@ -26,7 +26,9 @@ const lanes = Array.from({ length: ownLanes }, (_, n) =>
  */
 async function takeOwnLane(deps: DialerDeps): Promise<AsyncDisposable | undefined> {
   const read = await deps.documents.read(lanes.map(receiverKeyOf));
-  const free = lanes.map((name) => leaseIn(read, { name }, deps)).filter((one) => !one.isTaken);
+  const leases = lanes.map((name) => leaseIn(read, { name }, deps));
+  const taken = await Promise.all(leases.map((one) => one.isTaken()));
+  const free = leases.filter((_, index) => taken[index] !== true);
   const first = Math.floor(deps.random.fraction() * free.length);
   for (const lease of [...free.slice(first), ...free.slice(0, first)]) {
     if (!(await lease.take())) continue;

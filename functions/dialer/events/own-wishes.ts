@@ -36,7 +36,7 @@ async function postTest(
   const read = await documents.read([receiverKeyOf(receiver.name)]);
   const lease = leaseIn(read, receiver, deps);
   const breaker = ownBreakerIn(read, receiver, deps);
-  if (lease.isTaken || !(await lease.take())) return { retryAfterSeconds: 1 };
+  if ((await lease.isTaken()) || !(await lease.take())) return { retryAfterSeconds: 1 };
   let { nextAt, isSlow } = lease;
   try {
     const startAt = Math.max(nextAt, clock.now());

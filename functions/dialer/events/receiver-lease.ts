@@ -1,6 +1,7 @@
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { isVoid } from "../runtime/void-lease.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Time after which an unended lease lapses: enough for a request and the write of its answer. */
@@ -16,8 +17,8 @@ type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow" | "breaker">;
  * one receiver's events, even if it hangs, take only one invocation.
  */
 export interface ReceiverLease extends TurnState {
-  /** True while another invocation has it, as read. */
-  isTaken: boolean;
+  /** Resolves to true while another invocation has it, as read, unless its clock was wrong when it took it. */
+  isTaken(): Promise<boolean>;
   /**
    * True if the sweep's messages alone are delivered: the receiver is slow, and was tried since the last sweep. One that
    * was left alone for longer may be well again, so that the next event is delivered by its own message.
@@ -37,7 +38,7 @@ export function receiverKeyOf(name: string): DocumentKey<"receiver"> {
 export function leaseIn(
   read: DocumentsRead,
   { name }: Pick<Receiver, "name">,
-  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "sweepSeconds">,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "log" | "sweepSeconds">,
 ): ReceiverLease {
   const { documents, clock, random, sweepSeconds } = deps;
   const key = receiverKeyOf(name);
@@ -52,7 +53,10 @@ export function leaseIn(
     return isWritten === true;
   };
   return {
-    isTaken: leaseUntil > clock.now(),
+    async isTaken() {
+      const lease = { name: "receiver", until: leaseUntil, lifeMs: leaseMs } as const;
+      return leaseUntil > clock.now() && !(await isVoid(lease, deps));
+    },
     isSweptOnly: isSlow && clock.now() - nextAt < sweepSeconds * 1000,
     nextAt,
     isSlow,

@@ -2,6 +2,7 @@ import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kin
 import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { isVoid } from "../runtime/void-lease.ts";
 import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
 
 /** Lease of a sweep. No other sweep runs meanwhile, and if a sweep dies, the next minute's can run. */
@@ -28,7 +29,9 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
   const read = await documents.read([sweepKey, restoreKey]);
   const current = read.get("sweep", sweepKey.key);
   const now = clock.now();
-  if (current !== undefined && current.value.leaseUntil > now) return undefined;
+  if (current !== undefined && (await isTaken("sweep", current.value.leaseUntil, deps))) {
+    return undefined;
+  }
   const restore = await checkEpoch(outside, read, deps);
   const value: SweepDocument["value"] = current?.value ?? {
     epoch: 0,
@@ -62,6 +65,15 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     });
   }
   return { lease: next, restore };
+}
+
+/** True while another invocation has a lease of sweeps, unless its clock was wrong when it took it. */
+export async function isTaken(
+  name: "sweep" | "upkeep",
+  until: number,
+  deps: DialerDeps,
+): Promise<boolean> {
+  return until > deps.clock.now() && !(await isVoid({ name, until, lifeMs: leaseMs }, deps));
 }
 
 /** A document that one invocation alone changes while it has the lease. */

@@ -8,7 +8,7 @@ import { checkEpoch } from "../runtime/epoch.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { purgeSome } from "./purge.ts";
 import { compactJournal, purgeJournal } from "./compact-journal.ts";
-import { holdLease, leaseMs } from "./sweep-lease.ts";
+import { holdLease, isTaken, leaseMs } from "./sweep-lease.ts";
 import { sweepErasures } from "./sweep-erasures.ts";
 import { planSweep } from "./sweep-time.ts";
 import { visitBacklogs } from "./visit-backlogs.ts";
@@ -62,7 +62,9 @@ async function takeUpkeep(deps: DialerDeps): Promise<StoredDocument<"upkeep"> | 
   const read = await documents.read([sweepKey, restoreKey, upkeepKey]);
   const current = read.get("upkeep", upkeepKey.key);
   const now = clock.now();
-  if (current !== undefined && current.value.leaseUntil > now) return undefined;
+  if (current !== undefined && (await isTaken("upkeep", current.value.leaseUntil, deps))) {
+    return undefined;
+  }
   // Calls of a restored ledger may have been dialed, and are neither ended nor deleted.
   if ((await checkEpoch(outside, read, deps)) !== undefined) return undefined;
   const anew: StoredDocument<"upkeep">["value"] = {

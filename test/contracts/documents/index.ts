@@ -3,6 +3,7 @@ import { describeCounting } from "./counting.ts";
 import { describeGuards } from "./guards.ts";
 import { describeDocumentListing } from "./listing.ts";
 import { describePermits } from "./permits.ts";
+import { describeStoreTime } from "./time.ts";
 import { describeDocumentWriting } from "./writing.ts";
 
 /**
@@ -20,4 +21,5 @@ export function describeDocuments(
   describeGuards(name, create);
   describeDocumentListing(name, create);
   describePermits(name, create, { runs });
+  describeStoreTime(name, create);
 }

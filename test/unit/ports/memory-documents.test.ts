@@ -3,6 +3,6 @@ import { randomId } from "../../../shared/lib/random.ts";
 import { describeDocuments } from "../../contracts/documents/index.ts";
 import { perTier } from "../../support/per-tier.ts";
 
-describeDocuments("memory", async (now) => createMemoryDocuments(now, randomId), {
-  runs: perTier({ quick: 20, slow: 200 }),
-});
+const create = async (now: () => number) =>
+  createMemoryDocuments(now, randomId, new Map(), Date.now);
+describeDocuments("memory", create, { runs: perTier({ quick: 20, slow: 200 }) });

@@ -1,0 +1,38 @@
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { DialerDeps } from "./context.ts";
+
+/** Maximum difference between this process's clock and the store's at which this clock is trusted. */
+const agreeMs = 10_000;
+
+/** A lease as it is stored, and the maximum time that such a lease may last when it is taken. */
+export interface StoredLease {
+  name: "sweep" | "upkeep" | "dispatcher" | "receiver";
+  until: number;
+  lifeMs: number;
+}
+
+/**
+ * True if a lease is void: it lies further ahead than any such lease may, so that the clock of its holder is wrong. It
+ * would stop its work until then. Not void if this process's clock is the wrong one, which the store's clock decides.
+ * Never for claims, caps, live calls or permits: those stand for phones that may have rung.
+ */
+export async function isVoid(
+  { name, until, lifeMs }: StoredLease,
+  { documents, clock, log }: Pick<DialerDeps, "documents" | "clock" | "log">,
+): Promise<boolean> {
+  const askedAt = clock.now();
+  if (until <= askedAt + lifeMs + agreeMs) return false;
+  const fields = { lease: name, due_at: new Date(until).toISOString() };
+  try {
+    const storeAt = await documents.storeTime();
+    if (storeAt < askedAt - agreeMs || storeAt > clock.now() + agreeMs) {
+      log("alarm", "clock.wrong", { ...fields, ms: askedAt - storeAt });
+      return false;
+    }
+  } catch (error) {
+    log("warning", "clock.unchecked", { ...fields, error: errorForLog(error) });
+    return false;
+  }
+  log("alarm", "lease.void", { ...fields, ms: until - askedAt });
+  return true;
+}

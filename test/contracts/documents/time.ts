@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import type { CreateDocuments } from "../../support/documents.ts";
+
+const hourMs = 3_600_000;
+
+/** Describes the store's own clock, which decides whose clock is wrong. */
+export function describeStoreTime(name: string, create: CreateDocuments): void {
+  describe(`${name} as documents: time`, () => {
+    it("is the store's own, whatever the clock of the process says", async () => {
+      for (const ahead of [-hourMs, 0, hourMs]) {
+        const documents = await create(() => Date.now() + ahead);
+        const apartMs = Math.abs((await documents.storeTime()) - Date.now());
+        expect(apartMs).toBeLessThan(5_000);
+      }
+    });
+  });
+}
