@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import type { Audit as AuditPage } from "../api/actions/audit-log.ts";
 import { addressOf } from "./address.ts";
 import { usePaged } from "./paged.ts";
@@ -5,27 +6,46 @@ import { Shown, useDesk, useLive } from "./desk.tsx";
 import { Export } from "./export.tsx";
 import { countText, Table, Time } from "./shared.tsx";
 
-/** The audit log, newest entries first. */
+/** The audit logs, operators' or clients', newest entries first. */
 export function Audit() {
+  const [isOfClients, setIsOfClients] = useState(false);
+  return (
+    <section class="card">
+      <label>
+        <input
+          type="checkbox"
+          checked={isOfClients}
+          onChange={(event) => setIsOfClients(event.currentTarget.checked)}
+        />
+        What clients did, not operators
+      </label>
+      <Entries key={String(isOfClients)} of={isOfClients ? "clients" : "operators"} />
+      <Export of="audit" />
+    </section>
+  );
+}
+
+function Entries({ of }: { of: "clients" | "operators" }) {
   const { ask, attempt } = useDesk();
-  const live = useLive<AuditPage>("/audit?limit=50");
+  const path = `/audit?of=${of}&limit=50`;
+  const live = useLive<AuditPage>(path);
   const pageOf = ({ entries, cursor: next }: AuditPage) => ({ items: entries, cursor: next });
   const { items, cursor, add } = usePaged(live.data && pageOf(live.data), entryKey);
   const more = () =>
     attempt(async () => {
-      add(pageOf(await ask<AuditPage>(`/audit?limit=50&cursor=${cursor}`)));
+      add(pageOf(await ask<AuditPage>(`${path}&cursor=${cursor}`)));
       return undefined;
     });
   return (
-    <section class="card">
+    <>
       <Shown live={live} what="The audit log">
         {() =>
           items.length === 0 ? (
-            <p>No operator has done anything yet.</p>
+            <p>{of === "clients" ? "No client" : "No operator"} has done anything yet.</p>
           ) : (
             <Table
               label="Audit log"
-              columns={["Time", "Operator", "Action", "Target", "Count", "Reason", "Exposes"]}
+              columns={["Time", "Token", "Action", "Target", "Count", "Times", "Reason", "Exposes"]}
             >
               {items.map((entry) => (
                 <Row key={entryKey(entry)} entry={entry} />
@@ -39,8 +59,7 @@ export function Audit() {
           Older entries
         </button>
       )}
-      <Export of="audit" />
-    </section>
+    </>
   );
 }
 
@@ -50,7 +69,11 @@ function entryKey({ at, action, target, numbers }: Entry): string {
   return `${at} ${action} ${target} ${numbers[0] ?? ""}`;
 }
 
-function Row({ entry: { at, by, action, target, count, reason, exposes } }: { entry: Entry }) {
+function Row({
+  entry: { at, by, action, target, count, times, reason, exposes },
+}: {
+  entry: Entry;
+}) {
   return (
     <tr>
       <th scope="row">
@@ -66,6 +89,7 @@ function Row({ entry: { at, by, action, target, count, reason, exposes } }: { en
         )}
       </td>
       <td>{count === null ? "" : countText(count)}</td>
+      <td>{times === 1 ? "" : countText(times)}</td>
       <td>{reason?.replaceAll("_", " ")}</td>
       <td>{exposedText(exposes)}</td>
     </tr>

@@ -45,6 +45,33 @@ export const cancellationOrderSchema = z.looseObject({
 export type CancellationOrder = z.infer<typeof cancellationOrderSchema>;
 
 /** Schemas of values, by kind. Times: milliseconds since the epoch. Unknown fields stay, as changes spread the value. */
+/** An entry of an audit log. */
+const auditEntry = z.looseObject({
+  at: time,
+  /** Id of an operator's token; of a client's, if the action's name says so. */
+  by: z.string(),
+  action: z.string(),
+  /** The call, agent, account or request concerned; never a number. */
+  target: z.string(),
+  /** Number of calls or numbers concerned. */
+  count: z.optional(z.number()),
+  /** Number of times that a client did the same within the hour, and the last of them. Absent: once. */
+  times: z.optional(z.number()),
+  lastAt: z.optional(time),
+  /** First digits of the hashes of numbers that were added to the do-not-call list or removed, and a code for why. */
+  numbers: z.optional(z.array(z.string())),
+  reason: z.optional(z.string()),
+  /** The knowledge and rights that the action gives to others: a receiver's URL and echo, a token's rights, agents. */
+  exposes: z.optional(
+    z.looseObject({
+      url: z.optional(z.string()),
+      echo: z.optional(z.array(z.string())),
+      rights: z.optional(z.array(z.string())),
+      agents: z.optional(z.array(z.string())),
+    }),
+  ),
+});
+
 const kinds = {
   ...guardKinds,
   ...sentFileKind,
@@ -207,29 +234,10 @@ const kinds = {
   }),
   /** Key: request. Kept for a day after `request.finished` was delivered. `finishedAt`: as in the request's document. */
   "delivered-request": z.looseObject({ finishedAt: time }),
-  /** Key: time and id. One entry of the audit log. */
-  audit: z.looseObject({
-    at: time,
-    /** Id of an operator's token; of a client's, if the action's name says so. */
-    by: z.string(),
-    action: z.string(),
-    /** The call, agent, account or request concerned; never a number. */
-    target: z.string(),
-    /** Number of calls or numbers concerned. */
-    count: z.optional(z.number()),
-    /** First digits of the hashes of numbers that were added to the do-not-call list or removed, and a code for why. */
-    numbers: z.optional(z.array(z.string())),
-    reason: z.optional(z.string()),
-    /** The knowledge and rights that the action gives to others: a receiver's URL and echo, a token's rights, agents. */
-    exposes: z.optional(
-      z.looseObject({
-        url: z.optional(z.string()),
-        echo: z.optional(z.array(z.string())),
-        rights: z.optional(z.array(z.string())),
-        agents: z.optional(z.array(z.string())),
-      }),
-    ),
-  }),
+  /** Key: time and id. One entry of the audit log: what an operator did. */
+  audit: auditEntry,
+  /** The same of clients. Key: the hour, and a hash of token, action and target; with numbers, time and id. */
+  "client-audit": auditEntry,
   /** Key: hours since the epoch, and an operator's token. Hashes of the numbers that it has looked up in the hour. */
   "look-ups": z.looseObject({ numbers: z.array(z.string()) }),
   /** Key: hours since the epoch, client, agent and campaign. What became of their calls in the hour. See usage.ts. */
@@ -350,6 +358,7 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "breaker",
   "pause",
   "audit",
+  "client-audit",
   "erasure",
   "receivers",
   "replay",

@@ -73,6 +73,19 @@ export function createDocuments(
     expiresAt: storedAt + 30 * dayMs,
   });
   return {
+    "client-audit": {
+      "001795795200000#0123456789abcdef0123": {
+        value: {
+          at: ago(10),
+          by: "crm-desk",
+          action: "client_cancel",
+          target: "request 01",
+          times: 3,
+          lastAt: ago(5),
+        },
+        ...never,
+      },
+    },
     erasure: {
       ["5f".repeat(36)]: {
         value: { at: ago(3), by: "ops", nextAt: storedAt + dayMs },

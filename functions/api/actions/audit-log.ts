@@ -1,10 +1,14 @@
+import { hash } from "node:crypto";
 import type { Context } from "hono";
+import { ConflictError } from "../../../shared/lib/retry.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
 import * as z from "../../../shared/lib/zod.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { foreignCursor } from "../http/cursors.ts";
-import { limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
+import { instant, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
 const names = z.optional(z.array(z.string()));
@@ -25,6 +29,10 @@ const auditSchema = z.strictObject({
       action: z.string(),
       target: z.string(),
       count: z.nullable(z.int()),
+      times: z
+        .int()
+        .check(z.describe("How often a client did the same within the hour; an operator: 1")),
+      last_at: time.check(z.describe("When it did so last")),
       reason: z.nullable(z.string()),
       exposes: z
         .nullable(exposureSchema)
@@ -40,33 +48,69 @@ const auditSchema = z.strictObject({
 });
 export type Audit = z.infer<typeof auditSchema>;
 
+/** Entries of one page, and maximum entries that one answer looks at for those that were asked for. */
+const pageEntries = 200;
+const looksMax = 2_000;
+const filters = {
+  of: z
+    .optional(z.enum(["operators", "clients"]))
+    .check(z.describe("Whose actions; operators', if absent")),
+  by: z.optional(z.string()).check(z.describe("Id of a token")),
+  action: z.optional(z.string()).check(z.describe("Name of an action, such as `cancel`")),
+  target: z.optional(z.string()).check(z.describe("What it concerned, such as `agent sales`")),
+  from: z.optional(instant).check(z.describe("Entries from then on")),
+  until: z.optional(instant).check(z.describe("Entries before then")),
+};
+
 const listAudit = declareRoute({
   operationId: "listAudit",
-  summary: "The audit log: what operators did, newest first",
+  summary: "The audit log: what operators did, or clients, newest first",
   method: "get",
   path: "/audit",
   query: z.strictObject({
+    ...filters,
     /** The time and id of an entry, as in its key. */
     cursor: z.optional(z.string().check(z.regex(/^\d{15}~\w{1,60}$/, foreignCursor))),
     limit,
   }),
   answer: auditSchema,
-  async handle({ deps, query }) {
-    const { documents } = deps;
-    const found = await documents.list("audit", {
-      after: query.cursor?.replace("~", "#"),
-      limit: query.limit,
-      descending: true,
-    });
-    const entries = found.map(({ value }) => {
-      const { at, count = null, reason = null, numbers = [], exposes = null } = value;
-      const { by, action, target } = value;
-      return { at: toIsoTime(at), by, action, target, count, reason, exposes, numbers };
-    });
-    const last = found.at(-1)?.key.replace("#", "~");
-    return { entries, ...(found.length < query.limit ? {} : { cursor: last }) };
+  async handle({ deps: { documents }, query }) {
+    const kind = query.of === "clients" ? "client-audit" : "audit";
+    const { from = 0, until = Infinity } = query;
+    const isAsked = ({ at, by, action, target }: Entry) =>
+      at < until &&
+      [query.by ?? by, query.action ?? action, query.target ?? target].join() ===
+        [by, action, target].join();
+    const found: { key: string; value: Entry }[] = [];
+    let after = query.cursor?.replace("~", "#") ?? (until === Infinity ? undefined : keyAt(until));
+    for (let looked = 0; looked < looksMax; looked += pageEntries) {
+      const page = await documents.list(kind, { after, limit: pageEntries, descending: true });
+      for (const { key, value } of page) {
+        if (value.at < from) return { entries: found.map(viewOf) };
+        after = key;
+        if (isAsked(value)) found.push({ key, value });
+        if (found.length === query.limit) break;
+      }
+      if (found.length === query.limit) break;
+      if (page.length < pageEntries) return { entries: found.map(viewOf) };
+    }
+    return { entries: found.map(viewOf), cursor: after?.replace("#", "~") };
   },
 });
+
+type Entry = ValueOf<"audit">;
+
+function viewOf({ value }: { value: Entry }): Audit["entries"][number] {
+  const { at, count = null, reason = null, numbers = [], exposes = null } = value;
+  const { by, action, target, times = 1, lastAt = at } = value;
+  const last = { times, last_at: toIsoTime(lastAt) };
+  return { at: toIsoTime(at), by, action, target, count, ...last, reason, exposes, numbers };
+}
+
+/** Key of the first entry of a time. */
+function keyAt(at: number): string {
+  return `${String(at).padStart(15, "0")}#`;
+}
 
 export const auditRoutes = [listAudit];
 
@@ -104,7 +148,7 @@ export async function recordNumbers(
 ): Promise<void> {
   for (let start = 0; start < hashes.length; start += numbersAtOnce) {
     const some = hashes.slice(start, start + numbersAtOnce);
-    const numbers = some.map((hash) => hash.slice(0, hashDigits));
+    const numbers = some.map((one) => one.slice(0, hashDigits));
     await recordAction(c, { ...action, count: some.length, numbers }, deps);
   }
 }
@@ -124,24 +168,59 @@ export async function recordAction(
   const id = deps.randomId();
   const counted = count === undefined ? {} : { count };
   const changed = {
-    ...(numbers === undefined ? {} : { numbers }),
+    ...(numbers === undefined ? {} : { numbers: [...numbers] }),
     ...(reason === undefined ? {} : { reason }),
     ...(exposes === undefined ? {} : { exposes }),
   };
-  const { documents } = deps;
-  const next = {
-    kind: "audit" as const,
-    key: `${String(at).padStart(15, "0")}#${id}`,
-    version: id,
-    value: { at, by, action, target, ...counted, ...changed },
-    expiresAt: at + deps.retentionMs,
-  };
-  const [isWritten] = await documents.write([{ next, seen: null }]);
-  if (isWritten !== true) throw new UnreachableError("the audit log took no entry");
+  const value: Entry = { at, by, action, target, ...counted, ...changed };
+  const isOfClient = c.get("caller").roles === undefined;
+  if (isOfClient && numbers === undefined) await noteOfClient(value, deps);
+  else {
+    const kind = isOfClient ? ("client-audit" as const) : ("audit" as const);
+    const next = {
+      kind,
+      key: keyAt(at) + id,
+      version: id,
+      value,
+      expiresAt: at + deps.retentionMs,
+    };
+    const [isWritten] = await deps.documents.write([{ next, seen: null }]);
+    if (isWritten !== true) throw new UnreachableError("the audit log took no entry");
+  }
   log("info", "audit.recorded", {
     request_id: c.get("requestId"),
     token_id: by,
     reason: action,
     ...counted,
   });
+}
+
+/** Counts a client's action with those of the hour that were the same: a client may repeat one as often as it likes. */
+async function noteOfClient(value: Entry, deps: RouteDeps): Promise<void> {
+  const { at, by, action, target } = value;
+  const same = hash("sha256", JSON.stringify([by, action, target])).slice(0, 20);
+  const name = {
+    kind: "client-audit",
+    key: keyAt(Math.floor(at / hourMs) * hourMs) + same,
+  } as const;
+  const change = (current: Entry | undefined) => ({
+    value: current === undefined ? value : sumOf(current, value),
+    expiresAt: at + deps.retentionMs,
+  });
+  try {
+    await changeDocument({ name, change }, deps);
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+    // Others have counted the same at once: it is in the log, if only once.
+    const read = await deps.documents.read([name]);
+    if (read.get(name.kind, name.key) === undefined) {
+      throw new UnreachableError("the audit log took no entry");
+    }
+  }
+}
+
+function sumOf(current: Entry, { at, count }: Entry): Entry {
+  const times = (current.times ?? 1) + 1;
+  const sum = (current.count ?? 0) + (count ?? 0);
+  return { ...current, times, lastAt: at, ...(sum === 0 ? {} : { count: sum }) };
 }

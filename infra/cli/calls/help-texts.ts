@@ -110,7 +110,10 @@ export const helps: Record<string, Help> = {
     about: "Tells whether the ledger was restored, and to what time it went back.",
     example: "restored --at 2026-11-21T09:00:00Z",
   },
-  audit: { about: "Lists what operators did, newest first.", example: "audit --limit 200 --csv" },
+  audit: {
+    about: "Lists what operators did, or clients, newest first.",
+    example: "audit --limit 200 --csv",
+  },
 };
 
 /** Value and meaning of each option. */

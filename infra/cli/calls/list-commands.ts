@@ -172,18 +172,29 @@ export const listCommands: Record<string, Command> = {
     let cursor: string | undefined;
     do {
       const size = String(Math.min(auditPageMax, limit - entries.length));
-      const query = new URLSearchParams({ limit: size, ...(cursor && { cursor }) });
+      const query = new URLSearchParams({
+        limit: size,
+        ...(values.clients === true && { of: "clients" }),
+        ...Object.fromEntries(auditFilters.flatMap((one) => filterOf(one, values[one]))),
+        ...(cursor && { cursor }),
+      });
       const page = await ask<Audit>(`/audit?${query.toString()}`);
       entries.push(...page.entries);
       cursor = page.cursor;
     } while (cursor !== undefined && entries.length < limit);
-    show(entries, ["at", "by", "action", "target", "count", "reason", "exposes"], {
+    show(entries, ["at", "by", "action", "target", "count", "times", "reason", "exposes"], {
       values,
       terminal,
     });
     return 0;
   },
 };
+
+const auditFilters = ["by", "action", "target", "from", "until"] as const;
+
+function filterOf(name: string, value: unknown): [string, string][] {
+  return typeof value === "string" ? [[name, value]] : [];
+}
 
 /** Counts what `erase` would erase, without the numbers. */
 async function eraseAct(numbers: readonly string[], deps: CommandDeps) {

@@ -47,6 +47,9 @@ const options = {
   "calls-per-day": { type: "string" },
   waiting: { type: "string" },
   by: { type: "string" },
+  clients: { type: "boolean" },
+  action: { type: "string" },
+  target: { type: "string" },
 } as const;
 
 const fields = ["state", "request", "client", "campaign", "agent", "reason", "from", "until"];
@@ -69,7 +72,7 @@ export const optionsOf: Record<string, string[]> = {
   usage: ["by", "client", "from", "until", "csv"],
   dnc: ["file", "country", "map", "refused", "renew", "csv", ...asking],
   erase: ["csv", ...asking],
-  audit: ["limit", "csv"],
+  audit: ["clients", "by", "action", "target", "from", "until", "limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],
   request: [],
   requests: ["client", "campaign", "agent", "calls-min", "limit", "csv"],

@@ -33,4 +33,25 @@ export function itListsTheAuditLog(api: OperatorApiBench): void {
     expect(entry?.key).toMatch(/^\d{15}#\w+$/);
     expect(entry?.expiresAt).toBe((entry?.value.at ?? 0) + 60 * 86_400_000);
   });
+
+  it("finds entries by token, action, target and time, and clients' apart from operators'", async () => {
+    const { requestId } = api;
+    const from = new Date(Date.now() - 1).toISOString();
+    await ask("/pause", { agent_id: "agent_sales", reason: "audited" });
+    await ask("/resume", { agent_id: "agent_sales" });
+    await ask("/cancel", { request_id: requestId });
+    const actionsIn = async (query: string) =>
+      (await ask(`/audit?from=${from}&${query}`)).body.entries.map(
+        ({ action }: { action: string }) => action,
+      );
+    expect(await actionsIn("action=pause")).toEqual(["pause"]);
+    expect(new Set(await actionsIn("target=agent%20agent_sales"))).toEqual(
+      new Set(["resume", "pause"]),
+    );
+    expect(await actionsIn(`target=request%20${requestId}&by=operator`)).toContain("cancel");
+    expect(await actionsIn("by=nobody")).toEqual([]);
+    expect(await actionsIn(`until=${from}`)).toEqual([]);
+    const ofClients = (await ask("/audit?of=clients")).body.entries;
+    for (const { by } of ofClients) expect(by).not.toBe("operator");
+  });
 }

@@ -16,7 +16,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     return (await api.documents().read([{ kind, key }])).get(kind, key)?.value.orders;
   };
   const recorded = async () => {
-    const entries = await api.documents().list("audit", { limit: 200, descending: true });
+    const entries = await api.documents().list("client-audit", { limit: 200, descending: true });
     const target = `request ${api.requestId}`;
     return entries.flatMap(({ value }) => (value.target === target ? [value] : []));
   };
@@ -131,7 +131,13 @@ export function itCancelsRequests(api: RequestsApiBench): void {
       [1000, 59],
       [1059, undefined],
     ]);
-    expect((await recorded()).map(({ count }) => count)).toEqual([59, 1059, 1059]);
+    const byToken = (await recorded()).map(({ by, count, times }) => [by, count, times]);
+    expect(new Map(byToken.map(([by, ...counted]) => [by, counted]))).toEqual(
+      new Map([
+        ["crmDesk", [1059 + 59, 2]],
+        ["shopDesk", [1059, undefined]],
+      ]),
+    );
     const shown = { counts: { by_state: { WAITING: 1, CANCELLED: 1059 } }, finished: false };
     expect((await show()).body).toMatchObject(shown);
     expect((await cancel()).body.cancelled).toBe(1);

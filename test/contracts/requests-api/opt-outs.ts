@@ -53,7 +53,7 @@ export function itAddsOptOuts(api: RequestsApiBench): void {
   it("records who has added which number, and why, by the number's hash", async () => {
     const phone_numbers = numbersOf(1, 3_000);
     await ask({ phone_numbers, scope: "client", reason: "complaint" });
-    const listed = await api.documents().list("audit", { limit: 1, descending: true });
+    const listed = await api.documents().list("client-audit", { limit: 1, descending: true });
     expect(listed[0]?.value).toMatchObject({
       action: "client_opt_out",
       by: "crmOptOut",

@@ -252,7 +252,7 @@ export function itManagesReceivers(api: RequestsApiBench): void {
       await put("main", { url: `${url}?key=secret`, echo: ["order"] });
       await ask("POST", "/main/rotate-secret");
       await ask("DELETE", "/main");
-      const entries = await api.documents().list("audit", { limit: 3, descending: true });
+      const entries = await api.documents().list("client-audit", { limit: 3, descending: true });
       // Entries of one millisecond have no order.
       expect(entries.map(({ value }) => value.action).toSorted()).toEqual([
         "client_delete_receiver",
