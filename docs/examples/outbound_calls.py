@@ -28,6 +28,8 @@ class OutboundCalls:
     """A client. `seconds` bounds all tries of one request, `try_seconds` a silence within one try."""
 
     def __init__(self, base_url, token, tries=8, seconds=120, try_seconds=35, delay=0.5):
+        if not re.match(r"https://[^@]+$|http://(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(/|$)", base_url):
+            raise ValueError("base_url must be https; plain http only to this machine")
         self.base_url, self.token = base_url.rstrip("/"), token
         self.tries, self.seconds, self.try_seconds, self.delay = tries, seconds, try_seconds, delay
         self.opener = urllib.request.build_opener(_NoRedirects)

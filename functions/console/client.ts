@@ -30,6 +30,7 @@ export async function ask<Answer>(token: string, path: string, body?: object): P
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     ...(text === "" ? {} : { body: text, keepalive: text.length < keptCharactersMax }),
+    redirect: "error",
     signal: AbortSignal.timeout(answerMsMax),
   }).catch((error: unknown) => {
     throw new AskError(0, unansweredText(error, body !== undefined));

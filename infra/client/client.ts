@@ -1,5 +1,6 @@
 import createApi from "openapi-fetch";
 import type { paths } from "./generated/openapi.ts";
+import { limitedInit, requireAddress } from "./http.ts";
 import { placeCall, placeCalls, type PlacedCalls, type PlaceOptions } from "./place-calls.ts";
 import {
   cancelRequest,
@@ -15,7 +16,7 @@ import { defaultRetry } from "./retry.ts";
 import type { Api, Call, PlacedRequest, RetryOptions, Send } from "./types.ts";
 
 export interface ClientOptions {
-  /** Address of the service, with the stage on AWS, such as `https://calls.example.com`. */
+  /** Address of the service, with the stage on AWS, such as `https://calls.example.com`. Plain http is for this machine alone. */
   baseUrl: string;
   /** A client's token. Keep it out of browsers: whoever has it places calls. */
   token: string;
@@ -61,8 +62,8 @@ export interface OutboundCallsClient {
   /** Cancels the waiting calls of a request, or some of them. It may be repeated. @throws {OutboundCallsError} */
   cancelRequest(requestId: string, options?: CancelOptions): Promise<Cancelled>;
   /**
-   * All operations of the service by method and path, typed from its OpenAPI document. Each sends one request and repeats
-   * nothing. To place calls use `placeCall`, or send an `Idempotency-Key` of your own.
+   * All operations of the service by method and path, typed from its OpenAPI document. Each sends one request of at most
+   * `tryMsMax`, and repeats nothing. To place calls use `placeCall`, or send an `Idempotency-Key` of your own.
    *
    * @example
    * const { data, error } = await calls.api.GET("/v1/requests/{id}", { params: { path: { id } } });
@@ -70,19 +71,21 @@ export interface OutboundCallsClient {
   api: Api;
 }
 
-/** Creates a client. It holds no connection and needs no end. */
+/** Creates a client. It holds no connection and needs no end. @throws {RangeError} if the address is not https */
 export function createClient(options: ClientOptions): OutboundCallsClient {
-  const { baseUrl, token, retry } = options;
+  const { token, retry } = options;
+  const baseUrl = requireAddress(options.baseUrl);
+  const bounds = { ...defaultRetry, ...retry };
   // A wrapper, as a browser's own fetch may not be called as the method of an object.
-  const send = options.fetch ?? ((request: Request) => fetch(request));
+  const sendIt = options.fetch ?? ((request: Request) => fetch(request));
+  const send: Send = (request) =>
+    sendIt(new Request(request, limitedInit(request.signal, bounds.tryMsMax)));
   const api: Api = createApi<paths>({
     baseUrl,
     headers: { Authorization: `Bearer ${token}` },
-    // A redirect would send calls and the token to another address.
-    redirect: "manual",
     fetch: send,
   });
-  const deps = { api, fetch: send, bounds: { ...defaultRetry, ...retry } };
+  const deps = { api, fetch: send, bounds };
   return {
     api,
     placeCall: (call, more = {}) => placeCall(call, more, deps),

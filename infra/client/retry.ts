@@ -1,10 +1,11 @@
 import { type ErrorFields, OutboundCallsError } from "./errors.ts";
+import { answerMsMax } from "./http.ts";
 import type { RequestError, RetryBounds, Send } from "./types.ts";
 
 export const defaultRetry: RetryBounds = {
   triesMax: 8,
   msMax: 120_000,
-  tryMsMax: 35_000,
+  tryMsMax: answerMsMax,
   delayMs: 500,
   delayMsMax: 20_000,
 };
@@ -53,9 +54,9 @@ export async function sendUntilAnswered<Data>(
   let isMaybeAccepted = false;
   for (let tries = 1; ; tries++) {
     throwIfAborted(signal, isMaybeAccepted);
-    const limit = AbortSignal.timeout(bounds.tryMsMax);
-    const both = signal === undefined ? limit : AbortSignal.any([signal, limit]);
-    const { isSent, data, error, response } = await tryOnce(send, { signal: both, fetch });
+    // The client's fetch ends each try after its time.
+    const ended = signal ?? new AbortController().signal;
+    const { isSent, data, error, response } = await tryOnce(send, { signal: ended, fetch });
     if (!isSent) throw unsent(error, isMaybeAccepted);
     // A 201 has no body, so that one whose end was cut off is whole. Any other answer that was cut off is none.
     const isCut = response?.ok === true && error !== undefined && status !== 201;

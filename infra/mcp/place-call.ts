@@ -66,7 +66,7 @@ export function createPlaceCall(deps: PlaceCallDeps): Tool {
     config: {
       title: "Place one call",
       description:
-        "Phones a person. Without `confirmation` it places nothing and answers when the call would be dialed, or why not, and a confirmation. Show that to the user; if they agree, send the same fields with the confirmation. If it fails or no answer comes, repeat it with the same confirmation: nobody is called twice.",
+        "Phones a person. Without `confirmation` it places nothing and answers when the call would be dialed, or why not, and a confirmation. Show that to the user; if they agree, send the same fields with the confirmation. If it fails or no answer comes, repeat it with the same confirmation: nobody is called twice. Needs a client's right call, and the operator's role see.",
       inputSchema: inputOf(z.strictObject({ ...callFields, confirmation })),
       outputSchema: outputOf(outputSchema),
       annotations: {

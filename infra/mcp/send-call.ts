@@ -2,6 +2,7 @@ import { problemSchema } from "../../functions/api/http/problem-schema.ts";
 import { problemText } from "../cli/calls/client.ts";
 import { Failure, Refusal } from "../cli/calls/failures.ts";
 import { jsonIn } from "../cli/calls/json.ts";
+import { createSend } from "../client/http.ts";
 import type { Sent } from "./confirmations.ts";
 
 /** Waits between the tries of a request, in milliseconds. */
@@ -43,7 +44,8 @@ export async function sendCall(
       const problem = problemSchema.safeParse(jsonIn(await response.text())).data;
       failure = `${status} ${problem === undefined ? "without a problem" : problemText(problem)}`;
       if (status < 500 && !gatewayStatuses.has(status)) {
-        if (index === 0 && !isRepeat) throw new Refusal(`Nothing was placed: ${failure}`);
+        if (status >= 400 && index === 0 && !isRepeat)
+          throw new Refusal(`Nothing was placed: ${failure}`);
         break;
       }
     } catch (error) {
@@ -58,7 +60,7 @@ export async function sendCall(
 }
 
 function post(body: string, key: string, { url, token, fetch }: SendingDeps): Promise<Response> {
-  return fetch(`${url}/v1/calls`, {
+  return createSend(fetch, answerMsMax)(`${url}/v1/calls`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${token}`,
@@ -66,7 +68,5 @@ function post(body: string, key: string, { url, token, fetch }: SendingDeps): Pr
       "idempotency-key": key,
     },
     body,
-    redirect: "error",
-    signal: AbortSignal.timeout(answerMsMax),
   });
 }

@@ -59,6 +59,7 @@ export function createPostAsClient(
       method: "POST",
       headers: { ...headers, authorization: `Bearer ${token}`, "content-type": "application/json" },
       body,
+      redirect: "error",
       signal: AbortSignal.timeout(60_000),
     });
     return {
@@ -85,7 +86,7 @@ export async function postRepeatedly(
     let waitMs = delayMs ?? 0;
     try {
       const answer = await post(request.path, request.body, request.headers);
-      if (answer.status < 300) return answer;
+      if (answer.status >= 200 && answer.status < 300) return answer;
       failure = new RefusedError(answer.status, problemIn(answer.text), index === 0);
       if (answer.status < 500 && !gatewayStatuses.has(answer.status)) break;
       waitMs = Math.max(waitMs, Math.min(Number(answer.retryAfter) * 1000 || 0, retryAfterMsMax));

@@ -1,23 +1,27 @@
 import { type Problem, problemSchema } from "../../../functions/api/http/problem-schema.ts";
+import { answerMsMax, createSend, requireAddress } from "../../client/http.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import { jsonIn } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** Time within which the service must have answered: a large forecast takes some seconds. */
-const answerMsMax = 120_000;
 
 /** Creates a client of the operator's API. */
 export function createClient({ environment, fetch }: Pick<Terminal, "environment" | "fetch">) {
   const { OUTBOUND_CALLS_OPERATOR_TOKEN: token } = environment;
   const url = urlIn(environment);
   if (!token) throw new Misuse("OUTBOUND_CALLS_OPERATOR_TOKEN is not set.");
-  return createAsk({ url, base: "/operator", token, answerMsMax }, fetch);
+  return createAsk({ url, base: "/operator", token }, fetch);
 }
 
-/** Returns the service's address. @throws a Misuse if it is not set to a URL */
+/** Returns the service's address. @throws a Misuse if it is not set to a URL that may be sent a token */
 export function urlIn({ OUTBOUND_CALLS_URL: url }: Terminal["environment"]): string {
   if (!url || !URL.canParse(url)) throw new Misuse("OUTBOUND_CALLS_URL is not set to a URL.");
-  return url.replace(/\/+$/, "");
+  try {
+    return requireAddress(url);
+  } catch (error) {
+    throw new Misuse(`OUTBOUND_CALLS_URL: ${error instanceof Error ? error.message : ""}`, {
+      cause: error,
+    });
+  }
 }
 
 /** The part of the service that is asked, and how long its answer may take. */
@@ -26,7 +30,8 @@ interface Service {
   /** Path above all that are asked for, such as `/operator`. */
   base: string;
   token: string;
-  answerMsMax: number;
+  /** Default: that of all requests to the service. */
+  answerMsMax?: number;
 }
 
 /** A path below the base, which is asked by GET, or by POST with a body; another method is named. */
@@ -38,13 +43,13 @@ type Asked = string | { method: "PUT" | "DELETE"; path: string };
  * It throws a Refusal if the service refuses, and a Failure if it fails or does not answer.
  */
 export function createAsk(service: Service, fetch: Terminal["fetch"]) {
-  const { url, base, token } = service;
+  const { url, base, token, answerMsMax: msMax = answerMsMax } = service;
+  const send = createSend(fetch, msMax);
   return async <Answer extends object>(asked: Asked, body?: object): Promise<Answer> => {
     const isAction = body !== undefined || typeof asked !== "string";
     const { method, path } =
       typeof asked === "string" ? { method: isAction ? "POST" : "GET", path: asked } : asked;
     const request = {
-      signal: AbortSignal.timeout(service.answerMsMax),
       headers: {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
@@ -55,10 +60,10 @@ export function createAsk(service: Service, fetch: Terminal["fetch"]) {
     let response: Response;
     let text: string;
     try {
-      response = await fetch(`${url}${base}${path}`, request);
+      response = await send(`${url}${base}${path}`, request);
       text = await response.text();
     } catch (error) {
-      throw new Failure(unansweredText(service, error, isAction), { cause: error });
+      throw new Failure(unansweredText({ url, msMax }, error, isAction), { cause: error });
     }
     const answer = jsonIn(text);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API answers as its routes declare
@@ -83,8 +88,11 @@ export function problemText({ detail, errors = [] }: Problem): string {
   return `${detail}${lines.join("")}`;
 }
 
-function unansweredText(service: Service, error: unknown, isAction: boolean): string {
-  const { url, answerMsMax: msMax } = service;
+function unansweredText(
+  { url, msMax }: { url: string; msMax: number },
+  error: unknown,
+  isAction: boolean,
+): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof DOMException && cause.name === "TimeoutError") {
     const perhaps = isAction ? " It may have done what was asked." : "";

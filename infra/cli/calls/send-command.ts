@@ -14,7 +14,9 @@ import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
 import { readLeads, type RefusedRow } from "../../../functions/console/leads/read-leads.ts";
 import { readTable } from "../../../functions/console/leads/read-table.ts";
 import { sendLeads } from "../../../functions/console/leads/send-leads.ts";
+import { createSend } from "../../client/http.ts";
 import { counted } from "./agree.ts";
+import { urlIn } from "./client.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import { readBytes } from "./files.ts";
@@ -33,7 +35,7 @@ export const sendCommands: Record<string, Command> = {
     if (campaign === undefined) throw new Misuse("send needs --campaign with a name.");
     const lost = lostOf(values.lost);
     const deps: SendingDeps = {
-      post: createPostAsClient(await clientOf(values, terminal), terminal.fetch),
+      post: createPostAsClient(await clientOf(values, terminal), createSend(terminal.fetch)),
       sleep: terminal.sleep,
     };
     const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
@@ -106,8 +108,7 @@ async function clientOf(
         });
   const token = text.trim();
   if (token === "") throw new Misuse(`${file ?? variable} has no token.`);
-  const origin = (environment["OUTBOUND_CALLS_URL"] ?? "").replace(/\/+$/, "");
-  return { origin, token };
+  return { origin: urlIn(environment), token };
 }
 
 async function tableOf(path: string, terminal: CommandDeps["terminal"]): Promise<LeadTable> {

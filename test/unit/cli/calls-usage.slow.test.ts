@@ -96,7 +96,7 @@ describe("a failure", () => {
     ],
     [
       async () => Promise.reject(new DOMException("late", "TimeoutError")),
-      "https://calls.example.com has not answered within 120 s.",
+      "https://calls.example.com has not answered within 35 s.",
     ],
   ])("is one sentence, and 1", async (fetch, sentence) => {
     const failed = await createBench().calls("pauses", { fetch });

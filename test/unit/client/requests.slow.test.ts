@@ -15,7 +15,7 @@ const finished = (isFinished: boolean) => json({ id, total: 1, finished: isFinis
 function answered(...answers: (() => Response | Error)[]) {
   const urls: string[] = [];
   const client = createClient({
-    baseUrl: "http://service/prod/",
+    baseUrl: "https://service/prod/",
     token: "oc_token",
     retry: { delayMs: 1 },
     fetch: async (request) => {
@@ -44,7 +44,7 @@ it("waits until a request is finished, through what is not yet known and what ha
   await vi.runAllTimersAsync();
   expect(await waiting).toMatchObject({ id, finished: true });
   expect(urls).toEqual(
-    Array.from({ length: 5 }, () => `GET http://service/prod/v1/requests/${id}`),
+    Array.from({ length: 5 }, () => `GET https://service/prod/v1/requests/${id}`),
   );
   // Five seconds that the service asked for, then 1.5, 2.25 and 3.375.
   expect(Date.now() - startedAt).toBe(12_125);
@@ -112,7 +112,7 @@ it("cancels what waits of a request, answer by answer", async () => {
     cancelled: 1_450,
     ordered: 1_450,
   });
-  const path = `POST http://service/prod/v1/requests/${id}/cancel`;
+  const path = `POST https://service/prod/v1/requests/${id}/cancel`;
   expect(urls).toEqual([
     `${path} {"indexes":[0,17]}`,
     `${path} {"indexes":[0,17],"cursor":"call_x"}`,
@@ -123,7 +123,7 @@ it("cancels what waits of a request, answer by answer", async () => {
 it("reaches the service's own API: a request, its cancellation, and any other operation", async () => {
   const { app } = createTestApi();
   const options = {
-    baseUrl: "http://service",
+    baseUrl: "https://service",
     fetch: async (request: Request) => app.fetch(request),
   };
   const desk = createClient({ ...options, token: tokens.crmDesk });

@@ -11,7 +11,8 @@ import { type Assistant, startAssistant } from "../../support/mcp.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 
 const client = { OUTBOUND_CALLS_TOKEN: tokens.crmDesk };
-const operator = { OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.opsSee };
+const operator = { OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.opsFind };
+const onlySees = { OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.opsSee };
 const call = { phone_number: "+12025550123", agent_id: "agent_sales", context: { name: "Ada" } };
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -41,7 +42,7 @@ beforeAll(async () => {
   [ofClient, ofOperator, ofWriter] = await Promise.all([
     start(client),
     start(operator),
-    start({ ...operator, OUTBOUND_CALLS_TOKEN: tokens.crm }, "--", "--write"),
+    start({ ...onlySees, OUTBOUND_CALLS_TOKEN: tokens.crm }, "--", "--write"),
   ]);
 }, startMsMax);
 afterAll(async () => {
@@ -80,6 +81,23 @@ describe("npm run mcp", () => {
       rows.flatMap(([, name = "", token = ""]) => (whose.includes(token) ? name : []));
     expect(await namesOf(ofWriter)).toEqual(told("operator", "either", "both"));
     expect(await namesOf(ofClient)).toEqual(told("either", "client"));
+  });
+
+  it("says which right each tool needs", async () => {
+    const needsOf = async ({ client: asked }: Assistant) =>
+      (await asked.listTools()).tools.map(({ name, description = "" }) => {
+        return [name, /Needs .*?(role \w+|right \w+)/.exec(description)?.[1]] as const;
+      });
+    for (const [name, needs] of await needsOf(ofOperator)) {
+      expect([name, needs]).toEqual([
+        name,
+        name === "find_calls_to_number" ? "role find" : "role see",
+      ]);
+    }
+    for (const [name, needs] of await needsOf(ofClient)) {
+      expect([name, needs]).toEqual([name, "right read"]);
+    }
+    expect((await needsOf(ofWriter)).at(-1)).toEqual(["place_call", "right call"]);
   });
 
   it("says which tools only read, and which phones people", async () => {
@@ -133,6 +151,11 @@ describe("npm run mcp", () => {
       phone_number: row.request?.phone_number,
     });
     expect(found.data).toMatchObject({ calls: [{ id: row.id }] });
+    const refused = await ofWriter.use("find_calls_to_number", { phone_number: "+12025550123" });
+    expect(refused).toMatchObject({
+      isError: true,
+      texts: ['403 The token does not have the role "find".'],
+    });
     const all = JSON.stringify([
       one,
       listed,
