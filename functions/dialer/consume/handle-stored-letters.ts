@@ -13,6 +13,8 @@ const pagesMax = 10;
 const lettersMax = 50;
 /** Bytes of the letters that one sweep handles: a large request takes many of D1's thousand queries of an invocation. */
 const bytesMax = 16 * 1024 * 1024;
+/** Statements that a letter of ten thousand calls may take. The sweep before has left some. */
+const letterStatements = 200;
 /** Time after which a letter is tried again that could not be handled, or whose process died of it. */
 const retryMs = 30 * minuteMs;
 /** Time after which a process lists letters again where there were none: a list costs as much as a write. */
@@ -48,6 +50,7 @@ export async function handleStoredLetters(unlimited: DialerDeps, deadline: numbe
     const chosen = [...due.slice(start), ...due.slice(0, start)].slice(0, lettersMax);
     for (const { name, bytes } of chosen) {
       if (clock.now() > deadline - endMarginMs || handled >= bytesMax) return;
+      if (deps.statementsLeft() < letterStatements) return;
       handled += bytes;
       await handleAlone(name, deps);
     }
