@@ -92,7 +92,7 @@ function allowGuards(
   guards: NonNullable<DialPlan["guards"]>,
 ): void {
   allowItems(role, table, {
-    names: ["PutItem", "UpdateItem"],
+    names: ["BatchGetItem", "PutItem", "UpdateItem"],
     partitions: ["doc#day-counts#*"],
   });
   if (Object.values(guards).every(({ waiting }) => waiting === undefined)) return;

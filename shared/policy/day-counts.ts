@@ -34,16 +34,22 @@ interface Counting {
   at: number;
   calls: number;
   limit: number;
+  /** Hash of the request's Idempotency-Key: calls of one key count once. Absent: the request has none. */
+  idempotencyKey?: string | undefined;
 }
 
-/** Result of counting calls. `total`: those of the day, with these. */
+/**
+ * Result of counting calls. `total`: those of the day, with these. `isRepeat`: an earlier request under the key has counted
+ * them. `keys`: number of keys that the day remembers.
+ */
 export type CountedCalls =
-  | { isCounted: true; total: number }
+  | { isCounted: true; total: number; isRepeat: boolean; keys: number }
   /** `isFirst`: the limit was not met before on this day. `left`: how many more the day takes. */
   | { isCounted: false; isFirst: boolean; left: number };
 
 /**
- * Counts calls towards the limit of a day: all of them, or none. Many processes count at once, each by one addition that
+ * Counts calls towards the limit of a day: all of them, or none, and those of a key once: the key is counted by the same
+ * addition, so that a request whose answer was a 503 is known when it is repeated. Many processes count at once, each by one addition that
  * returns the sum, so no more than `limit` calls are ever counted. Calls above it are given back by a second addition. In between, calls
  * that would have fitted may be refused.
  *
@@ -51,13 +57,20 @@ export type CountedCalls =
  */
 export async function countCalls(
   of: Counted,
-  { at, calls, limit }: Counting,
+  { at, calls, limit, idempotencyKey }: Counting,
   documents: Documents,
 ): Promise<CountedCalls> {
   const [key, expiresAt] = [dayKeyOf(of, at), expiryOf(at)];
-  const { calls: total = calls } = await documents.add(key, { calls }, expiresAt);
-  if (total <= limit) return { isCounted: true, total };
-  const after = await documents.add(key, { calls: -calls, refused: 1 }, expiresAt);
+  const all = await documents.add(key, withKey(calls, idempotencyKey), expiresAt);
+  const { calls: total = calls } = all;
+  const keys = Object.keys(all).filter(isKeyCounter).length;
+  const isRepeat = idempotencyKey !== undefined && (all[counterOf(idempotencyKey)] ?? 0) > calls;
+  if (isRepeat) await releaseCalls(of, { at, calls, idempotencyKey }, documents);
+  if (isRepeat || total <= limit) {
+    return { isCounted: true, total: isRepeat ? total - calls : total, isRepeat, keys };
+  }
+  const back = { ...withKey(-calls, idempotencyKey), refused: 1 };
+  const after = await documents.add(key, back, expiresAt);
   const { calls: counted = 0, refused = 1 } = after;
   return { isCounted: false, isFirst: refused === 1, left: Math.max(0, limit - counted) };
 }
@@ -65,10 +78,55 @@ export async function countCalls(
 /** Gives back calls that were counted and that nobody dials. */
 export async function releaseCalls(
   of: Counted,
-  { at, calls }: Pick<Counting, "at" | "calls">,
+  { at, calls, idempotencyKey }: Omit<Counting, "limit">,
   documents: Documents,
 ): Promise<void> {
-  await documents.add(dayKeyOf(of, at), { calls: -calls }, expiryOf(at));
+  await documents.add(dayKeyOf(of, at), withKey(-calls, idempotencyKey), expiryOf(at));
+}
+
+const keyPrefix = "key ";
+const counterOf = (idempotencyKey: string) => keyPrefix + idempotencyKey;
+const isKeyCounter = (name: string) => name.startsWith(keyPrefix);
+
+function withKey(calls: number, idempotencyKey: string | undefined): Record<string, number> {
+  return idempotencyKey === undefined ? { calls } : { calls, [counterOf(idempotencyKey)]: calls };
+}
+
+/** Number of keys that a day remembers before those are forgotten that need not be remembered. */
+const keysMax = 60;
+/** Keys after which it is tried again, where many are of requests that were never repeated. */
+const keysAgain = 20;
+
+/**
+ * Forgets keys that are bound, by which their repeats are known, and those whose calls were given back. Does so for one request
+ * in some, and nothing if other requests count meanwhile.
+ *
+ * @param keys number of keys that the day remembers
+ */
+export async function forgetKeys(
+  of: Counted,
+  { at, keys }: { at: number; keys: number },
+  { documents, freshVersion }: { documents: Documents; freshVersion: () => string },
+): Promise<void> {
+  if (keys < keysMax || keys % keysAgain !== 0) return;
+  const { kind, key } = dayKeyOf(of, at);
+  const current = (await documents.read([{ kind, key }])).get(kind, key);
+  if (current === undefined) return;
+  const hashes = Object.keys(current.value)
+    .filter(isKeyCounter)
+    .map((name) => name.slice(keyPrefix.length));
+  const bound = await documents.read(
+    hashes.map((hash) => ({ kind: "idempotency-key", key: hash })),
+  );
+  const value = Object.fromEntries(
+    Object.entries(current.value).filter(([name, count]) => {
+      if (!isKeyCounter(name)) return true;
+      const isBound = bound.get("idempotency-key", name.slice(keyPrefix.length)) !== undefined;
+      return count > 0 && !isBound;
+    }),
+  );
+  const next = { ...current, version: freshVersion(), value };
+  await documents.write([{ next, seen: current.version }]);
 }
 
 /** Returns the expiry of a day's counts: a day after its end, as a call of its last minute may be given back. */

@@ -208,7 +208,7 @@ describe("the rights that the AWS stack gives", () => {
     const added = (guards: object) => rightsOf(guards).filter((one) => !without.includes(one));
     const days = added({ crm: { callsPerDay: 5 } });
     expect(days).toHaveLength(1);
-    expect(days[0]).toContain('["dynamodb:PutItem","dynamodb:UpdateItem"]');
+    expect(days[0]).toContain('["dynamodb:BatchGetItem","dynamodb:PutItem","dynamodb:UpdateItem"]');
     expect(days[0]).toContain('"dynamodb:LeadingKeys":["doc#day-counts#*"]');
     const waiting = added({ crm: { waiting: 5 } }).filter((one) => !days.includes(one));
     expect(waiting).toHaveLength(3);

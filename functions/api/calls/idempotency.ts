@@ -104,6 +104,12 @@ export async function findOrigin(
   return { requestId: current.requestId, acceptedAt: current.acceptedAt, isReplay };
 }
 
+/** Returns the hash of a request's key, by which it is bound; undefined if it has none that may be one. */
+export function hashKeyIn(c: Context<ApiEnv>, client: string): string | undefined {
+  const header = c.req.header("idempotency-key");
+  return header === undefined || !keyPattern.test(header) ? undefined : keyOf(client, header);
+}
+
 /** Answers 503 to a request of which nothing was accepted, as the ledger did not answer. */
 export function answerUnreachable(
   c: Context<ApiEnv>,

@@ -130,6 +130,48 @@ describe("callsPerDay of a client", () => {
     expect(await counted()).toBe(2);
   });
 
+  it("counts once a request that is repeated after a 503 at the binding of its key", async () => {
+    let isDown = false;
+    const down = () => Promise.reject(new Error("down"));
+    const { post, counted } = createGuarded({ crm: { callsPerDay: 5 } }, (documents) => ({
+      ...documents,
+      write: (changes) => (isDown ? down() : documents.write(changes)),
+      read: (keys) => (isDown ? down() : documents.read(keys)),
+    }));
+    isDown = true;
+    for (const _ of [1, 2, 3]) expect((await post(3, { key: "one" })).status).toBe(503);
+    isDown = false;
+    expect(await counted()).toBe(3);
+    for (const _ of [1, 2]) expect((await post(3, { key: "one" })).status).toBe(201);
+    expect(await counted()).toBe(3);
+    expect((await post(3, { key: "other" })).status).toBe(422);
+    expect((await post(2, { key: "third" })).status).toBe(201);
+    expect(await counted()).toBe(5);
+  });
+
+  it("counts once requests of one key that come at the same moment", async () => {
+    const { post, counted } = createGuarded({ crm: { callsPerDay: 100 } });
+    const answers = await Promise.all([1, 2, 3].map(async () => post(3, { key: "one" })));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(await counted()).toBe(3);
+  });
+
+  it("remembers few keys, and counts a repeat of each once all the same", async () => {
+    const { clock, documents, post, counted } = createGuarded({ crm: { callsPerDay: 1000 } });
+    for (let key = 0; key < 130; key++) {
+      clock.now += 1;
+      await post(1, { key: `key ${key}` });
+    }
+    const { kind, key } = dayKeyOf({ client: "crm" }, clock.now);
+    const day = (await documents.read([{ kind, key }])).get(kind, key)?.value ?? {};
+    expect(Object.keys(day).length).toBeLessThan(90);
+    clock.now += 1;
+    for (let again = 0; again < 130; again += 10) {
+      expect((await post(1, { key: `key ${again}` })).status).toBe(201);
+    }
+    expect(await counted()).toBe(130);
+  });
+
   it("gives back calls whose key is malformed or was used for another request", async () => {
     const { post, counted } = createGuarded({ crm: { callsPerDay: 5 } });
     expect((await post(2, { key: "a, b" })).status).toBe(422);

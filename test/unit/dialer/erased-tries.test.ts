@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { handleDeadLetter } from "../../../functions/dialer/consume/handle-dead-letter.ts";
-import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
+import { eraseRows, rememberErasures } from "../../../shared/policy/erase-number.ts";
 import {
   aCallNow,
   type Bench,
@@ -20,7 +20,7 @@ const number = "+12025550123";
 async function erase(bench: Bench, erased: string) {
   const deps = { ...bench.deps, documents: bench.documents, ledger: bench.rows };
   const erasure = { hash: hashOf(erased), at: bench.now(), by: "operator" };
-  await rememberErasure({ ...erasure, retentionMs: 60 * 86_400_000 }, deps);
+  await rememberErasures([{ ...erasure, retentionMs: 60 * 86_400_000 }], deps);
   return eraseRows(erasure, deps);
 }
 

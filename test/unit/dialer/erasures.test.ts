@@ -3,7 +3,7 @@ import { applyErasure } from "../../../shared/calls/erase-row.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn } from "../../support/rows.ts";
 import { describe, expect, it } from "vitest";
-import { eraseRows, rememberErasure } from "../../../shared/policy/erase-number.ts";
+import { eraseRows, rememberErasures } from "../../../shared/policy/erase-number.ts";
 import { aCallNow, type Bench, hashOf, put, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 
@@ -15,7 +15,7 @@ const plan = { callingHours: { default: "always" }, results: {} };
 async function erase(bench: Bench) {
   const deps = { ...bench.deps, documents: bench.documents, ledger: bench.rows };
   const erasure = { hash: hashOf(number), at: bench.now(), by: "operator" };
-  await rememberErasure({ ...erasure, retentionMs: 60 * 86_400_000 }, deps);
+  await rememberErasures([{ ...erasure, retentionMs: 60 * 86_400_000 }], deps);
   return eraseRows(erasure, deps);
 }
 
