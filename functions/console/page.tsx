@@ -15,6 +15,7 @@ import { announceSignOut, PendingDecision } from "./pending.tsx";
 import { Requests } from "./requests.tsx";
 import { Review } from "./review.tsx";
 import { useSession } from "./session.ts";
+import { showControls } from "./shown-children.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { Send } from "./send.tsx";
 import { Undoing } from "./undo.tsx";
@@ -159,4 +160,5 @@ function Shows({ place }: { place: Place }) {
   }
 }
 
+showControls();
 render(<Page />, document.body);

@@ -10,6 +10,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import * as z from "../../shared/lib/zod.ts";
 import { printHelp } from "./help.ts";
+import { print } from "./print.ts";
 
 printHelp(`npm run audit -- [OPTIONS]
 
@@ -75,7 +76,7 @@ for (const { name, title, url, severity } of advisories.values()) {
   const isExcepted = exception !== undefined && exception.until >= today;
   if (isGrave && !isExcepted) failing += 1;
   const why = isExcepted ? `; until ${exception.until}: ${exception.because}` : "";
-  console.log(`${severity}: ${name}, ${title} (${url})${why}`);
+  print(`${severity}: ${name}, ${title} (${url})${why}`);
 }
 console.log(
   `${advisories.size} known vulnerabilities in all packages, ${failing} that must not stay.`,

@@ -10,6 +10,7 @@ import { Failure, Misuse, Refusal } from "./calls/failures.ts";
 import { listEvents, replayEvents } from "./events/operator-commands.ts";
 import type { Surroundings } from "./events/surroundings.ts";
 import { testReceiver } from "./events/test-receiver.ts";
+import { complain, print } from "./print.ts";
 import { readPlan } from "./providers/chosen-route.ts";
 
 const usage = `npm run events -- COMMAND [OPTIONS]
@@ -91,8 +92,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     environment: process.env,
     fetch,
     now: Date.now,
-    print: (line) => console.log(line),
-    complain: (line) => console.error(line),
+    print,
+    complain,
     isInteractive: process.stderr.isTTY,
     sleep: (ms) => sleep(ms),
   });

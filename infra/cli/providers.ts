@@ -19,6 +19,7 @@ import { Failure } from "./calls/failures.ts";
 import { checkAccount, providerOf } from "./providers/check-account.ts";
 import { chosenRoute, readPlan } from "./providers/chosen-route.ts";
 import type { Surroundings } from "./providers/surroundings.ts";
+import * as output from "./print.ts";
 
 const usage = `npm run providers -- check ACCOUNT --to +12025550123 [OPTIONS]
 
@@ -162,8 +163,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     fetch,
     now: Date.now,
     pause: (seconds) => new Promise((over) => setTimeout(over, seconds * 1000)),
-    print: (line) => console.log(line),
-    complain: (line) => console.error(line),
+    print: output.print,
+    complain: output.complain,
     confirm,
   });
 }

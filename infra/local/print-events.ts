@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { print } from "../cli/print.ts";
 import * as z from "../../shared/lib/zod.ts";
 
 const eventSchema = z.object({
@@ -26,7 +27,7 @@ export async function startEventPrinter(host: string): Promise<string> {
       text = (text + part).slice(0, bytesMax);
     });
     request.on("end", () => {
-      console.log(`event: ${describeEvent(text)}`);
+      print(`event: ${describeEvent(text)}`);
       response.writeHead(204).end();
     });
   });

@@ -8,6 +8,7 @@ import { checkKeys, checkSecret } from "../../shared/dial-plan/checks.ts";
 import { receiverKeys, receiverSecret } from "../../shared/dial-plan/receivers.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { readPublicUrl } from "../../shared/settings/callback-url.ts";
+import { print } from "../cli/print.ts";
 import { startEventPrinter } from "./print-events.ts";
 import { createToken, parseTokens, tokenRights } from "../../shared/settings/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
@@ -122,7 +123,7 @@ async function standInsOf(
     throw new Error("PROVIDER_STANDINS must be true or false.");
   }
   if (asked !== "true") return undefined;
-  return startStandIns(plan, { host, print: (line) => console.log(line) });
+  return startStandIns(plan, { host, print });
 }
 
 /** Returns the secrets that the dial plan needs or may use. @throws if the plan or one of them is wrong */

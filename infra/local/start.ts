@@ -14,6 +14,7 @@ import { openPort } from "./open-port.ts";
 import { type ConsumerSettings, pumpWorker } from "./pump-worker.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
 import { printHelp } from "../cli/help.ts";
+import { print } from "../cli/print.ts";
 
 printHelp(`npm start
 
@@ -68,8 +69,7 @@ const miniflare = new Miniflare(
     logRequests: false,
     telemetry: { enabled: false },
     resourcePersistencePath: join(stateDirectory, "v3"),
-    // Output of the Workers is passed on unchanged.
-    handleStructuredLogs: ({ message }) => console.log(message),
+    handleStructuredLogs: ({ message }) => print(message),
     workers: [
       worker("api", api),
       worker("dialer", dialer),

@@ -1,4 +1,5 @@
 import Papa from "papaparse";
+import { formulaStart } from "../../../shared/lib/csv.ts";
 import type { RefusedRow } from "./read-leads.ts";
 import { mendColumns } from "./lead-table.ts";
 
@@ -13,7 +14,7 @@ export function toMendCsv(columns: readonly string[], refused: readonly RefusedR
   const rows = refused.map(({ line, reason, cells }) => [line, reason, ...own(cells)]);
   const csv = Papa.unparse([[...mendColumns, ...own(columns)], ...rows], {
     newline: "\n",
-    escapeFormulae: true,
+    escapeFormulae: formulaStart,
   });
   return `${csv}\n`;
 }

@@ -1,3 +1,4 @@
+import { formulaStart } from "../../../shared/lib/csv.ts";
 import { decodeText } from "./decode-text.ts";
 import { type LeadTable, mendColumns, type Row } from "./lead-table.ts";
 import { readCsv } from "./read-csv.ts";
@@ -23,7 +24,8 @@ export function readTable(bytes: Uint8Array): LeadTable {
 
 /** Takes off the apostrophes that a file of refused rows has before what a spreadsheet would take for a formula. */
 function withoutApostrophes({ columns, rows, ...table }: LeadTable): LeadTable {
-  const bare = (cell: string) => cell.replace(/^'(?=[=+\-@\t\r])/, "");
+  const bare = (cell: string) =>
+    cell.startsWith("'") && formulaStart.test(cell.slice(1)) ? cell.slice(1) : cell;
   return {
     ...table,
     columns: columns.map(bare),

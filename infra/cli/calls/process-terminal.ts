@@ -1,6 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { shownText } from "../../../shared/lib/shown-text.ts";
+import { complain, print } from "../print.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Width of tables where the terminal is not wider. */
@@ -14,8 +16,8 @@ export function processTerminal(): Terminal {
   return {
     environment: env,
     fetch,
-    print: (line) => console.log(line),
-    complain: (line) => console.error(line),
+    print,
+    complain,
     isInteractive: stderr.isTTY,
     sleep: (ms) => sleep(ms),
     readInput: () => buffer(stdin),
@@ -29,7 +31,7 @@ export function processTerminal(): Terminal {
 async function askOnTerminal(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return await lines.question(question);
+    return await lines.question(shownText(question));
   } finally {
     lines.close();
   }

@@ -13,6 +13,7 @@ import {
   receiverSecrets,
 } from "../../../shared/dial-plan/receivers.ts";
 import { randomId } from "../../../shared/lib/random.ts";
+import { shownText } from "../../../shared/lib/shown-text.ts";
 import { Misuse } from "../calls/failures.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -48,8 +49,7 @@ export async function testReceiver(
   }
   const { status, text } = answer;
   print(`Answer ${status} after ${ms} ms${text === "" ? "" : ":"}`);
-  // A control character of the answer could rewrite the terminal.
-  if (text !== "") print(text.replaceAll(/[^\P{Cc}\n\t]/gu, "·"));
+  if (text !== "") print(shownText(text));
   if (status >= 200 && status < 300) return 0;
   const isRedirect = status >= 300 && status < 400;
   print(`Not taken: it must answer 2xx${isRedirect ? ", and no redirect is followed" : ""}.`);

@@ -166,7 +166,7 @@ describe("npm run events -- test", () => {
     const secrets = [secretOf(7), secretOf(8)];
     const { code, out } = await test("", { EVENTS_SECRET: secrets.join() });
     expect([code, received.length]).toEqual([0, 1]);
-    expect(out).toMatch(/^Answer 200 after \d+ ms:\nok·\[2J$/m);
+    expect(out).toMatch(/^Answer 200 after \d+ ms:\nok\\u001b\[2J$/m);
     const [example] = received;
     const signed = Object.fromEntries(
       ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [

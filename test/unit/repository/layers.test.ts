@@ -22,7 +22,7 @@ const allowed: Record<string, RegExp> = {
   "functions/dialer": /^shared\//,
   // The console takes the API's types alone, and tables without anything of Node.
   "functions/console":
-    /^(shared\/calls\/|shared\/lib\/csv\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$|functions\/api\/)/,
+    /^(shared\/calls\/|shared\/lib\/(?:csv|shown-text)\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$|functions\/api\/)/,
 };
 
 it("imports from its own folder or a lower one, as .config/layers.json orders them", async () => {
