@@ -34,22 +34,16 @@ interface Counting {
   at: number;
   calls: number;
   limit: number;
-  /** Hash of the request's Idempotency-Key: calls of one key count once. Absent: the request has none. */
-  idempotencyKey?: string | undefined;
 }
 
-/**
- * Result of counting calls. `total`: those of the day, with these. `isRepeat`: an earlier request under the key has counted
- * them. `keys`: number of keys that the day remembers.
- */
+/** Result of counting calls. `total`: those of the day, with these. */
 export type CountedCalls =
-  | { isCounted: true; total: number; isRepeat: boolean; keys: number }
+  | { isCounted: true; total: number }
   /** `isFirst`: the limit was not met before on this day. `left`: how many more the day takes. */
   | { isCounted: false; isFirst: boolean; left: number };
 
 /**
- * Counts calls towards the limit of a day: all of them, or none, and those of a key once: the key is counted by the same
- * addition, so that a request whose answer was a 503 is known when it is repeated. Many processes count at once, each by one addition that
+ * Counts calls towards the limit of a day: all of them, or none. Many processes count at once, each by one addition that
  * returns the sum, so no more than `limit` calls are ever counted. Calls above it are given back by a second addition. In between, calls
  * that would have fitted may be refused.
  *
@@ -57,20 +51,13 @@ export type CountedCalls =
  */
 export async function countCalls(
   of: Counted,
-  { at, calls, limit, idempotencyKey }: Counting,
+  { at, calls, limit }: Counting,
   documents: Documents,
 ): Promise<CountedCalls> {
   const [key, expiresAt] = [dayKeyOf(of, at), expiryOf(at)];
-  const all = await documents.add(key, withKey(calls, idempotencyKey), expiresAt);
-  const { calls: total = calls } = all;
-  const keys = Object.keys(all).filter(isKeyCounter).length;
-  const isRepeat = idempotencyKey !== undefined && (all[counterOf(idempotencyKey)] ?? 0) > calls;
-  if (isRepeat) await releaseCalls(of, { at, calls, idempotencyKey }, documents);
-  if (isRepeat || total <= limit) {
-    return { isCounted: true, total: isRepeat ? total - calls : total, isRepeat, keys };
-  }
-  const back = { ...withKey(-calls, idempotencyKey), refused: 1 };
-  const after = await documents.add(key, back, expiresAt);
+  const { calls: total = calls } = await documents.add(key, { calls }, expiresAt);
+  if (total <= limit) return { isCounted: true, total };
+  const after = await documents.add(key, { calls: -calls, refused: 1 }, expiresAt);
   const { calls: counted = 0, refused = 1 } = after;
   return { isCounted: false, isFirst: refused === 1, left: Math.max(0, limit - counted) };
 }
@@ -78,58 +65,97 @@ export async function countCalls(
 /** Gives back calls that were counted and that nobody dials. */
 export async function releaseCalls(
   of: Counted,
-  { at, calls, idempotencyKey }: Omit<Counting, "limit">,
+  { at, calls }: Pick<Counting, "at" | "calls">,
   documents: Documents,
 ): Promise<void> {
-  await documents.add(dayKeyOf(of, at), withKey(-calls, idempotencyKey), expiryOf(at));
-}
-
-const keyPrefix = "key ";
-const counterOf = (idempotencyKey: string) => keyPrefix + idempotencyKey;
-const isKeyCounter = (name: string) => name.startsWith(keyPrefix);
-
-function withKey(calls: number, idempotencyKey: string | undefined): Record<string, number> {
-  return idempotencyKey === undefined ? { calls } : { calls, [counterOf(idempotencyKey)]: calls };
-}
-
-/** Number of keys that a day remembers before those are forgotten that need not be remembered. */
-const keysMax = 60;
-/** Keys after which it is tried again, where many are of requests that were never repeated. */
-const keysAgain = 20;
-
-/**
- * Forgets keys that are bound, by which their repeats are known, and those whose calls were given back. Does so for one request
- * in some, and nothing if other requests count meanwhile.
- *
- * @param keys number of keys that the day remembers
- */
-export async function forgetKeys(
-  of: Counted,
-  { at, keys }: { at: number; keys: number },
-  { documents, freshVersion }: { documents: Documents; freshVersion: () => string },
-): Promise<void> {
-  if (keys < keysMax || keys % keysAgain !== 0) return;
-  const { kind, key } = dayKeyOf(of, at);
-  const current = (await documents.read([{ kind, key }])).get(kind, key);
-  if (current === undefined) return;
-  const hashes = Object.keys(current.value)
-    .filter(isKeyCounter)
-    .map((name) => name.slice(keyPrefix.length));
-  const bound = await documents.read(
-    hashes.map((hash) => ({ kind: "idempotency-key", key: hash })),
-  );
-  const value = Object.fromEntries(
-    Object.entries(current.value).filter(([name, count]) => {
-      if (!isKeyCounter(name)) return true;
-      const isBound = bound.get("idempotency-key", name.slice(keyPrefix.length)) !== undefined;
-      return count > 0 && !isBound;
-    }),
-  );
-  const next = { ...current, version: freshVersion(), value };
-  await documents.write([{ next, seen: current.version }]);
+  await documents.add(dayKeyOf(of, at), { calls: -calls }, expiryOf(at));
 }
 
 /** Returns the expiry of a day's counts: a day after its end, as a call of its last minute may be given back. */
 function expiryOf(at: number): number {
   return nextDayAt(at) + dayMs;
+}
+
+const markPrefix = "key ";
+const isMark = (name: string) => name.startsWith(markPrefix);
+/** Characters of a key's hash, in hexadecimal. */
+const hashCharacters = 64;
+
+/** A request with an Idempotency-Key whose calls are counted: the key's hash, and a fingerprint of the request. */
+export interface CountedKey {
+  key: string;
+  fingerprint: string;
+}
+
+function markOf({ key, fingerprint }: CountedKey): string {
+  return `${markPrefix}${key} ${fingerprint.slice(0, 16)}`;
+}
+
+/**
+ * Marks in the day's counts that a request is counted, before its key is bound: a repeat after a 503 is then known, whether or
+ * not the key was bound.
+ *
+ * @returns `isRepeat`: the request was marked before, so its calls are counted twice now. `marks`: number of marks of the day
+ * @throws if the document cannot be reached. The request may be marked all the same
+ */
+export async function markCounted(
+  of: Counted,
+  { at, request }: { at: number; request: CountedKey },
+  documents: Documents,
+): Promise<{ isRepeat: boolean; marks: number }> {
+  const mark = markOf(request);
+  const all = await documents.add(dayKeyOf(of, at), { [mark]: 1 }, expiryOf(at));
+  return { isRepeat: (all[mark] ?? 0) > 1, marks: Object.keys(all).filter(isMark).length };
+}
+
+/** True if a request is marked in the counts of the day of `at`, as read. */
+export function isMarkedIn(
+  documents: DocumentsRead,
+  of: Counted,
+  { at, request }: { at: number; request: CountedKey },
+): boolean {
+  const { kind, key } = dayKeyOf(of, at);
+  return (documents.get(kind, key)?.value[markOf(request)] ?? 0) > 0;
+}
+
+/** Gives back the calls of a marked request, and its mark. */
+export async function releaseMarked(
+  of: Counted,
+  { at, calls, request }: Pick<Counting, "at" | "calls"> & { request: CountedKey },
+  documents: Documents,
+): Promise<void> {
+  const back = { calls: -calls, [markOf(request)]: -1 };
+  await documents.add(dayKeyOf(of, at), back, expiryOf(at));
+}
+
+/** Number of marks of a day from which on those are forgotten that are not needed, and after how many more once again. */
+const marksMax = 60;
+const marksAgain = 20;
+
+/**
+ * Forgets marks of keys that are bound, by which their repeats are known, and of requests whose calls were given back. Does
+ * nothing if other requests count meanwhile.
+ *
+ * @param marks number of marks of the day
+ */
+export async function forgetMarks(
+  of: Counted,
+  { at, marks }: { at: number; marks: number },
+  { documents, freshVersion }: { documents: Documents; freshVersion: () => string },
+): Promise<void> {
+  if (marks < marksMax || marks % marksAgain !== 0) return;
+  const { kind, key } = dayKeyOf(of, at);
+  const current = (await documents.read([{ kind, key }])).get(kind, key);
+  if (current === undefined) return;
+  const keyIn = (mark: string) => mark.slice(markPrefix.length, markPrefix.length + hashCharacters);
+  const names = Object.keys(current.value).filter(isMark);
+  const asked = names.map((name) => ({ kind: "idempotency-key", key: keyIn(name) }) as const);
+  const bound = await documents.read(asked);
+  const isNeeded = (name: string, count: number) =>
+    count > 0 && bound.get("idempotency-key", keyIn(name)) === undefined;
+  const kept = Object.entries(current.value).filter(
+    ([name, count]) => !isMark(name) || isNeeded(name, count),
+  );
+  const next = { ...current, version: freshVersion(), value: Object.fromEntries(kept) };
+  await documents.write([{ next, seen: current.version }]);
 }

@@ -5,9 +5,14 @@ import { randomVersion } from "../../../shared/lib/random.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import {
   countCalls,
-  forgetKeys,
+  type CountedKey,
+  dayKeyOf,
+  forgetMarks,
+  isMarkedIn,
+  markCounted,
   nextDayAt,
   releaseCalls,
+  releaseMarked,
 } from "../../../shared/policy/day-counts.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { countWaiting } from "./count-waiting.ts";
@@ -15,112 +20,130 @@ import {
   answerUnreachable,
   findOrigin,
   type FreshRequest,
-  hashKeyIn,
   type Origin,
+  readKeyOf,
 } from "./idempotency.ts";
 
 type GuardDeps = Pick<ApiDeps, "documents" | "ledger" | "randomId" | "log" | "settings">;
 
-/** A request that was counted towards its client's guards, or why it was refused. */
-type Entered = { isRepeat: boolean; keys: number } | { refusal: string };
-
 /**
  * Returns the request that owns this request's calls, as `findOrigin` does, for a plan with guards or a client with a quota. The calls count
  * towards their client's day before their key is bound. Above a limit the plan refuses them, so that no key is bound,
- * and a repeat of an accepted request passes all the same.
+ * and a repeat of an accepted request passes all the same, uncounted.
  *
  * A request that is refused gives its calls back. One whose answer may be repeated under its key, as a 503, does not: its
- * repeat is not counted again, whether or not the key was bound.
+ * mark in the day's counts says that its calls are counted, whether or not the key was bound.
  */
 export async function findGuardedOrigin(
   c: Context<ApiEnv>,
   request: FreshRequest,
   deps: GuardDeps,
 ): Promise<Origin | Response> {
-  const { client, at, refusals, requestId, quota } = request;
+  const { client, count, refusals, requestId, quota } = request;
   const guard = strictest(findGuard(client, deps.settings.plan), quota);
   if (guard === undefined || refusals.length > 0) return findOrigin(c, request, deps);
-  const idempotencyKey = hashKeyIn(c, client);
-  let entered: Entered;
+  const keyed = readKeyOf(c, request);
+  let refusal: string | undefined;
   try {
-    entered = await enter({ ...request, idempotencyKey }, guard, deps);
+    // A repeat, whether or not its key was bound, or a request under a used key: nothing of it is counted.
+    if (keyed !== undefined && (await isKnown(request, keyed, deps))) {
+      return await findOrigin(c, request, deps);
+    }
+    refusal = await enter(request, guard, deps);
   } catch (error) {
     return answerUnreachable(c, { requestId, error }, deps);
   }
-  if ("refusal" in entered) {
-    const refused = [{ pointer: "", detail: entered.refusal }];
-    return findOrigin(c, { ...request, refusals: refused }, deps);
+  if (refusal !== undefined) {
+    return findOrigin(c, { ...request, refusals: [{ pointer: "", detail: refusal }] }, deps);
   }
-  const { isRepeat, keys } = entered;
-  const giveBack = () => release({ ...request, idempotencyKey }, deps);
+  if (keyed !== undefined) return findMarked(c, { request, keyed }, deps);
+  const giveBack = () => release({ client, at: request.at, count }, deps);
   const origin = await findOrigin(c, request, deps);
-  if (origin instanceof Response) {
-    if (origin.status === 422 && !isRepeat) await giveBack();
-    return origin;
-  }
-  // One that came at the same moment may rely on this one's count.
-  if (origin.isReplay && !isRepeat && origin.acceptedAt < at) await giveBack();
-  await forget({ client, at, keys }, deps);
-  return idempotencyKey === undefined ? { ...origin, giveBack } : origin;
+  if (!(origin instanceof Response)) return { ...origin, giveBack };
+  if (origin.status === 422) await giveBack();
+  return origin;
 }
 
-/** Counts the calls of a request towards its client's guards. A refusal names the limit. */
+/** True if a request's key is bound, or its calls are counted already. */
+async function isKnown(
+  { client, at }: FreshRequest,
+  keyed: CountedKey,
+  { documents }: GuardDeps,
+): Promise<boolean> {
+  const bound = { kind: "idempotency-key", key: keyed.key } as const;
+  const read = await documents.read([bound, dayKeyOf({ client }, at)]);
+  if (read.get(bound.kind, bound.key) !== undefined) return true;
+  return isMarkedIn(read, { client }, { at, request: keyed });
+}
+
+/** Marks a counted request, and finds its origin. Of requests that are one, the one that is marked first stays counted. */
+async function findMarked(
+  c: Context<ApiEnv>,
+  { request, keyed }: { request: FreshRequest; keyed: CountedKey },
+  deps: GuardDeps,
+): Promise<Origin | Response> {
+  const { client, at, count: calls, requestId } = request;
+  const { documents, log } = deps;
+  let marked: { isRepeat: boolean; marks: number };
+  try {
+    marked = await markCounted({ client }, { at, request: keyed }, documents);
+  } catch (error) {
+    await release(request, deps);
+    return answerUnreachable(c, { requestId, error }, deps);
+  }
+  if (marked.isRepeat) await release(request, deps);
+  const origin = await findOrigin(c, request, deps);
+  const failed = (error: unknown) =>
+    log("warning", "guard.release_failed", { client, count: calls, error: errorForLog(error) });
+  if (origin instanceof Response) {
+    // Another request has bound the key meanwhile. Repeats of this one are refused, too.
+    if (origin.status === 422 && !marked.isRepeat) {
+      await releaseMarked({ client }, { at, calls, request: keyed }, documents).catch(failed);
+    }
+    return origin;
+  }
+  const freshVersion = () => randomVersion(deps.randomId());
+  await forgetMarks({ client }, { at, marks: marked.marks }, { documents, freshVersion }).catch(
+    failed,
+  );
+  return origin;
+}
+
+/** Counts the calls of a request towards its client's guards. Returns why they are refused, naming the limit. */
 async function enter(
-  request: CountedRequest,
+  { client, count: calls, at }: FreshRequest,
   { callsPerDay = Infinity, waiting }: Guard,
   deps: GuardDeps,
-): Promise<Entered> {
-  const { client, count: calls, at, idempotencyKey } = request;
+): Promise<string | undefined> {
   const { documents, log } = deps;
-  const counting = { at, calls, limit: callsPerDay, idempotencyKey };
-  const day = await countCalls({ client }, counting, documents);
+  const day = await countCalls({ client }, { at, calls, limit: callsPerDay }, documents);
   if (!day.isCounted) {
     const fields = { client, count: calls, reason: "callsPerDay" };
     if (day.isFirst && !isTestClient(client)) log("alarm", "guard.refused", fields);
     else log("warning", "guard.refused", fields);
     const until = new Date(nextDayAt(at)).toISOString();
-    const left = `which has ${day.left} left until ${until}`;
-    return { refusal: `exceeds the client's callsPerDay of ${callsPerDay}, ${left}` };
+    return `exceeds the client's callsPerDay of ${callsPerDay}, which has ${day.left} left until ${until}`;
   }
-  if (waiting === undefined) return day;
+  if (waiting === undefined) return undefined;
+  const giveBack = () => release({ client, at, count: calls }, deps);
   const of = { client, at, calls, total: day.total, limit: waiting };
   const standing = await countWaiting(of, deps).catch(async (error: unknown) => {
-    await release(request, deps);
+    await giveBack();
     throw error;
   });
-  if (standing <= waiting) return day;
-  await release(request, deps);
+  if (standing <= waiting) return undefined;
+  await giveBack();
   log("warning", "guard.refused", { client, count: calls, reason: "waiting" });
   const left = Math.max(0, waiting - (standing - calls));
-  return {
-    refusal: `exceeds the client's limit of ${waiting} calls waiting, which has ${left} left`,
-  };
+  return `exceeds the client's limit of ${waiting} calls waiting, which has ${left} left`;
 }
-
-type CountedRequest = Pick<FreshRequest, "client" | "at" | "count"> & {
-  /** Hash of its Idempotency-Key. */
-  idempotencyKey: string | undefined;
-};
 
 /** Gives back the calls of a request. If this fails, the client's day has fewer left. */
 async function release(
-  { client, at, count: calls, idempotencyKey }: CountedRequest,
+  { client, at, count: calls }: Pick<FreshRequest, "client" | "at" | "count">,
   { documents, log }: GuardDeps,
 ): Promise<void> {
-  await releaseCalls({ client }, { at, calls, idempotencyKey }, documents).catch(
-    (error: unknown) => {
-      log("warning", "guard.release_failed", { client, count: calls, error: errorForLog(error) });
-    },
-  );
-}
-
-/** Forgets keys that the client's day need not remember. If this fails, a later request does it. */
-async function forget(
-  { client, at, keys }: { client: string; at: number; keys: number },
-  { documents, randomId, log }: GuardDeps,
-): Promise<void> {
-  const freshVersion = () => randomVersion(randomId());
-  await forgetKeys({ client }, { at, keys }, { documents, freshVersion }).catch((error: unknown) =>
-    log("warning", "guard.release_failed", { client, error: errorForLog(error) }),
-  );
+  await releaseCalls({ client }, { at, calls }, documents).catch((error: unknown) => {
+    log("warning", "guard.release_failed", { client, count: calls, error: errorForLog(error) });
+  });
 }

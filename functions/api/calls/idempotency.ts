@@ -104,10 +104,15 @@ export async function findOrigin(
   return { requestId: current.requestId, acceptedAt: current.acceptedAt, isReplay };
 }
 
-/** Returns the hash of a request's key, by which it is bound; undefined if it has none that may be one. */
-export function hashKeyIn(c: Context<ApiEnv>, client: string): string | undefined {
+/** Returns the hash of a request's key and its fingerprint; undefined if it has no key that may be one. */
+export function readKeyOf(
+  c: Context<ApiEnv>,
+  { client, path, bytes, headers, hashKeys }: FreshRequest,
+): { key: string; fingerprint: string } | undefined {
   const header = c.req.header("idempotency-key");
-  return header === undefined || !keyPattern.test(header) ? undefined : keyOf(client, header);
+  if (header === undefined || !keyPattern.test(header)) return undefined;
+  const fingerprint = createFingerprint({ path, bytes, headers }, hashKeys.current);
+  return { key: keyOf(client, header), fingerprint };
 }
 
 /** Answers 503 to a request of which nothing was accepted, as the ledger did not answer. */

@@ -44,10 +44,10 @@ it("a redial of a call that an erasure has not reached is not made", async () =>
   const bench = createDialerBench({ plan: { callingHours: { default: "always" } } });
   const call = aCallNow(bench, { phone_number: number });
   bench.advance(60_000);
-  await erase(bench, number);
   // Its message failed a hundred times, so that a person is to decide.
   const open = async () => JSON.stringify(message(call));
   await handleDeadLetter({ attempt: 1, id: "dead", open }, bench.deps);
+  await erase(bench, number);
   expect((await rowOf(bench, call)).state).toBe("NEEDS_REVIEW");
   bench.advance(60_000);
   const redial = aCallNow(bench, { phone_number: number }, { ancestors: [call.id] });
