@@ -1,7 +1,13 @@
 import type { Hono } from "hono";
 import { tagRandom } from "../../shared/calls/issued-ids.ts";
 import { madePrefix } from "../../shared/settings/tokens.ts";
-import { addPart, createBaseApp, identifyRequests, refuseOtherMethods } from "./http/base-app.ts";
+import {
+  addPart,
+  createBaseApp,
+  identifyRequests,
+  refuseEncodedPaths,
+  refuseOtherMethods,
+} from "./http/base-app.ts";
 import { addCallbacks } from "./callbacks/receive-callbacks.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
@@ -34,6 +40,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
   }
   addPart(app, "/v1/*", async () => (await parts.requests())(deps, others));
   if (operatorOf !== undefined) {
+    app.use("/operator/*", refuseEncodedPaths);
     addPart(app, "/operator/*", async () => {
       const createOperator = await parts.operator();
       return createOperator(deps, { ...others, operatorOf });

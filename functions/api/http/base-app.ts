@@ -60,6 +60,16 @@ export function identifyRequests(
 }
 
 /**
+ * Answers 404 to a path in percent-encoding, which no path of the service needs: a rule in front that knows `/operator` would not
+ * know `/%6fperator`, to which Hono routes likewise.
+ */
+export const refuseEncodedPaths = createMiddleware<ApiEnv>(async (c, next) =>
+  new URL(c.req.url).pathname.includes("%")
+    ? answerProblem(c, 404, { detail: "There is nothing at a path in percent-encoding." })
+    : next(),
+);
+
+/**
  * Adds a part that answers all requests below a path. The first request creates it; after a failure, the next one
  * does.
  */
