@@ -84,11 +84,8 @@ export function findPlanErrors(
   const { client, agents, at: acceptedAt, notBefore = acceptedAt } = caller;
   const errors: { field: string; detail: string }[] = [];
   const route = findRoute({ client, agentId: request.agent_id }, plan);
-  if (route === undefined) {
-    errors.push({ field: "/agent_id", detail: "is no agent of the dial plan" });
-  } else if (!agents.includes("*") && !agents.includes(request.agent_id)) {
-    errors.push({ field: "/agent_id", detail: "is not one of this token's agents" });
-  }
+  const wrongAgent = findAgentProblem(request.agent_id, { agents, route });
+  if (wrongAgent !== undefined) errors.push({ field: "/agent_id", detail: wrongAgent });
   if (isTestClient(client) && !isTestNumber(request.phone_number)) {
     errors.push({ field: "/phone_number", detail: mustBeTestNumber });
   } else if (!mayBeDialed({ client, request }, plan)) {
@@ -123,4 +120,17 @@ export function findPlanErrors(
     errors.push({ field: isForeign ? "/timezone" : "", detail });
   }
   return errors;
+}
+
+/** Returns the reason for which a call may not have this agent. Operators pause and cancel calls by their agent's name. */
+function findAgentProblem(
+  agentId: string,
+  { agents, route }: { agents: readonly string[]; route: object | undefined },
+): string | undefined {
+  if (agentId === "*") {
+    return "must name one agent: * is the dial plan's word for all that it does not name";
+  }
+  if (route === undefined) return "is no agent of the dial plan";
+  const isAllowed = agents.includes("*") || agents.includes(agentId);
+  return isAllowed ? undefined : "is not one of this token's agents";
 }

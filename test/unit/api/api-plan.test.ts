@@ -33,6 +33,16 @@ describe("acceptance", () => {
     expect(await post({ callingHours: nine }, [newYork], "2026-06-06T12:00Z")).toEqual([201]);
   });
 
+  it("refuses an agent named like all others, whose calls nobody could pause or cancel by name", async () => {
+    const agents = { "*": { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
+    const named = { ...newYork, agent_id: "agent_of_no_name" };
+    expect(await post({ agents }, [named, { ...newYork, agent_id: "*" }])).toEqual([
+      422,
+      "/1/agent_id: must name one agent: * is the dial plan's word for all that it does not name",
+    ]);
+    expect(await post({ agents }, [named])).toEqual([201]);
+  });
+
   it("asks for a timezone where neither the number nor the plan tells one", async () => {
     const plan = { ...everywhere, callingHours: nine };
     const missing =

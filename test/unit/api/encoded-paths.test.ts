@@ -8,21 +8,20 @@ const { app } = createTestApi();
 const headers = { authorization: `Bearer ${tokens.operator}` };
 
 /** Returns an event of an HTTP API (payload 2.0), whose gateway decodes the path, and keeps the line of the request nowhere. */
-const eventOf = (rawPath: string) =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest does not matter here
-  ({
+function eventOf(rawPath: string): LambdaEvent {
+  const http = { method: "GET", path: rawPath, protocol: "HTTP/1.1", sourceIp: "203.0.113.1" };
+  const event: object = {
     version: "2.0",
     routeKey: "$default",
     rawPath,
     rawQueryString: "",
     headers: { ...headers, host: "calls.example.com" },
-    requestContext: {
-      domainName: "calls.example.com",
-      stage: "prod",
-      http: { method: "GET", path: rawPath, protocol: "HTTP/1.1", sourceIp: "203.0.113.1" },
-    },
+    requestContext: { domainName: "calls.example.com", stage: "prod", http },
     isBase64Encoded: false,
-  }) as unknown as LambdaEvent;
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest does not matter here
+  return event as LambdaEvent;
+}
 
 describe("a path of the operator's API in percent-encoding", () => {
   it.each([
