@@ -40,7 +40,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
   }
   addPart(app, "/v1/*", async () => (await parts.requests())(deps, others));
   if (operatorOf !== undefined) {
-    app.use("/operator/*", refuseEncodedPaths);
+    app.use("/operator/*", refuseEncodedPaths(others));
     addPart(app, "/operator/*", async () => {
       const createOperator = await parts.operator();
       return createOperator(deps, { ...others, operatorOf });

@@ -63,11 +63,13 @@ export function identifyRequests(
  * Answers 404 to a path in percent-encoding, which no path of the service needs: a rule in front that knows `/operator` would not
  * know `/%6fperator`, to which Hono routes likewise.
  */
-export const refuseEncodedPaths = createMiddleware<ApiEnv>(async (c, next) =>
-  new URL(c.req.url).pathname.includes("%")
-    ? answerProblem(c, 404, { detail: "There is nothing at a path in percent-encoding." })
-    : next(),
-);
+export function refuseEncodedPaths(deps: Pick<UncheckedApiDeps, "clock" | "randomId">) {
+  return createMiddleware<ApiEnv>(async (c, next) => {
+    if (!new URL(c.req.url).pathname.includes("%")) return next();
+    identify(c, deps);
+    return answerProblem(c, 404, { detail: "There is nothing at a path in percent-encoding." });
+  });
+}
 
 /**
  * Adds a part that answers all requests below a path. The first request creates it; after a failure, the next one
