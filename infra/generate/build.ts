@@ -2,6 +2,7 @@
  * `npm run build` writes what the API serves of itself into functions/api/generated: its OpenAPI documents and the
  * operator's console. Bundlers, the type checker and the tests read these files, so each of them builds first.
  */
+import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,6 +25,13 @@ export async function build(): Promise<void> {
   };
   for (const [name, text] of Object.entries(served)) await write(`served/${name}`, text);
   await write("docs-policy.json", JSON.stringify(readersPolicy));
+  const etags = Object.entries(served).map(([name, text]) => [name, etagOf(text)] as const);
+  await write("served-etags.json", JSON.stringify(Object.fromEntries(etags)));
+}
+
+/** Returns the `ETag` of a file: its digest, the same on every platform. */
+function etagOf(text: string): string {
+  return `"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
 }
 
 /** Renames a finished file into place: a process that reads at the same time finds the old file or the new one. */

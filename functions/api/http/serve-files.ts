@@ -1,6 +1,7 @@
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import type { ApiDeps, ApiEnv, ServedFile } from "./context.ts";
 import { refuseOtherMethods } from "./base-app.ts";
+import etags from "../generated/served-etags.json" with { type: "json" };
 import docsPolicy from "../generated/docs-policy.json" with { type: "json" };
 
 /** Files of the operator's console by path, with name and media type. */
@@ -25,7 +26,6 @@ export const consolePolicy = [
 
 const consoleHeaders = {
   "content-security-policy": consolePolicy,
-  "cache-control": "no-cache",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 };
@@ -38,31 +38,51 @@ type Read = ApiDeps["readServed"];
  */
 export function serveConsole(app: Hono<ApiEnv>, read: Read): void {
   for (const [path, [name, type]] of Object.entries(consoleFiles)) {
-    app.get(path, async (c) =>
-      c.body(await read(name), 200, { "content-type": type, ...consoleHeaders }),
-    );
+    const headers = { "content-type": type, ...consoleHeaders };
+    app.get(path, (c) => answerFile(c, { name, headers }, read));
     refuseOtherMethods(app, path, ["get"]);
   }
 }
 
 /** Serves the OpenAPI document of the public endpoints, and a page that shows it. */
 export function serveDocuments(app: Hono<ApiEnv>, read: Read): void {
-  app.get("/openapi.json", async (c) => c.body(await read("openapi.json"), 200, jsonHeaders));
-  app.get("/docs", async (c) =>
-    c.body(await read("docs.html"), 200, {
-      "content-type": "text/html; charset=UTF-8",
-      "content-security-policy": docsPolicy,
-    }),
-  );
+  const document = { name: "openapi.json", headers: jsonHeaders } as const;
+  app.get("/openapi.json", (c) => answerFile(c, document, read));
+  const headers = {
+    "content-type": "text/html; charset=UTF-8",
+    "content-security-policy": docsPolicy,
+  };
+  app.get("/docs", (c) => answerFile(c, { name: "docs.html", headers }, read));
   for (const path of ["/openapi.json", "/docs"]) refuseOtherMethods(app, path, ["get"]);
 }
 
 /** Serves the OpenAPI document of the operator's API, behind the app's authentication. */
 export function serveOperatorDocument(operator: Hono<ApiEnv>, read: Read): void {
-  operator.get("/openapi.json", async (c) =>
-    c.body(await read("operator-openapi.json"), 200, jsonHeaders),
+  const headers = { ...jsonHeaders, "cache-control": "private, no-cache" };
+  operator.get("/openapi.json", (c) =>
+    answerFile(c, { name: "operator-openapi.json", headers }, read),
   );
   refuseOtherMethods(operator, "/openapi.json", ["get"]);
 }
 
 const jsonHeaders = { "content-type": "application/json" };
+
+/**
+ * Answers with a file, or with 304 to who has it already. Caches ask each time, so that a deployment shows at once; the answer is
+ * then a few bytes.
+ */
+async function answerFile(
+  c: Context<ApiEnv>,
+  { name, headers }: { name: ServedFile; headers: Record<string, string> },
+  read: Read,
+): Promise<Response> {
+  const all = { "cache-control": "no-cache", ...headers, etag: etags[name] };
+  if (isKnown(c.req.header("if-none-match"), etags[name])) return c.body(null, 304, all);
+  return c.body(await read(name), 200, all);
+}
+
+/** True if `If-None-Match` has the tag, by the weak comparison of RFC 9110, 13.1.2: a proxy that compresses makes it weak. */
+function isKnown(header: string | undefined, etag: string): boolean {
+  const tags = header?.split(",").map((tag) => tag.trim().replace(/^W\//, "")) ?? [];
+  return tags.includes("*") || tags.includes(etag);
+}

@@ -31,7 +31,7 @@ export function createOperator(
   } else {
     operator.use(async (c, next) => {
       await next();
-      c.header("cache-control", "no-store");
+      if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
     });
     for (const route of operatorRoutes) {
       operator.on(route.method, route.path, requireRole(roleOf(route), deps));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { tokens } from "../../support/environment.ts";
 import { type HttpApiBench, paths, problemOf } from "./setup.ts";
 
 /** Describes other methods and other paths. */
@@ -18,6 +19,34 @@ export function describeOtherRequests(api: HttpApiBench): void {
       for (const path of ["/", "/v1", "/v1/calls/", "/v1/call", "/v2/calls", "/v1//calls"]) {
         await problemOf(await api.request(path, { method: "POST" }), 404);
       }
+    });
+
+    it.each([
+      ["/docs", "no-cache"],
+      ["/openapi.json", "no-cache"],
+      ["/operator", "no-cache"],
+      ["/operator/page.js", "no-cache"],
+      ["/operator/leads.js", "no-cache"],
+      ["/operator/page.css", "no-cache"],
+      ["/operator/openapi.json", "private, no-cache"],
+    ])("answers %s with its digest, and 304 to who has it", async (path, caching) => {
+      const authorization = `Bearer ${tokens.operator}`;
+      const get = (headers: Record<string, string> = {}) =>
+        api.request(path, { headers: { authorization, ...headers } });
+      const whole = await get();
+      const etag = whole.headers.get("etag") ?? "";
+      expect(etag).toMatch(/^"[\w-]{22}"$/);
+      expect([whole.status, whole.headers.get("cache-control")]).toEqual([200, caching]);
+      expect(await whole.text()).not.toBe("");
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        const answer = await get({ "if-none-match": known });
+        expect([known, answer.status, await answer.text()]).toEqual([known, 304, ""]);
+        expect([answer.headers.get("etag"), answer.headers.get("cache-control")]).toEqual([
+          etag,
+          caching,
+        ]);
+      }
+      expect((await get({ "if-none-match": '"other"' })).status).toBe(200);
     });
 
     it("answers /healthz without a token", async () => {
