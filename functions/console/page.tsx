@@ -1,4 +1,4 @@
-import { render } from "preact";
+import { options, render } from "preact";
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import { Accounts } from "./accounts.tsx";
 import { addressOf, type Place, usePlace, type View, views } from "./address.ts";
@@ -160,5 +160,5 @@ function Shows({ place }: { place: Place }) {
   }
 }
 
-showControls();
+showControls(options);
 render(<Page />, document.body);

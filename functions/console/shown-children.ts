@@ -1,22 +1,33 @@
-import { type ComponentChildren, options } from "preact";
 import { shownText } from "../../shared/lib/shown-text.ts";
+
+/** An element as Preact makes it, as far as it is looked at here. */
+interface Made {
+  type: unknown;
+  props: { children?: unknown };
+}
+
+/** Preact's hooks: `vnode` is called with each element that is made. Its own types would bring those of a page. */
+export interface Hooks {
+  vnode?: ((made: never) => void) | undefined;
+}
 
 /**
  * Has the page show control characters of texts instead of obeying them: names and reasons come from others. It concerns all
  * texts of all elements, so that no view can forget it. Markup in texts is none to Preact.
  */
-export function showControls(): void {
-  const before = options.vnode;
-  options.vnode = (node) => {
-    const { props }: { props: { children?: ComponentChildren } } = node;
+export function showControls(hooks: Hooks): void {
+  const before = hooks.vnode;
+  hooks.vnode = (made: Made) => {
+    const { type, props } = made;
     // A component's children reach elements later.
-    if (typeof node.type === "string" && props.children !== undefined)
+    if (typeof type === "string" && props.children !== undefined)
       props.children = shownChildren(props.children);
-    before?.(node);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is what Preact has made
+    before?.(made as never);
   };
 }
 
-function shownChildren(children: ComponentChildren): ComponentChildren {
+function shownChildren(children: unknown): unknown {
   if (typeof children === "string") return shownText(children);
   return Array.isArray(children) ? children.map(shownChildren) : children;
 }

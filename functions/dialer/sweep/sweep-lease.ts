@@ -8,7 +8,7 @@ import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
 /** Lease of a sweep. No other sweep runs meanwhile, and if a sweep dies, the next minute's can run. */
 export const leaseMs = 55_000;
 
-export type SweepDocument = StoredDocument<"sweep">;
+type SweepDocument = StoredDocument<"sweep">;
 
 interface Taken {
   lease: SweepDocument;

@@ -20,7 +20,7 @@ afterEach(() => endpoint?.stop());
 
 async function startEndpoint(invoke: (event: unknown) => Promise<unknown>) {
   endpoint = await startInvokeEndpoint();
-  endpoint.add("the dispatcher", { invoke, stop: async () => undefined });
+  endpoint.add("the dispatcher", { name: "dispatcher", invoke, stop: async () => undefined });
   return endpoint.url;
 }
 

@@ -1,6 +1,5 @@
 import { glob, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { h, type VNode } from "preact";
 import { describe, expect, it, vi } from "vitest";
 import { showControls } from "../../../functions/console/shown-children.ts";
 import { complain, print } from "../../../infra/cli/print.ts";
@@ -35,8 +34,11 @@ describe("a text for people", () => {
     expect(log.mock.calls).toEqual([[String.raw`\u001b[2J`]]);
     expect(error.mock.calls).toEqual([[String.raw`\u009b2J`]]);
     vi.restoreAllMocks();
-    showControls();
-    const node: VNode<object> = h("td", null, "\u202ename", ["\u2066", h("b", null, "x")], 12);
+    const hooks: { vnode?: (made: object) => void } = {};
+    showControls(hooks);
+    const inner = { type: "b", props: { children: "x" } };
+    const node = { type: "td", props: { children: ["\u202ename", ["\u2066", inner], 12] } };
+    hooks.vnode?.(node);
     expect(JSON.stringify(node.props)).toContain(String.raw`\\u202ename`);
     expect(JSON.stringify(node.props)).toContain(String.raw`\\u2066`);
   });
