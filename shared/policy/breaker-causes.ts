@@ -42,8 +42,15 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
     isEndedByAnswer: false,
     isHalfOpened: false,
   },
-  /** Twenty equal refusals of different numbers, or fifty numbers blamed. One call at a time follows, so that a bad list delays only itself. */
-  calls_refused: { intervalsMs: seconds(8), isEndedByAnswer: false, isHalfOpened: false },
+  /**
+   * Twenty equal refusals of different numbers, or fifty numbers blamed. One call at a time follows, less and less often: each is
+   * of another number, and waits again if it is refused, so that no list is used up.
+   */
+  calls_refused: {
+    intervalsMs: seconds(8, 16, 32, 60, 120, 240, 480, 900, 1_800, 3_600),
+    isEndedByAnswer: false,
+    isHalfOpened: false,
+  },
   /** A receiver of events fails. Its events wait in the ledger. */
   receiver: {
     intervalsMs: seconds(60, 120, 240, 480, 900),

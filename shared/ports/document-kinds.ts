@@ -155,6 +155,11 @@ const kinds = {
     intervalMs: z.number(),
     /** Half-open: calls that may be under way at once. Each success adds one. */
     room: z._default(z.number(), 0),
+    /** Calls refused: those that opened it, and each refused probe since. Absent: they are not counted. */
+    refused: z.optional(z.number()),
+    /** Number of refused probes, and time of the last alarm about them. */
+    refusedProbes: z.optional(z.number()),
+    alarmedAt: z.optional(time),
     /** Hashes of the backlogs that have failed since the account last answered, in an account's breaker. */
     blamed: z._default(z.array(z.string()), []),
   }),

@@ -76,7 +76,7 @@ export async function listBreakerViews(
         probe_at: toIsoTime(probeAt),
         failures:
           failuresView(counted.get("failures", key)?.value) ??
-          refusalsView(counted.get("failures", `${key} ${refusals}`)?.value),
+          refusalsView(counted.get("failures", `${key} ${refusals}`)?.value, value),
       },
     ];
   });
@@ -96,11 +96,18 @@ function failuresView({ unreachable = 0, inRow = 0 }: ValueOf<"failures"> = {}) 
   return inRow === 0 ? null : { unreachable: Math.max(unreachable, inRow), in_row: inRow };
 }
 
-function refusalsView(counters: ValueOf<"failures"> = {}) {
-  if (Object.keys(counters).length === 0) return null;
-  const { refusals: byCode, countries, numbers } = readRefusals(counters);
-  return {
-    refusals: { ...byCode, ...(numbers > 0 ? { [numbersBlamed]: numbers } : {}) },
-    countries,
+/** Returns a backlog's refusals. The breaker itself counts those by its code for as long as it is open. */
+function refusalsView(
+  counters: ValueOf<"failures"> | undefined,
+  { code, refused = 0 }: Pick<ValueOf<"breaker">, "code" | "refused">,
+) {
+  if (counters === undefined && refused === 0) return null;
+  const { refusals: byCode, countries, numbers } = readRefusals(counters ?? {});
+  const all: Record<string, number> = {
+    ...byCode,
+    ...(numbers > 0 ? { [numbersBlamed]: numbers } : {}),
   };
+  const count = Math.max(all[code] ?? 0, refused);
+  if (count > 0) all[code] = count;
+  return Object.keys(all).length === 0 ? null : { refusals: all, countries };
 }

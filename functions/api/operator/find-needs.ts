@@ -10,8 +10,9 @@ import type { Kind, StoredDocument, ValueOf } from "../../../shared/ports/docume
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { time, toIsoTime } from "../http/fields.ts";
-import { listBreakerViews } from "./breaker-views.ts";
+import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
 import { viewsOf } from "./events.ts";
+import { numbersBlamed } from "../../../shared/policy/breakers.ts";
 import { causeWords, codeMeaning, reviewWords, type Words, wordsOf } from "./need-words.ts";
 
 /** Documents of one page, and maximum pages of a kind: closed breakers are kept for a week among the open ones. */
@@ -127,8 +128,9 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
   const views = await listBreakerViews(await listOf("breaker", deps), deps.documents);
   return views
     .filter(({ cause }) => !throttles.has(cause))
-    .map(({ key, kind, name, client, cause, code, opened_at }) => {
-      const { means, fix } = causeWords[cause];
+    .map((view) => {
+      const { key, kind, name, client, cause, code, opened_at } = view;
+      const { means, fix } = cause === "calls_refused" ? refusedWords(view) : causeWords[cause];
       const meaning = codeMeaning(code);
       const what = kind === "backlog" ? `client and agent ${name}` : `${kind} ${name}`;
       return need(
@@ -146,6 +148,17 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
         { means: meaning === "" ? means : `${means} The code says: ${meaning}.`, fix },
       );
     });
+}
+
+/** Says how many calls were refused, and how those that ended by it are made once more. */
+function refusedWords({ code, failures, client = "", agent_id = "" }: BreakerView): Words {
+  const { means, fix } = causeWords.calls_refused;
+  const count = failures !== null && "refusals" in failures ? (failures.refusals[code] ?? 0) : 0;
+  const refused = count === 0 ? "" : ` ${count} calls were refused.`;
+  // Numbers that were blamed one by one have their own codes.
+  const reason = code === numbersBlamed ? "" : ` --reason ${code}`;
+  const redial = `npm run calls -- redial --state REJECTED${reason} --client ${client} --agent ${agent_id}`;
+  return { means: means + refused, fix: `${fix} Then redial those that were refused: ${redial}` };
 }
 
 async function findPauses(deps: RouteDeps): Promise<Found[]> {

@@ -70,6 +70,8 @@ export interface Opening {
   countries?: string[];
   /** The failing backlogs, for an account's breaker. */
   blamed?: string[];
+  /** Calls refused by then. */
+  refused?: number;
   /** Advice to the operator, in our own words. */
   problem?: string;
   /** Key of a counter of alarms with the same cause, such as an agent. Only the first within an hour is an alarm. */
@@ -79,9 +81,11 @@ export interface Opening {
 /** Opens a breaker. If it is open for the same cause, only a wait that the provider asks for changes it. */
 export async function openBreaker(
   key: string,
-  { cause, code, sentAt, waitMs = 0, blamed = [], countries = [], problem, alarms }: Opening,
+  opening: Opening,
   deps: BreakerDeps,
 ): Promise<boolean> {
+  const { cause, code, sentAt, waitMs = 0, blamed = [], countries = [], problem, alarms } = opening;
+  const counted = opening.refused === undefined ? {} : { refused: opening.refused };
   const { clock, log, memory } = deps;
   const now = clock.now();
   const [first = 0] = causes[cause].intervalsMs;
@@ -99,14 +103,15 @@ export async function openBreaker(
         } as const;
         // If it has not closed since it last opened, its intervals go on from the last one.
         const intervalMs = value?.state === "half_open" ? value.intervalMs : first;
-        return { ...opened, intervalMs, room: 0, blamed };
+        return { ...opened, intervalMs, room: 0, blamed, ...counted };
       }
       if (sentAt < value.openedAt) return undefined;
       // The wait that the provider asks for replaces the interval.
       if (value.cause === cause) {
         return waitMs > 0 ? { ...value, probeAt: firstProbeAt } : undefined;
       }
-      return { ...value, cause, code, probeAt: firstProbeAt, intervalMs: first };
+      const { refused: _, refusedProbes: __, alarmedAt: ___, ...kept } = value;
+      return { ...kept, cause, code, probeAt: firstProbeAt, intervalMs: first, ...counted };
     },
     deps,
   );

@@ -25,6 +25,7 @@ import {
   countRefusal,
   endRefusals,
 } from "./failure-counters.ts";
+import { countRefusedProbe, isRefusedProbe } from "./refused-probe.ts";
 import { answerBreaker, changeBreaker, openBreaker } from "./circuit-breaker.ts";
 
 /** Consecutive unanswered requests that open a backlog's breaker. */
@@ -75,13 +76,15 @@ export async function recordOutcome(
     case "rejected":
     case "forbidden": {
       await recordAnswer(judged, { isPlaced: false }, deps); // the provider did answer
+      if (isRefusedProbe(outcome, call, read)) await countRefusedProbe(judged, deps);
       if (outcome.kind === "rejected" && outcome.blamesNumber === true) {
         return recordBlamed(judged, deps);
       }
       const { code } = outcome;
       const { inRow, countries } = await countRefusal(code, judged, deps);
       if (inRow < refusalsInRowMax) return;
-      await openBreaker(backlog, { cause: "calls_refused", code, sentAt, countries }, deps);
+      const opening = { cause: "calls_refused", code, sentAt, countries, refused: inRow } as const;
+      await openBreaker(backlog, opening, deps);
       return;
     }
     case "not_placed": {
@@ -106,7 +109,8 @@ export async function recordOutcome(
 async function recordBlamed(judged: Judged, deps: DialerDeps): Promise<void> {
   if ((await countBlamed(judged, deps)) < blamedInRowMax) return;
   const { sentAt } = judged.call;
-  const opening = { cause: "calls_refused", code: numbersBlamed, sentAt } as const;
+  const refused = blamedInRowMax;
+  const opening = { cause: "calls_refused", code: numbersBlamed, sentAt, refused } as const;
   const problem = `${blamedInRowMax} different numbers in a row were blamed and none was placed: check the numbers' format`;
   await openBreaker(backlogBreakerOf(judged.call), { ...opening, problem }, deps);
 }

@@ -1,6 +1,7 @@
 import type { Settlement } from "../../../shared/calls/transitions.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
+import { isRefusedProbe } from "../breakers/refused-probe.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { leaveDay } from "../record/account-days.ts";
 import { leaveLive } from "../record/live-calls.ts";
@@ -41,7 +42,10 @@ export async function settleUnsent(
 export async function settleSent(claim: Claim, sent: Sent, delivery: Delivery): Promise<Result> {
   const { deps, writes } = delivery;
   const { dial, row, version, startedAt } = claim;
-  const settlement = toSettlement(sent.outcome, { call: dial.call, row, claim: version }, deps);
+  // A refused probe says nothing of its call, which goes behind the others.
+  const isPutBack = isRefusedProbe(sent.outcome, row, sent.read);
+  const known = { call: dial.call, row, claim: version, isPutBack };
+  const settlement = toSettlement(sent.outcome, known, deps);
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
   await count(claim, sent, delivery).catch((error: unknown) =>
     failAfterRequest(error, claim, deps),

@@ -8,10 +8,19 @@ import { testPollMs } from "../../../shared/providers/sandbox.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
+/** A claim whose provider has answered. */
+interface Answered {
+  call: Call;
+  row: CallRow;
+  claim: string;
+  /** True if a refusal does not end the call. */
+  isPutBack?: boolean;
+}
+
 /** Returns the settlement of a claim by its provider's answer. */
 export function toSettlement(
   outcome: DialOutcome,
-  { call, row, claim }: { call: Call; row: CallRow; claim: string },
+  { call, row, claim, isPutBack = false }: Answered,
   deps: DialerDeps,
 ): Settlement {
   const now = deps.clock.now();
@@ -43,6 +52,7 @@ export function toSettlement(
   }
   switch (outcome.kind) {
     case "rejected":
+      if (isPutBack) return waiting(outcome.code, now);
       return { ...base, state: "REJECTED", reason: outcome.code };
     case "forbidden":
       return { ...base, state: "NEEDS_REVIEW", reason: outcome.code };

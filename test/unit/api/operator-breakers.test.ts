@@ -55,6 +55,15 @@ describe("open breakers of GET /operator/pauses", () => {
     ]);
   });
 
+  it("say how many calls a breaker of refusals has had refused, though the counters have expired", async () => {
+    const { breakers, open, breakersOf } = createBench();
+    const refused = { cause: "calls_refused", code: "http_404", refused: 32 } as const;
+    await open(breakersOf("agent_sales").backlog, refused);
+    expect(await breakers()).toMatchObject([
+      { failures: { refusals: { http_404: 32 }, countries: {} } },
+    ]);
+  });
+
   it("have no failures where the counters were reset or have expired", async () => {
     const { breakers, open, put } = createBench();
     await open("account:vapi");

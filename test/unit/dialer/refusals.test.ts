@@ -229,7 +229,7 @@ describe("refusals that blame the number", () => {
     expect(bench.dialed).toHaveLength(52);
   });
 
-  it("let one call go every 8 s from then on, until one is placed", async () => {
+  it("let one call go less and less often from then on, until one is placed", async () => {
     const bench = createBench();
     await dialEach(bench, times(50, blamed));
     bench.answer = async () => blamed;
@@ -237,12 +237,13 @@ describe("refusals that blame the number", () => {
     const from = bench.now();
     await bench.simulate(120);
     expect(Math.min(...gapsSince(bench, from))).toBeGreaterThanOrEqual(8);
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "WAITING"));
     const counted = (await documentOf(bench, "failures", `${own} refusals`))?.value ?? {};
     expect(Object.keys(counted)).toHaveLength(50);
     bench.answer = async () => placed;
-    await bench.simulate(60);
+    await bench.simulate(130);
     expect(await stateOfBreaker(bench, own)).toBeUndefined();
-    expect(await statesOf(bench, calls)).not.toContain("WAITING");
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
     expect((await documentOf(bench, "failures", `${own} refusals`))?.value ?? {}).toEqual({});
   });
 
@@ -290,21 +291,54 @@ describe("refusals of calls", () => {
     },
   );
 
-  it("let one call go every 8 s from then on, until one is placed", async () => {
+  it("use up no list: probes go less and less often, each of another number, and wait again", async () => {
     const bench = createBench();
     await dialEach(bench, times(20, rejected));
     bench.answer = async () => rejected;
-    const calls = await putDue(bench, 100);
+    const calls = await putDue(bench, 60);
     const from = bench.now();
-    await bench.simulate(120);
-    const gaps = gapsSince(bench, from);
-    expect(gaps.length).toBeGreaterThanOrEqual(11);
-    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(8);
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(10.5);
+    await bench.simulate(3600, { firstSweepSeconds: 100_000 });
+    const probes = bench.dialed.filter(({ at }) => at >= from);
+    expect(probes.length).toBeGreaterThanOrEqual(8);
+    expect(new Set(probes.map(({ call }) => call.id)).size).toBe(probes.length);
+    const least = [8, 16, 32, 60, 120, 240, 480];
+    for (const [n, gap] of gapsSince(bench, from).slice(0, 7).entries()) {
+      expect(gap).toBeGreaterThanOrEqual(least[n] ?? 0);
+    }
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "WAITING"));
+    expect(await breakerOf(bench, own)).toMatchObject({ refused: 20 + probes.length });
+    // The address was corrected.
     bench.answer = async () => placed;
-    await bench.simulate(60);
+    await bench.simulate(2000);
     expect(await stateOfBreaker(bench, own)).toBeUndefined();
-    expect(await statesOf(bench, calls)).not.toContain("WAITING");
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+  });
+
+  it("raise an alarm at the tenth refused probe, and then once a day", async () => {
+    const bench = createBench();
+    await dialEach(bench, times(20, rejected));
+    const probe = async () => {
+      bench.advance((await probeIn(bench, own)) + 1);
+      await dialEach(bench, [rejected]);
+    };
+    for (let probes = 0; probes < 9; probes++) await probe();
+    expect(bench.eventsOf("breaker.refusing")).toEqual([]);
+    await probe();
+    expect(bench.eventsOf("breaker.refusing")).toMatchObject([{ level: "alarm", count: 30 }]);
+    for (let hours = 0; hours < 23; hours++) await probe();
+    expect(bench.eventsOf("breaker.refusing")).toHaveLength(1);
+    for (let hours = 0; hours < 2; hours++) await probe();
+    expect(bench.eventsOf("breaker.refusing")).toHaveLength(2);
+  });
+
+  it("end a call whose number is blamed, also as a probe", async () => {
+    const bench = createBench();
+    await dialEach(bench, times(20, rejected));
+    bench.advance((await probeIn(bench, own)) + 1);
+    bench.answer = async () => blamed;
+    const calls = await putDue(bench, 1);
+    await deliverRows(bench, calls);
+    expect(await statesOf(bench, calls)).toEqual(["REJECTED"]);
   });
 
   it.each<[string, (n: number) => DialOutcome]>([

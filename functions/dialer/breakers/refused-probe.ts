@@ -1,0 +1,63 @@
+import {
+  backlogBreakerOf,
+  type BacklogOf,
+  isTestBreaker,
+  numbersBlamed,
+} from "../../../shared/policy/breakers.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { changeBreaker } from "./circuit-breaker.ts";
+import type { Judged } from "./failure-counters.ts";
+
+/** Refused probes at which an alarm is raised, and the interval of the alarms after it. */
+const alarmedProbes = 10;
+const alarmEveryMs = dayMs;
+
+/**
+ * True if a call was refused that went as the probe of its backlog's breaker of refusals: it says that the cause stands, and
+ * nothing of the call itself, which therefore waits again. A refusal that blames the number ends the call all the same,
+ * unless it is numbers that are blamed.
+ *
+ * @param read the documents as read before its request
+ */
+export function isRefusedProbe(outcome: DialOutcome, of: BacklogOf, read: DocumentsRead): boolean {
+  if (outcome.kind !== "rejected") return false;
+  const breaker = read.get("breaker", backlogBreakerOf(of))?.value;
+  if (breaker?.state !== "open" || breaker.cause !== "calls_refused") return false;
+  return outcome.blamesNumber !== true || breaker.code === numbersBlamed;
+}
+
+/** Counts a refused probe, and raises an alarm at the tenth and then once a day: nothing else goes on by itself. */
+export async function countRefusedProbe(
+  { call }: Pick<Judged, "call">,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "log">,
+): Promise<void> {
+  const { clock, log } = deps;
+  const key = backlogBreakerOf(call);
+  const now = clock.now();
+  let isAlarm = false;
+  const changed = await changeBreaker(
+    key,
+    (value) => {
+      isAlarm = false;
+      if (value?.state !== "open" || call.sentAt < value.openedAt) return undefined;
+      const { refused = 0, refusedProbes = 0, alarmedAt } = value;
+      const probes = refusedProbes + 1;
+      isAlarm =
+        probes >= alarmedProbes && (alarmedAt === undefined || now - alarmedAt >= alarmEveryMs);
+      return {
+        ...value,
+        refused: refused + 1,
+        refusedProbes: probes,
+        ...(isAlarm ? { alarmedAt: now } : {}),
+      };
+    },
+    deps,
+  );
+  if (!isAlarm || changed?.after == null) return;
+  const { code, probeAt, refused = 0 } = changed.after;
+  const fields = { breaker: key, code, count: refused, due_at: new Date(probeAt).toISOString() };
+  log(isTestBreaker(key) ? "warning" : "alarm", "breaker.refusing", fields);
+}
