@@ -1,5 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { FoundFile } from "../api/requests/sent-files.ts";
+import type { ClientMe } from "../api/requests/show-me.ts";
 import { createSending } from "./client-posts.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
@@ -88,12 +89,14 @@ function useCheck(leads: readonly Lead[]) {
       setDoing("Checking …");
       const divided = await divideLeads(leads);
       const body = { file: divided.file };
-      const found = await askAsClient<FoundFile>("/v1/sent-files/find", body, createSending(token));
+      const sending = createSending(token);
+      const me = await askAsClient<ClientMe>("/v1/me", undefined, sending);
+      const { sent } = await askAsClient<FoundFile>("/v1/sent-files/find", body, sending);
       const { parts } = divided;
       const progress = (done: number) => setDoing(`Checking … ${done} of ${parts.length} parts`);
-      const answers = await checkLeads({ parts, client: found.client }, progress, ask);
+      const answers = await checkLeads({ parts, client: me.calls_as }, progress, ask);
       if (!isCurrent()) return;
-      setChecked({ ...found, ...answers, divided, leads, campaign, token });
+      setChecked({ me, sent, ...answers, divided, leads, campaign, token });
       say(`${countText(leads.length - answers.leftOut.length)} leads may be sent.`);
     } catch (error) {
       setProblem(messageOf(error));

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { ClientMe } from "../api/requests/show-me.ts";
 import type { FoundFile } from "../api/requests/sent-files.ts";
 import { createSending } from "./client-posts.ts";
 import { messageOf, useDesk } from "./desk.tsx";
@@ -11,7 +12,9 @@ import { counted, countText, Time } from "./shared.tsx";
 type Lost = "accepted" | "not_accepted";
 
 /** Leads that were checked for a client and a campaign. */
-export interface CheckedLeads extends LeadsChecked, FoundFile {
+export interface CheckedLeads extends LeadsChecked, Pick<FoundFile, "sent"> {
+  /** The token that sends them. */
+  me: ClientMe;
   divided: DividedLeads;
   leads: readonly Lead[];
   campaign: string;
@@ -43,6 +46,7 @@ export function SendThese({ checked }: { checked: CheckedLeads }) {
   return (
     <section class="card" aria-labelledby="send">
       <h3 id="send">Send</h3>
+      <Whose me={checked.me} />
       <SentBefore checked={checked} isAgain={isAgain} choose={setIsAgain} />
       {lostPart === undefined || isAgain ? null : (
         <LostPart index={lostPart.index} at={lostPart.begun_at} lost={lost} choose={setLost} />
@@ -200,6 +204,17 @@ function LostPart({
   );
 }
 
-function campaignAddress({ campaign, client }: Pick<CheckedLeads, "campaign" | "client">): string {
+function Whose({ me: { client, mode } }: Pick<CheckedLeads, "me">) {
+  const how = mode === "test" ? ", as tests: nobody is phoned." : ".";
+  return (
+    <p>
+      For the client {client}
+      {how}
+    </p>
+  );
+}
+
+function campaignAddress({ campaign, me }: Pick<CheckedLeads, "campaign" | "me">): string {
+  const client = me.calls_as;
   return `#/campaigns/${encodeURIComponent(campaign)}?${new URLSearchParams({ client }).toString()}`;
 }

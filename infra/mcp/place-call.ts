@@ -1,6 +1,6 @@
 import type { Forecast, ForecastItem } from "../../functions/api/forecast/forecast-schema.ts";
-import type { FoundFile } from "../../functions/api/requests/sent-files.ts";
-import { testClientOf, toCallId } from "../../shared/calls/ids.ts";
+import type { ClientMe } from "../../functions/api/requests/show-me.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import { findMeaning } from "../../shared/calls/reasons.ts";
 import * as z from "../../shared/lib/zod.ts";
 import type { Client } from "../cli/calls/client.ts";
@@ -12,8 +12,6 @@ import { callFields, inputOf, outputOf } from "./schemas.ts";
 import { sendCall, type SendingDeps } from "./send-call.ts";
 import type { Tool } from "./tool.ts";
 
-/** Name of a file of leads that nobody sends. Whoever asks for it is told the name of the token's client. */
-const noFile = "0".repeat(64);
 /** Outcomes of a forecast after which the call would never be dialed. */
 const hopeless: ReadonlySet<string> = new Set(["refused", "rejected", "expire"]);
 
@@ -99,9 +97,9 @@ function bodyOf(call: Json): string {
 /** Forecasts a call, and offers to place it. */
 async function offer(body: string, deps: PlaceCallDeps): Promise<Output> {
   const { askAsClient, askAsOperator, confirmations } = deps;
-  const { client, test } = await askAsClient<FoundFile>("/sent-files/find", { file: noFile });
+  const { calls_as, mode } = await askAsClient<ClientMe>("/me");
   const asked = {
-    client: test === true ? testClientOf(client) : client,
+    client: calls_as,
     calls: [JSON.parse(body)],
     items: "all",
   };
@@ -114,7 +112,7 @@ async function offer(body: string, deps: PlaceCallDeps): Promise<Output> {
     ...(reason !== undefined && { reason }),
     ...(errors !== undefined && { errors }),
   };
-  const nobody = test === true ? " It is a test: nobody is phoned." : "";
+  const nobody = mode === "test" ? " It is a test: nobody is phoned." : "";
   const told = `Nothing is placed yet. ${forecastText(item)}${nobody}`;
   if (hopeless.has(outcome)) return { placed: false, say: told, forecast };
   const { offer: made, before } = confirmations.offer(body);

@@ -78,7 +78,7 @@ const operatorTools: readonly ReadTool[] = [
   { name: "show_token", operationId: "showMe", title: "The token's roles" },
 ];
 
-/** Tools of a client's token with the right `read`. */
+/** Tools of a client's token. All but `show_token` need the right `read`. */
 const clientTools: readonly ReadTool[] = [
   { name: "list_requests", operationId: "listRequests", title: "Requests" },
   {
@@ -95,6 +95,7 @@ const clientTools: readonly ReadTool[] = [
   },
   { name: "show_call", operationId: "showCall", title: "One call", more: ofWaiting },
   { name: "show_usage", operationId: "showUsage", title: "Usage" },
+  { name: "show_token", operationId: "showToken", title: "The token's client, rights and mode" },
 ];
 
 /** Returns the tools that read with a token: an operator's sees all clients, a client's its own calls. */
@@ -107,7 +108,9 @@ export function createReadTools(who: "operator" | "client", ask: Client): Tool[]
   }
   return clientTools.map((tool) => {
     const route = routeOf(tool, clientRoutes);
-    return createReadTool(tool, { route, needs: `a client's right ${route.right}` }, ask);
+    const needs =
+      route.right === undefined ? "any client's token" : `a client's right ${route.right}`;
+    return createReadTool(tool, { route, needs }, ask);
   });
 }
 

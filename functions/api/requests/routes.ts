@@ -20,17 +20,18 @@ import { findSentFile, markSentPart, startSentFile } from "./sent-files.ts";
 import { listRequestCalls } from "./list-calls.ts";
 import { listRequests } from "./list-requests.ts";
 import { showCall } from "./show-call.ts";
-
+import { showMe } from "./show-me.ts";
 import { showRequest } from "./show-request.ts";
 import { showUsage } from "./show-usage.ts";
 
-/** A route of clients, and the right that it requires. */
+/** A route of clients, and the right that it requires. Absent: a token with any right. */
 interface ClientRoute extends Route {
-  right: ClientRight | "call";
+  right?: ClientRight | "call";
 }
 
 /** The routes of clients below `/v1`, in the order of the OpenAPI document. */
 export const clientRoutes: readonly ClientRoute[] = [
+  showMe,
   { ...showRequest, right: "read" },
   { ...listRequests, right: "read" },
   { ...listRequestCalls, right: "read" },
@@ -74,7 +75,10 @@ function createRoutes(
     c.header("cache-control", "no-store");
   });
   for (const { method, path, right } of routes) {
-    requests.on(method, path, authenticated, requireRight(right, ["call", ...clientRights]));
+    requests.on(method, path, authenticated);
+    if (right !== undefined) {
+      requests.on(method, path, requireRight(right, ["call", ...clientRights]));
+    }
     if (deps !== undefined) continue;
     const detail = "The service is not configured; its log says what is missing.";
     requests.on(method, path, (c) =>

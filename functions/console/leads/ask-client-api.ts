@@ -10,10 +10,10 @@ export interface ClientAnswer {
   retryAfter: string | null;
 }
 
-/** Sends a POST of JSON with a client's token. Rejects if no answer came. */
+/** Sends a POST of JSON with a client's token; a GET without a body. Rejects if no answer came. */
 export type PostAsClient = (
   path: string,
-  body: string,
+  body?: string,
   headers?: Record<string, string>,
 ) => Promise<ClientAnswer>;
 
@@ -56,9 +56,13 @@ export function createPostAsClient(
 ): PostAsClient {
   return async (path, body, headers = {}) => {
     const response = await send(`${origin}${path}`, {
-      method: "POST",
-      headers: { ...headers, authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body,
+      method: body === undefined ? "GET" : "POST",
+      headers: {
+        ...headers,
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body }),
       redirect: "error",
       signal: AbortSignal.timeout(60_000),
     });
@@ -77,7 +81,7 @@ export function createPostAsClient(
  * @throws RefusedError if the service refuses it, or fails each time
  */
 export async function postRepeatedly(
-  request: { path: string; body: string; headers?: Record<string, string> },
+  request: { path: string; body?: string | undefined; headers?: Record<string, string> },
   { post, sleep, checkStopped }: SendingDeps,
 ): Promise<ClientAnswer> {
   let failure: Error = new Error("The service cannot be reached.");
@@ -98,13 +102,14 @@ export async function postRepeatedly(
   throw failure;
 }
 
-/** Asks a client's route that may be repeated, and returns its answer. */
+/** Asks a client's route that may be repeated, and returns its answer. Without a body it is a GET. */
 export async function askAsClient<Answer>(
   path: string,
-  body: object,
+  body: object | undefined,
   deps: SendingDeps,
 ): Promise<Answer> {
-  const { text } = await postRepeatedly({ path, body: JSON.stringify(body) }, deps);
+  const sent = body === undefined ? undefined : JSON.stringify(body);
+  const { text } = await postRepeatedly({ path, body: sent }, deps);
   try {
     return JSON.parse(text);
   } catch {

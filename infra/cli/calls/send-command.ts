@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
+import type { ClientMe } from "../../../functions/api/requests/show-me.ts";
 import type { FoundFile } from "../../../functions/api/requests/sent-files.ts";
 import {
   askAsClient,
@@ -40,20 +41,20 @@ export const sendCommands: Record<string, Command> = {
     };
     const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
     const table = await tableOf(path, terminal);
-    const { roles, notes } = rolesOf(table, values.map ?? [], await agentsOf(ask));
-    const choices = { roles, country: values.country?.toUpperCase(), agent: values.agent };
-    const { leads, refused } = await readOrMisuse(() => readLeads(table, choices));
-    const rowsText = counted(table.rows.length, "row");
-    say(`${path}: ${table.form}, ${rowsText}, ${counted(leads.length, "lead")}.`);
-    say(table.columns.map((name, index) => `${name} → ${roles[index]}`).join("; "));
-    for (const note of notes) say(note);
+    const { leads, refused } = await leadsOf(
+      { path, table, agents: await agentsOf(ask) },
+      values,
+      say,
+    );
 
     const divided = await divideLeads(leads);
-    const { client, sent } = await told(
+    const me = await told(askAsClient<ClientMe>("/v1/me", undefined, deps));
+    const { client, mode, calls_as } = me;
+    const { sent } = await told(
       askAsClient<FoundFile>("/v1/sent-files/find", { file: divided.file }, deps),
     );
     const bar = barOf(divided.parts.length, values, terminal);
-    const checked = await checkLeads({ ...divided, client }, bar.update, ask);
+    const checked = await checkLeads({ ...divided, client: calls_as }, bar.update, ask);
     bar.stop();
     const all = [...refused, ...refusedBy(checked, table)];
     await mend(all, { table, values, terminal });
@@ -67,10 +68,10 @@ export const sendCommands: Record<string, Command> = {
     const calls = leads.length - checked.leftOut.length;
     if (values.yes !== true) {
       const rows = all.map(({ line, reason }) => ({ line, reason }));
-      const checks = { client, campaign, calls, refused: rows, sent };
+      const checks = { client, mode, campaign, calls, refused: rows, sent };
       if (values.json === true) terminal.print(JSON.stringify(checks));
       const words = sent === null || isResumed ? "--yes" : "--yes --again";
-      say(`Nothing was sent. To send these ${calls} as client ${client}: the same with ${words}.`);
+      say(`Nothing was sent. To send these ${calls} ${asWhom(me)}: the same with ${words}.`);
       return all.length > 0 ? 2 : 0;
     }
 
@@ -84,7 +85,7 @@ export const sendCommands: Record<string, Command> = {
         deps,
       ),
     ).finally(() => sendingBar.stop());
-    const answer = { client, campaign, refused: all.length, ...result };
+    const answer = { client, mode, campaign, refused: all.length, ...result };
     if (values.json === true) terminal.print(JSON.stringify(answer));
     const callsText = counted(result.calls, "call");
     say(`Sent: ${callsText} as campaign ${campaign}, in ${counted(result.parts, "request")}.`);
@@ -109,6 +110,26 @@ async function clientOf(
   const token = text.trim();
   if (token === "") throw new Misuse(`${file ?? variable} has no token.`);
   return { origin: urlIn(environment), token };
+}
+
+function asWhom({ client, mode }: ClientMe): string {
+  return `as client ${client}${mode === "test" ? ", as tests that phone nobody" : ""}`;
+}
+
+/** Reads the leads of a table, and says what its columns mean. */
+async function leadsOf(
+  { path, table, agents }: { path: string; table: LeadTable; agents: readonly string[] },
+  { map = [], country, agent }: Values,
+  say: (line: string) => void,
+) {
+  const { roles, notes } = rolesOf(table, map, agents);
+  const choices = { roles, country: country?.toUpperCase(), agent };
+  const read = await readOrMisuse(() => readLeads(table, choices));
+  const rowsText = counted(table.rows.length, "row");
+  say(`${path}: ${table.form}, ${rowsText}, ${counted(read.leads.length, "lead")}.`);
+  say(table.columns.map((name, index) => `${name} → ${roles[index]}`).join("; "));
+  for (const note of notes) say(note);
+  return read;
 }
 
 async function tableOf(path: string, terminal: CommandDeps["terminal"]): Promise<LeadTable> {

@@ -40,6 +40,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell whose token is sent, what it may do, and if its calls are tests */
+        get: operations["showToken"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/requests/{id}": {
         parameters: {
             query?: never;
@@ -629,6 +646,24 @@ export interface components {
                 detail: string;
             }[];
         };
+        ClientToken: {
+            /** @description Its name in the log and the audit log */
+            token_id: string;
+            client: string;
+            /**
+             * @description `test`: its calls are tests, which nobody receives
+             * @enum {string}
+             */
+            mode: "real" | "test";
+            /** @description The client that operators see its calls of: `test:` and it for tests */
+            calls_as: string;
+            /** @description Agents that it may place calls for; `*` is all of the dial plan */
+            agents: string[];
+            /** @description Its rights, without those that the deployment gives to no token */
+            rights: ("call" | "read" | "cancel" | "opt_out" | "events")[];
+        } & {
+            [key: string]: unknown;
+        };
         RequestedCall: {
             id: string;
             /** @description Its index in the batch, from 0 */
@@ -1203,6 +1238,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientToken"];
+                };
             };
             401: components["responses"]["Unauthorized"];
             405: components["responses"]["OtherMethod"];

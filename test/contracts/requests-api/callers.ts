@@ -29,6 +29,30 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
     expect((await show(undefined, tokens.crmReader)).status).toBe(200);
   });
 
+  it("tells whose token is sent and if its calls are tests, whatever its rights", async () => {
+    const me = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await api.request("/v1/me", { headers });
+      return { status: response.status, body: JSON.parse(await response.text()) };
+    };
+    const crm = { client: "crm", mode: "real", calls_as: "crm", agents: ["*"] };
+    expect(await me(tokens.crmRotated)).toEqual({
+      status: 200,
+      body: { ...crm, token_id: "crmRotated", rights: ["call"] },
+    });
+    expect((await me(tokens.crmDesk)).body).toMatchObject({ ...crm, rights: ["read", "cancel"] });
+    expect((await me(tokens.crmOptOut)).body).toMatchObject({ ...crm, rights: ["opt_out"] });
+    expect((await me(tokens.salesOnly)).body).toMatchObject({ agents: ["agent_sales"] });
+    expect((await me(tokens.crmTest)).body).toMatchObject({
+      client: "crm",
+      mode: "test",
+      calls_as: "test:crm",
+    });
+    for (const token of ["oc_wrong", tokens.ended, tokens.operator]) {
+      expect((await me(token)).status).toBe(401);
+    }
+  });
+
   it("knows no request of another client, and tells nobody that there is one", async () => {
     const calls = await write(["WAITING", "PLACED"]);
     const unknown = await show(aRequestId(Date.now()), tokens.shopDesk);

@@ -22,7 +22,10 @@ const sales = ["--country", "us", "--agent", "agent_sales"];
 function createBench(plan: object = {}) {
   const bench = createForecastBench(plan);
   const calls = (...words: string[]) =>
-    runCalls(words, { app: bench.app, environment: { CRM_TOKEN: tokens.crm, EMPTY: " " } });
+    runCalls(words, {
+      app: bench.app,
+      environment: { CRM_TOKEN: tokens.crm, TEST_TOKEN: tokens.crmTest, EMPTY: " " },
+    });
   return {
     ...bench,
     calls,
@@ -65,6 +68,17 @@ describe("npm run calls -- send", () => {
     expect((await dial()).toSorted()).toEqual(numbers.toSorted());
     const listed = await calls("list", "--state", "PLACED", "--limit", "1", "--json");
     expect(JSON.parse(listed.out).campaign).toBe("spring");
+  });
+
+  it("is previewed with a test token as the tests that it would be", async () => {
+    const { send } = createBench();
+    const words = ["--campaign", "spring", ...sales, "--client-token-from-env", "TEST_TOKEN"];
+    const real = await send("phone\n3035550123\n", ...named, ...sales);
+    expect([real.code, real.out]).toEqual([0, expect.stringContaining("these 1 as client crm:")]);
+    const refused = await send("phone\n3035550123\n", ...words);
+    expect([refused.code, refused.out]).toEqual([2, expect.stringContaining("1 row is not sent")]);
+    const test = await send("phone\n2025550123\n", ...words);
+    expect(test.out).toContain("To send these 1 as client crm, as tests that phone nobody: the");
   });
 
   it("sends the same leads once more where --again says so", async () => {
