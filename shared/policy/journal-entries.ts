@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { toIndexSet } from "../calls/index-set.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
-import { minuteMs } from "../lib/units.ts";
+import { dayMs, minuteMs } from "../lib/units.ts";
 import * as z from "../lib/zod.ts";
 import { changeDocuments } from "../ports/change-document.ts";
 import {
@@ -9,6 +9,7 @@ import {
   cancellationOrderSchema,
   type ValueOf,
 } from "../ports/document-kinds.ts";
+import type { Documents } from "../ports/documents.ts";
 import { type Journal, nameOfEntry } from "../ports/journal.ts";
 import { ownReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
@@ -80,6 +81,43 @@ export async function appendEntry(
 ): Promise<void> {
   const name = entry.kind === "cancel" ? nameOfOrder(entry, at) : nameOfEntry(at, random.version());
   await journal.append(name, JSON.stringify(entry));
+}
+
+/** Time for which removals are known: as long as the journal has them. */
+const unlistedMs = 45 * dayMs;
+
+/**
+ * Appends entries of the do-not-call list, behind each removal of them that came before: the clock of the process that
+ * removed them may be ahead, and of two entries of the journal the later one holds.
+ */
+export async function appendListed(
+  entries: readonly string[],
+  deps: JournalDeps & { documents: Documents },
+): Promise<void> {
+  let at = deps.clock.now();
+  for (const some of inParts(entries)) {
+    const read = await deps.documents.read(some.map((key) => ({ kind: "unlisted", key })));
+    for (const key of some) at = Math.max(at, (read.get("unlisted", key)?.value.at ?? 0) + 1);
+  }
+  await appendEntry({ kind: "list", entries: [...entries] }, deps, at);
+}
+
+/** Notes that entries are being removed from the do-not-call list, as of a time. Call it before they are. */
+export async function noteRemovals(
+  entries: readonly string[],
+  at: number,
+  deps: { documents: Documents; random: { version(): string } },
+): Promise<void> {
+  for (const some of inParts(entries)) {
+    const edits = some.map((key) => ({
+      name: { kind: "unlisted", key } as const,
+      change: (current: ValueOf<"unlisted"> | undefined) => ({
+        value: { at: Math.max(at, current?.at ?? 0) },
+        expiresAt: at + unlistedMs,
+      }),
+    }));
+    await changeDocuments(edits, deps);
+  }
 }
 
 /** Names the entry of an order: a repeat within the minute stands in the place of the one before, and leaves nothing more. */

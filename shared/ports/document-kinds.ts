@@ -243,6 +243,8 @@ const kinds = {
   audit: auditEntry,
   /** The same of clients. Key: the hour, and a hash of token, action and target; with numbers, time and id. */
   "client-audit": auditEntry,
+  /** Key: that of an entry of the do-not-call list. The last removal of it, by its time in the journal. */
+  unlisted: z.looseObject({ at: time }),
   /** Key: hours since the epoch, and an operator's token. Hashes of the numbers that it has looked up in the hour. */
   "look-ups": z.looseObject({ numbers: z.array(z.string()) }),
   /** Key: hours since the epoch, client, agent and campaign. What became of their calls in the hour. See usage.ts. */

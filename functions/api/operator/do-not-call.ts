@@ -10,7 +10,7 @@ import {
   namesOf,
 } from "../../../shared/policy/controls.ts";
 import { changeList, inParts, putNumbers } from "../../../shared/policy/dnc-entries.ts";
-import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { appendListed, noteRemovals, appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { allHashesOf, hashesOf, hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv } from "../http/context.ts";
@@ -77,6 +77,7 @@ const changeDoNotCall = declareRoute({
     const unlisted = remove.flatMap((number) => hashesOf(number, hashKeys));
     // An opt-out that comes while this answer is made must stand after it in the journal.
     const begunAt = deps.clock.now();
+    await noteRemovals(unlisted, begunAt, deps);
     const isDropped = await drop(unlisted, documents);
     await putNumbers(
       add.map((number) => hashesOf(number, hashKeys)),
@@ -85,7 +86,7 @@ const changeDoNotCall = declareRoute({
     // Numbers that were put back meanwhile stay listed: the journal is told of no removal.
     if (isDropped && remove.length > 0)
       await appendEntry({ kind: "unlist", entries: unlisted }, deps, begunAt);
-    if (add.length > 0) await appendEntry({ kind: "list", entries: added }, deps);
+    if (add.length > 0) await appendListed(added, deps);
     // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
     // named: under the former one stand opt-outs that the operator's list may lack.
     if (isOther && !more) {

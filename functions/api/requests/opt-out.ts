@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { clientEntryOf } from "../../../shared/policy/controls.ts";
 import { putNumbers, testOptOutMs } from "../../../shared/policy/dnc-entries.ts";
-import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { appendListed } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { errorsMax } from "../../../shared/calls/call-request.ts";
 import { hashedNumberOf, isTestClient } from "../../../shared/calls/ids.ts";
@@ -61,7 +61,10 @@ export const addOptOuts = declareRoute({
       return { added: numbers.length };
     }
     await putNumbers(entries, deps);
-    await appendEntry({ kind: "list", entries: entries.map(([key = ""]) => key) }, deps);
+    await appendListed(
+      entries.map(([key = ""]) => key),
+      deps,
+    );
     return { added: numbers.length };
   },
 });

@@ -9,7 +9,7 @@ import { type CheckAnswer, retryCheckAt, waitUntil } from "../../../shared/polic
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import { decideOverCap } from "../../../shared/policy/decide.ts";
 import { putEntries } from "../../../shared/policy/dnc-entries.ts";
-import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { appendListed } from "../../../shared/policy/journal-entries.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { toPace } from "../../../shared/telephony/rate.ts";
 import { recordCheckAnswer, takeCheckProbe } from "../breakers/check-breaker.ts";
@@ -191,7 +191,7 @@ async function decideByChecks(
     // The entry comes first: if the row is not written, the list ends the call. The journal comes before the entry, as
     // nothing asks again for a call that the list has ended.
     const listed = hashNumber(call.request.phone_number, settings.hashKeys.current).numberHash;
-    await appendEntry({ kind: "list", entries: [listed] }, deps);
+    await appendListed([listed], deps);
     await putEntries([listed], deps);
     return { state: "REJECTED", reason: `check_never:${never.name}` };
   }

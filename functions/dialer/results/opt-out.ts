@@ -3,7 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 import { doNotCallListKey, listIn, namesOf } from "../../../shared/policy/controls.ts";
-import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { appendListed } from "../../../shared/policy/journal-entries.ts";
 import { putEntries, testOptOutMs } from "../../../shared/policy/dnc-entries.ts";
 import { hashNumber, keyNameIn } from "../../../shared/telephony/phone-number.ts";
 import { changeRows } from "../record/change-rows.ts";
@@ -82,5 +82,5 @@ export async function listHash(
 async function listEntry(numberHash: string, client: string, deps: DialerDeps): Promise<void> {
   if (isTestClient(client)) return putEntries([numberHash], { ...deps, lifeMs: testOptOutMs });
   await putEntries([numberHash], deps);
-  await appendEntry({ kind: "list", entries: [numberHash] }, deps);
+  await appendListed([numberHash], deps);
 }

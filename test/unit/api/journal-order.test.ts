@@ -57,3 +57,31 @@ it("a number that opts out while an operator removes it is on the list after a r
   }
   expect((await restored.read([key])).get(key.kind, key.key)).toBeDefined();
 });
+
+it("an opt-out behind a removal holds after a restore, though the clock of its process is behind", async () => {
+  let now = 1_800_000_000_000;
+  const environment = { ...apiEnvironment, CLIENT_RIGHTS: "opt_out" };
+  const journal = createMemoryJournal();
+  const { deps } = createTestApi({ environment, journal, now: () => now });
+  const ask = async (path: string, token: string, body: object) =>
+    (await createApp(deps).request(path, jsonRequest(token, "POST", body))).status;
+  expect(await ask("/operator/do-not-call", tokens.operator, { add: [number] })).toBe(200);
+  now += 5_000;
+  expect(await ask("/operator/do-not-call", tokens.operator, { remove: [number] })).toBe(200);
+  now -= 2_000; // another process
+  expect(await ask("/v1/do-not-call", tokens.crmOptOut, { phone_numbers: [number] })).toBe(200);
+  const restored = createMemoryDocuments(
+    () => now,
+    () => randomVersion(),
+  );
+  const to = {
+    documents: restored,
+    ledger: createMemoryLedger(),
+    clock: { now: () => now },
+    random: { version: randomVersion },
+  };
+  const names = await journal.list({ limit: 9 });
+  const bodies = await Promise.all(names.map(async (name) => (await journal.read(name)) ?? ""));
+  await applyEntries(bodies, to);
+  expect((await restored.read([key])).get(key.kind, key.key)).toBeDefined();
+});
