@@ -38,7 +38,7 @@ const ofRows = toMutants(unit("state-machine", "claims", "settlement", "unknown"
 ]);
 
 const ofRequests = toMutants(
-  [...unit("last-look", "orders", "hours", "a-call", "hash-key-rotation"), ...simulated],
+  [...unit("last-look", "orders", "hours", "a-call", "hash-key-rotation.slow"), ...simulated],
   [
     [
       "orders are checked again before the phone rings",
@@ -131,7 +131,7 @@ const ofCaps = toMutants(
     ],
     [
       "calls to a number are counted under today's HASH_KEY",
-      "createCaps.keysOf",
+      "createKeys.keysOf",
       returns("[call.client]"),
     ],
   ],

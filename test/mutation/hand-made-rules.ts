@@ -75,7 +75,7 @@ const ofLists = toMutants(
       "client-opt-outs",
       "recorded-opt-outs",
       "opt-out",
-      "hash-key-rotation",
+      "hash-key-rotation.slow",
     ),
     ...unit("checks", "erased-tries", "replay-journal"),
     "test/unit/api/journal-order.test.ts",
@@ -115,7 +115,8 @@ const ofLists = toMutants(
       exchange("appendEntry", "isWritten"),
     ],
     ["a check's opt-out is listed", "decideByChecks", leaveOut("putEntries")],
-    ["a callee's opt-out is listed", "optOut", leaveOut("list")],
+    ["a callee's opt-out is listed", "optOut", leaveOut("listCallee")],
+    ["an opt-out is listed without a row", "followWithoutRow", leaveOut("listHash")],
     ["a callee's opt-out is in the journal", "listEntry", leaveOut("appendEntry")],
   ],
 );
@@ -149,10 +150,66 @@ const ofRestores = toMutants(
       "takeLease.next.epoch",
       becomes("Math.max(value.epoch, outside) + 1"),
     ],
-    ["a restore is over once nothing more is found", "recover.isDone", becomes("waiting.isWhole")],
+    ["a restore is over once nothing more is found", "beginPass.mayEnd", becomes("true")],
     ["a seen epoch is not lowered", "noteEpoch", callBecomes("Math.max", "epoch")],
   ],
 );
 
-/** Rules by which a call must wait or end: hours, orders, lists, erasures, restores. */
-export const ruleMutants = [...ofOrders, ...ofLists, ...ofRestores];
+const ofLostClaims = toMutants(
+  unit("lost-claims", "first-rows", "own-failures", "signed-callbacks"),
+  [
+    [
+      "a signed callback of a lost claim proves the call",
+      "findClaim",
+      callBecomes("released.includes", "true"),
+    ],
+    [
+      "a claim that placed nothing proves nothing",
+      "findClaim",
+      callBecomes("released.includes", "false"),
+    ],
+    ["a newer claim stays", "hasNewerClaim", returns("false")],
+    [
+      "a callback without a row waits for the restore",
+      "followWithoutRow",
+      callBecomes("retryLater", '("ack" as const)'),
+    ],
+    ["an opt-out is listed while its call is dialed", "followRow", leaveOut("listCallee")],
+    ["a call's first row asks its controls", "decideFirst", callBecomes("decideEnd", "undefined")],
+    ["a dead letter waits for the restore", "writeDead", never("isSuspended")],
+    [
+      "a waiting row of a restore asks its controls",
+      "recoverRows",
+      callBecomes("readEnds", "new Map()"),
+    ],
+    ["a failed row is put back", "createOwnFailures.putBack", leaveOut("postpone")],
+    [
+      "a row that fails keeps back no other",
+      "pollEach",
+      callBecomes("own.putBack", "Promise.reject(error)"),
+    ],
+  ],
+);
+
+const ofClocks = toMutants(unit("wrong-clocks"), [
+  ["a lease of a wrong clock is void", "isLeaseVoid", returns("false")],
+  ["a process whose clock is wrong voids nothing", "isLeaseVoid", never("storeAt")],
+  ["clocks differ by some seconds", "agreeMs", becomes("0")],
+]);
+
+const ofRefusedProbes = toMutants(unit("refusals"), [
+  ["a refused probe's call waits again", "isRefusedProbe", returns("false")],
+  ["a refused probe is counted", "recordOutcome", leaveOut("countRefusedProbe")],
+  ["a blamed number ends its call", "isRefusedProbe", ignore("blamesNumber")],
+  ["refused probes raise an alarm once a day", "refusingAlarmMs", becomes("0")],
+]);
+
+/** Rules by which a call must wait or end: hours, orders, lists, erasures, restores, clocks, probes. */
+export const ruleMutants = [
+  ...ofOrders,
+  ...ofLists,
+  ...ofRestores,
+  ...ofLostClaims,
+  ...ofClocks,
+  ...ofRefusedProbes,
+];

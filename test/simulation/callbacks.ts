@@ -1,4 +1,5 @@
 import { createSignatureHeaders, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
+import { readWebhookCallback } from "../../shared/providers/webhook.ts";
 import type { Requesting } from "./clients.ts";
 import type { CallingBack, Placement } from "./placement.ts";
 import { webhookSecret } from "./plan.ts";
@@ -13,6 +14,8 @@ export interface CalledBack {
   at: number;
   /** Undefined: there was no answer. */
   status: number | undefined;
+  /** Hash of the callee's number, if the callee asked not to be called again. */
+  optedOut?: string;
   /** The status that a forged callback must be answered with. */
   mustBe?: 401 | 404 | 405;
 }
@@ -29,10 +32,13 @@ const triesMax = 4;
 /**
  * Creates the callbacks of all providers, about the end of each call and some at its beginning: doubled, reordered,
  * late, or never. Somebody else forges some.
+ *
+ * @param tellOptOuts true if some callees ask not to be called again, of which a webhook's callback alone knows
  */
 export function createCallbacks(
   world: World,
   request: Requesting,
+  { tellOptOuts }: { tellOptOuts: boolean },
 ): CallingBack & { given: ReadonlySet<string>; sent: readonly CalledBack[] } {
   /** Paths of the addresses that providers were given. */
   const given = new Set<string>();
@@ -42,26 +48,29 @@ export function createCallbacks(
   function composed(
     path: string,
     placement: Placement | undefined,
-  ): { body: string; headers?: Record<string, string>; mustBe?: 401 } {
+  ): { body: string; headers?: Record<string, string>; mustBe?: 401; optedOut?: string } {
     const id = placement?.providerCallId ?? "none";
-    const [, , account, callId = ""] = path.split("/");
+    const [, , account, callId = "", , numberHash = ""] = path.split("/");
     if (account !== "webhook") {
       const isForm = placement?.route.type === "twilio";
       return { body: isForm ? `CallSid=${id}&CallStatus=busy` : JSON.stringify({ id }) };
     }
     const isForged = world.chance(0.2);
     const keys = [isForged ? otherKey : ownKey].filter((key) => key !== undefined);
-    const body = JSON.stringify({ status: "busy" });
+    const optsOut = tellOptOuts && placement !== undefined && world.chance(0.15);
+    const body = JSON.stringify({ status: "busy", ...(optsOut ? { opt_out: true } : {}) });
     const headers = createSignatureHeaders({ id: callId, body }, { keys, now: world.now() });
-    return { body, headers, ...(isForged ? { mustBe: 401 } : {}) };
+    if (isForged) return { body, headers, mustBe: 401 };
+    return { body, headers, ...(optsOut ? { optedOut: numberHash } : {}) };
   }
 
   async function send(path: string, placement: Placement | undefined): Promise<void> {
     for (let tries = 0; tries < triesMax; tries++) {
       const at = world.now();
-      const { mustBe, ...sending } = composed(path, placement);
+      const { mustBe, optedOut, ...sending } = composed(path, placement);
       const status = (await request(path, { method: "POST", ...sending }))?.status;
-      sent.push({ placement, path, at, status, ...(mustBe === undefined ? {} : { mustBe }) });
+      const told = optedOut === undefined ? {} : { optedOut };
+      sent.push({ placement, path, at, status, ...told, ...(mustBe && { mustBe }) });
       if (status === 204 || world.chance(0.5)) return;
       await world.wait(world.between(1_000, 60_000), "a provider calls back again");
     }
@@ -92,10 +101,15 @@ export function createCallbacks(
   return {
     given,
     sent,
+    readCallback: tellOptOuts
+      ? async (signed, _, callId) => readWebhookCallback(signed, ownKey, callId)
+      : undefined,
     offer(url) {
       const path = new URL(url).pathname;
       given.add(path);
-      if (world.chance(0.1)) after(world.between(10, 60_000), undefined, path);
+      // A signed callback that is read says that the call was placed.
+      const proves = tellOptOuts && path.startsWith("/callbacks/webhook/");
+      if (world.chance(0.1) && !proves) after(world.between(10, 60_000), undefined, path);
       if (world.chance(0.8)) {
         world.after(world.between(10, hourMs), "a callback is forged", () => void forge(path));
       }

@@ -1,4 +1,5 @@
 import type { Route } from "../../shared/calls/call-request.ts";
+import type { SignedCallback, ToldResult } from "../../shared/providers/provider.ts";
 
 /** A request of ours for one call, as received by the provider. */
 export interface Requested {
@@ -34,6 +35,10 @@ export interface Life {
 
 /** The callbacks of all providers, as a provider begins them. */
 export interface CallingBack {
+  /** Verifies and reads what a webhook has sent. Undefined: the dialer ignores it. */
+  readCallback:
+    | ((signed: SignedCallback, route: Route, callId?: string) => Promise<ToldResult>)
+    | undefined;
   /** Notes an address that a request carried. The provider may call back though nothing was placed. */
   offer(url: string): void;
   /** Calls back about a call that is placed now. */

@@ -195,6 +195,12 @@ export function createSimulatedProvider(
     placements,
     () => fates().mute,
   );
+  /** Returns how a webhook's signed callbacks are read; nothing for other providers. */
+  const signedBy = ({ type }: Route): Pick<DialingProvider<Route>, "readCallback"> => {
+    const { readCallback } = callbacks();
+    return type === "webhook" && readCallback !== undefined ? { readCallback } : {};
+  };
+
   return {
     requests,
     placements,
@@ -202,7 +208,7 @@ export function createSimulatedProvider(
     stats,
     unreadableAt,
     providerOf: (route: Route): DialingProvider<Route> =>
-      isTelling(route) ? { dial, lookUp, readResult, listResults } : { dial },
+      isTelling(route) ? { dial, lookUp, readResult, listResults } : { dial, ...signedBy(route) },
   };
 }
 

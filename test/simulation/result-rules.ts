@@ -19,6 +19,8 @@ export interface ResultsHappened {
   /** Last time at which a record was unreadable, by the provider's id. */
   unreadableAt: ReadonlyMap<string, number>;
   callbacks: { given: ReadonlySet<string>; sent: readonly CalledBack[] };
+  /** Hashes on the do-not-call list at the end. */
+  listed: ReadonlySet<string>;
   /** All messages that were ever on the events queue. */
   messages: readonly EventMessage[];
   answers: readonly Answer[];
@@ -39,6 +41,7 @@ export function resultViolations(happened: ResultsHappened): string[] {
   return [
     ...resultsMissing(happened),
     ...callbacksUnheard(happened),
+    ...optOutsLost(happened),
     ...doorBroken(happened),
     ...(happened.scenario.results ? [] : resultsUnpolled(happened)),
   ];
@@ -51,6 +54,8 @@ function resultsMissing(happened: ResultsHappened): string[] {
     const { id, state, backlog, dueAt, route, providerCallId, result } = row;
     if (state !== "PLACED") return result === null ? [] : [`result: ${id} is ${state} and has one`];
     if (backlog !== null || dueAt !== null) return [`result: ${id} is left to be asked for`];
+    // Its result is what a signed callback said, beside a restore, where these are read.
+    if (route?.type === "webhook" && happened.scenario.restore !== undefined) return [];
     const placement = byId.get(providerCallId ?? "");
     if (placement === undefined || route === null || !isTelling(route)) {
       return result === null ? [] : [`result: ${id} has one that nobody told`];
@@ -110,6 +115,14 @@ function callbacksUnheard({ callbacks, rows, scenario, calmFrom }: ResultsHappen
       return [`unheard: the end of ${id} after a callback: ${row.result?.status}`];
     }
     return [];
+  });
+}
+
+/** Checks that no opt-out is lost that was taken, whatever became of its call: also if a restore lost its claim or row. */
+function optOutsLost({ callbacks, listed }: ResultsHappened): string[] {
+  return callbacks.sent.flatMap(({ placement, status, optedOut }) => {
+    if (status !== 204 || optedOut === undefined || listed.has(optedOut)) return [];
+    return [`an opt-out is lost: that of ${placement?.id}`];
   });
 }
 

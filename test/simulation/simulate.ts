@@ -74,6 +74,9 @@ export interface Report {
   trace: string[];
 }
 
+/** Parts of a run in which the journal is up or down. */
+const journalPartMs = 300_000;
+
 /**
  * Runs the API, the dialer, the dial plan and its schedule over a simulated queue, ledger, provider and
  * clock, by a scenario, until every call has ended. Then checks the promises against the events.
@@ -156,8 +159,15 @@ export async function simulate(
   /** Dead letters that could not be handled yet. */
   const letters = new Map<string, string>();
   const entries = createMemoryJournal();
+  /** Faults of the journal, which beside a restore is down for five minutes of each quarter of an hour. */
+  const journalFaults = (): Faults => {
+    const faults = faultsOf("queue")();
+    const part = Math.floor((world.now() - startAt) / journalPartMs) % 3;
+    const isDown = scenario.restore !== undefined && isStormy() && part === 2;
+    return isDown ? { ...faults, before: 1 } : faults;
+  };
   const reach = <Result>(work: () => Promise<Result>) =>
-    ask(world, faultsOf("queue")(), "journal", work);
+    ask(world, journalFaults(), "journal", work);
   /** Keeps what a restore must not undo, as epochs are kept: outside the ledger. */
   const journal: Journal = {
     append: (name, body) => reach(() => entries.append(name, body)),
@@ -256,7 +266,9 @@ export async function simulate(
     return answer;
   };
 
-  const callbacks = createCallbacks(world, request);
+  const callbacks = createCallbacks(world, request, {
+    tellOptOuts: scenario.restore !== undefined,
+  });
   const clients = createClients(world, scenario, request);
   createRestores(world, scenario, ledger, documents.stored, epochs.current, request);
   const operator = createOperatorActs(world, scenario, request, provider.isPlaced);
@@ -327,6 +339,11 @@ export async function simulate(
     placements: provider.placements,
     unreadableAt: provider.unreadableAt,
     callbacks,
+    listed: new Set(
+      [...documents.stored.values()].flatMap(({ kind, key }) =>
+        kind === "do-not-call" ? key : [],
+      ),
+    ),
     messages: events.seen,
     answers,
   };

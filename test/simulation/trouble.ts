@@ -43,8 +43,8 @@ const clients = ["crm", "shop", "clinic"];
 /** Maximum delay of a healthy agent's call. */
 const lateMsMax = 1.5 * minuteMs;
 const expireAfterHours = 1;
-/** Agents whose calls are surely not placed at first, and are sent again. */
-const sentAgain: readonly Agent[] = ["fails", "busy", "denied"];
+/** Agents whose calls are surely not placed, and are sent again: those of `refused` as probes. */
+const sentAgain: readonly Agent[] = ["fails", "busy", "denied", "refused"];
 /** Interval from which on the requests of a backlog are probes: later ones come every two minutes. */
 const probeMsMin = 60_000;
 /** Number of deliveries at once, each in a process of its own. */

@@ -13,7 +13,7 @@ import type { Judged } from "./failure-counters.ts";
 
 /** Refused probes at which an alarm is raised, and the interval of the alarms after it. */
 const alarmedProbes = 10;
-const alarmEveryMs = dayMs;
+const refusingAlarmMs = dayMs;
 
 /**
  * True if a call was refused that went as the probe of its backlog's breaker of refusals: it says that the cause stands, and
@@ -46,7 +46,7 @@ export async function countRefusedProbe(
       const { refused = 0, refusedProbes = 0, alarmedAt } = value;
       const probes = refusedProbes + 1;
       isAlarm =
-        probes >= alarmedProbes && (alarmedAt === undefined || now - alarmedAt >= alarmEveryMs);
+        probes >= alarmedProbes && (alarmedAt === undefined || now - alarmedAt >= refusingAlarmMs);
       return {
         ...value,
         refused: refused + 1,

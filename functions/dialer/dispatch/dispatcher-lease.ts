@@ -1,7 +1,7 @@
 import type { ValueOf, StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { isVoid } from "../runtime/void-lease.ts";
+import { isLeaseVoid } from "../runtime/void-lease.ts";
 import { isBeating } from "../record/wake-dispatcher.ts";
 
 /** Maximum tries to take over, as the earlier dispatcher may beat meanwhile. */
@@ -20,7 +20,7 @@ export async function takeOver(deps: DialerDeps): Promise<DispatcherLease | unde
     if (hasTime && isBeating(current.value, now)) {
       // A beat is never ahead, nor is the time since which a dispatcher has run.
       const until = Math.max(current.value.beatAt, current.value.since);
-      if (!(await isVoid({ name: "dispatcher", until, lifeMs: 0 }, deps))) return undefined;
+      if (!(await isLeaseVoid({ name: "dispatcher", until, lifeMs: 0 }, deps))) return undefined;
     }
     const version = random.version();
     const value = { accounts: {}, ...current?.value, holder: version, since: now, beatAt: now };

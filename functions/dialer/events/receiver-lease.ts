@@ -1,7 +1,7 @@
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { isVoid } from "../runtime/void-lease.ts";
+import { isLeaseVoid } from "../runtime/void-lease.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Time after which an unended lease lapses: enough for a request and the write of its answer. */
@@ -55,7 +55,7 @@ export function leaseIn(
   return {
     async isTaken() {
       const lease = { name: "receiver", until: leaseUntil, lifeMs: leaseMs } as const;
-      return leaseUntil > clock.now() && !(await isVoid(lease, deps));
+      return leaseUntil > clock.now() && !(await isLeaseVoid(lease, deps));
     },
     isSweptOnly: isSlow && clock.now() - nextAt < sweepSeconds * 1000,
     nextAt,

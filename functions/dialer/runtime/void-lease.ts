@@ -16,7 +16,7 @@ export interface StoredLease {
  * would stop its work until then. Not void if this process's clock is the wrong one, which the store's clock decides.
  * Never for claims, caps, live calls or permits: those stand for phones that may have rung.
  */
-export async function isVoid(
+export async function isLeaseVoid(
   { name, until, lifeMs }: StoredLease,
   { documents, clock, log }: Pick<DialerDeps, "documents" | "clock" | "log">,
 ): Promise<boolean> {

@@ -2,7 +2,7 @@ import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kin
 import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { isVoid } from "../runtime/void-lease.ts";
+import { isLeaseVoid } from "../runtime/void-lease.ts";
 import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
 
 /** Lease of a sweep. No other sweep runs meanwhile, and if a sweep dies, the next minute's can run. */
@@ -73,7 +73,7 @@ export async function isTaken(
   until: number,
   deps: DialerDeps,
 ): Promise<boolean> {
-  return until > deps.clock.now() && !(await isVoid({ name, until, lifeMs: leaseMs }, deps));
+  return until > deps.clock.now() && !(await isLeaseVoid({ name, until, lifeMs: leaseMs }, deps));
 }
 
 /** A document that one invocation alone changes while it has the lease. */

@@ -209,7 +209,8 @@ it("callback URLs are under the former key until every process of the API knows 
   const dial = async (holder: Holder) => {
     const row = await rotation.dial(holder, number);
     const [code = ""] = bench.callbackUrls.at(-1)?.split("/").slice(-1) ?? [];
-    const call = { id: row?.id ?? "", claim: row?.claims[0] ?? "" };
+    const { id = "", claims: [claim = ""] = [], numberHash } = row ?? {};
+    const call = { id, claim, numberHash };
     const subject = { account: row?.route?.provider ?? "", call };
     return (["before", "after"] as const).filter((key) =>
       callbackCheck(holders[key])({ subject, code }),
