@@ -114,7 +114,7 @@ export function useLive<Data>(asked: Asked | undefined, everyMs = refreshMs): Li
 
 const RolesContext = createContext<readonly OperatorRole[]>([]);
 /** Interval at which the token's roles are read, so that buttons appear after a failed read too. */
-const rolesMs = 60_000;
+export const rolesMs = 60_000;
 
 /** Reads the roles of the operator's token for the views inside. Until they are known there are none. */
 export function Roles({ children }: { children: ComponentChildren }) {

@@ -13,8 +13,13 @@ import { useUndo } from "./undo.tsx";
  * is known of a number is erased.
  */
 export function DoNotCall() {
+  const roles = useRoles();
+  const mayNothing = roles.length > 0 && roles.every((role) => role === "see" || role === "reveal");
   return (
     <>
+      {mayNothing ? (
+        <p>To check a number, a token needs the role find; to add numbers, decide.</p>
+      ) : null}
       <WithRole role="find">
         <Check />
       </WithRole>

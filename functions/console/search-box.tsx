@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
+import type { Me } from "../api/operator/me.ts";
 import type { Found, Searched } from "../api/operator/search.ts";
 import { addressOf, go } from "./address.ts";
-import { messageOf, useDesk, useRoles } from "./desk.tsx";
+import { messageOf, rolesMs, useDesk, useLive } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
 import { mayBeNumber } from "./may-be-number.ts";
 import { seekNumber } from "./sought-number.ts";
@@ -92,7 +93,9 @@ function Choice({
   searched: Searched;
   close(): void;
 }) {
-  const mayFind = useRoles().includes("find");
+  // The box stands outside of the views, to which the roles are told.
+  const { data: me } = useLive<Me>("/me", rolesMs);
+  const lacksRole = me !== undefined && !me.roles.includes("find");
   if (found.length > 0) {
     return (
       <ul class="line plain" aria-label="Found">
@@ -112,7 +115,7 @@ function Choice({
       </ul>
     );
   }
-  if (number !== null && !mayFind) {
+  if (number !== null && lacksRole) {
     return <p>Your token may not look up numbers: it lacks the role find.</p>;
   }
   if (number !== null) {

@@ -221,7 +221,7 @@ describe("a nervous finger on the operator's page", () => {
       ["accounts", "Waiting calls by agent and client"],
       [`calls?call=${waiting}`, "What happened"],
       ["review", /^Call 1 of /],
-      ["do-not-call", "Is a number on the list?"],
+      ["do-not-call", "To check a number, a token needs the role find"],
     ];
     await open("overview", tokens.opsSee);
     for (const [address, shown] of views) {
