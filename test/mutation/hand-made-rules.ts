@@ -116,8 +116,7 @@ const ofLists = toMutants(
     ],
     ["a check's opt-out is listed", "decideByChecks", leaveOut("putEntries")],
     ["a callee's opt-out is listed", "optOut", leaveOut("listCallee")],
-    ["an opt-out is listed without a row", "followWithoutRow", leaveOut("listHash")],
-    ["a callee's opt-out is in the journal", "listEntry", leaveOut("appendEntry")],
+    ["a callee's opt-out is in the journal", "listEntry", leaveOut("appendListed")],
   ],
 );
 
@@ -168,6 +167,7 @@ const ofLostClaims = toMutants(
       "findClaim",
       callBecomes("released.includes", "false"),
     ],
+    ["an opt-out is listed without a row", "followWithoutRow", leaveOut("listHash")],
     ["a newer claim stays", "hasNewerClaim", returns("false")],
     [
       "a callback without a row waits for the restore",

@@ -9,15 +9,7 @@ import {
   placed,
   stateOfBreaker,
 } from "../../support/breakers-bench.ts";
-import {
-  aCallNow,
-  allIn,
-  type Bench,
-  put,
-  putIn,
-  rowOf,
-  statesOf,
-} from "../../support/dialer-calls.ts";
+import { aCallNow, allIn, type Bench, putIn, statesOf } from "../../support/dialer-calls.ts";
 import { inSlowTier } from "../../support/per-tier.ts";
 
 const notPermitted: DialOutcome = { kind: "rejected", code: "telnyx_d13" };
