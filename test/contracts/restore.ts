@@ -3,6 +3,7 @@ import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import type { MadeTokenAnswer } from "../../functions/api/operator/tokens.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { type Call, accountNameOf } from "../../shared/calls/call-request.ts";
 import { findAgentRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
@@ -424,7 +425,10 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     breakJournal() {
       deps.journal = { ...journal, list: () => Promise.reject(new Error("unreachable")) };
     },
-    sweep: () => sweep(deps, now + 120_000),
+    async sweep() {
+      await sweep(deps, now + 120_000);
+      await upkeep(deps, now + 120_000);
+    },
     /** Lets time pass, with a sweep and a dispatch of every call a minute. */
     async pass(ms: number) {
       for (const endAt = now + ms; now < endAt; now += minute) {
