@@ -65,7 +65,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   tokens   [list] [--client C] | end ID [--yes]
            | make --client C [--agents A,B] [--rights call,read] [--mode test] [--not-after DATE]
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
-  audit    [--clients] [--by TOKEN] [--action A] [--target T] [--from T] [--until T] [--limit N]
+  audit    [--clients] [--token ID] [--action A] [--target T] [--from T] [--until T] [--limit N]
                                               the audit log: what operators did, or clients
 
   States: ${callStates.join(", ")}.

@@ -175,7 +175,10 @@ export const listCommands: Record<string, Command> = {
       const query = new URLSearchParams({
         limit: size,
         ...(values.clients === true && { of: "clients" }),
-        ...Object.fromEntries(auditFilters.flatMap((one) => filterOf(one, values[one]))),
+        ...Object.fromEntries([
+          ...auditFilters.flatMap((one) => filterOf(one, values[one])),
+          ...filterOf("by", values.token),
+        ]),
         ...(cursor && { cursor }),
       });
       const page = await ask<Audit>(`/audit?${query.toString()}`);
@@ -190,7 +193,7 @@ export const listCommands: Record<string, Command> = {
   },
 };
 
-const auditFilters = ["by", "action", "target", "from", "until"] as const;
+const auditFilters = ["action", "target", "from", "until"] as const;
 
 function filterOf(name: string, value: unknown): [string, string][] {
   return typeof value === "string" ? [[name, value]] : [];

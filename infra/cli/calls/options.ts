@@ -48,6 +48,7 @@ const options = {
   waiting: { type: "string" },
   by: { type: "string" },
   clients: { type: "boolean" },
+  token: { type: "string" },
   action: { type: "string" },
   target: { type: "string" },
 } as const;
@@ -72,7 +73,7 @@ export const optionsOf: Record<string, string[]> = {
   usage: ["by", "client", "from", "until", "csv"],
   dnc: ["file", "country", "map", "refused", "renew", "csv", ...asking],
   erase: ["csv", ...asking],
-  audit: ["clients", "by", "action", "target", "from", "until", "limit", "csv"],
+  audit: ["clients", "token", "action", "target", "from", "until", "limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],
   request: [],
   requests: ["client", "campaign", "agent", "calls-min", "limit", "csv"],
