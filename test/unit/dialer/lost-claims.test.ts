@@ -16,6 +16,7 @@ import {
   putDocument,
   putIn,
   rowOf,
+  stateOf,
   webhook,
 } from "../../support/dialer-calls.ts";
 
@@ -133,6 +134,15 @@ describe("a signed callback of a claim that a restore has lost", () => {
     const lost = { ...row, id: aCallNow(bench).id };
     expect(await tellLost(bench, lost)).toEqual(["ack"]);
     expect(await isListed(bench, lost)).toBe(true);
+  });
+
+  it("lists its opt-out in a process whose plan asks for no results", async () => {
+    const bench = createBench({ optedOut: true });
+    const row = await rowFor(bench, "UNKNOWN");
+    bench.changePlan({ agents: { agent_sales: webhook } });
+    expect(await tellLost(bench, row)).toEqual(["ack"]);
+    expect(await isListed(bench, row)).toBe(true);
+    expect(await stateOf(bench, row)).toBe("PLACED");
   });
 
   it("waits for the version that can read its row", async () => {
