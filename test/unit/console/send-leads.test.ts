@@ -44,8 +44,8 @@ function createBench() {
       const fate = fates.shift() ?? "answered";
       if (fate === "request lost") throw new Error("reset");
       if (fate === "failed") return { status: 503, text: "{}", requestId: null, retryAfter: "1" };
-      if (path === "/v1/calls/batch") bodies.push(body);
-      const response = await api.app.request(path, jsonRequest(token, "POST", body, headers));
+      if (path === "/v1/calls/batch" && body !== undefined) bodies.push(body);
+      const response = await api.app.request(path, jsonRequest(token, undefined, body, headers));
       await drain();
       if (fate === "answer lost") throw new Error("reset");
       return {
