@@ -241,7 +241,7 @@ const kinds = {
   "delivered-request": z.looseObject({ finishedAt: time }),
   /** Key: time and id. One entry of the audit log: what an operator did. */
   audit: auditEntry,
-  /** The same of clients. Key: the hour, and a hash of token, action and target; with numbers, time and id. */
+  /** The same of clients. Key: the hour, and a hash of token, action, target and what it exposes; with numbers, time and id. */
   "client-audit": auditEntry,
   /** Key: that of an entry of the do-not-call list. The last removal of it, by its time in the journal. */
   unlisted: z.looseObject({ at: time }),

@@ -197,8 +197,8 @@ export async function recordAction(
 
 /** Counts a client's action with those of the hour that were the same: a client may repeat one as often as it likes. */
 async function noteOfClient(value: Entry, deps: RouteDeps): Promise<void> {
-  const { at, by, action, target } = value;
-  const same = hash("sha256", JSON.stringify([by, action, target])).slice(0, 20);
+  const { at, by, action, target, exposes } = value;
+  const same = hash("sha256", JSON.stringify([by, action, target, exposes])).slice(0, 20);
   const name = {
     kind: "client-audit",
     key: keyAt(Math.floor(at / hourMs) * hourMs) + same,

@@ -252,18 +252,21 @@ export function itManagesReceivers(api: RequestsApiBench): void {
       await put("main", { url: `${url}?key=secret`, echo: ["order"] });
       await ask("POST", "/main/rotate-secret");
       await ask("DELETE", "/main");
-      const entries = await api.documents().list("client-audit", { limit: 3, descending: true });
-      // Entries of one millisecond have no order.
-      expect(entries.map(({ value }) => value.action).toSorted()).toEqual([
-        "client_delete_receiver",
-        "client_put_receiver",
-        "client_rotate_secret",
-      ]);
-      for (const { value } of entries) {
-        expect(value).toMatchObject({ by: "crmEvents", target: "receiver main of client crm" });
-      }
-      const made = entries.find(({ value }) => value.action === "client_put_receiver");
-      expect(made?.value.exposes).toEqual({ url: `${url}?…`, echo: ["order"] });
+      const all = await api.documents().list("client-audit", { limit: 200, descending: true });
+      const entries = all.filter(({ value }) => value.target === "receiver main of client crm");
+      expect(entries.map(({ value }) => value.action)).toEqual(
+        expect.arrayContaining([
+          "client_delete_receiver",
+          "client_put_receiver",
+          "client_rotate_secret",
+        ]),
+      );
+      for (const { value } of entries) expect(value.by).toBe("crmEvents");
+      const made = entries.filter(({ value }) => value.action === "client_put_receiver");
+      expect(made.map(({ value }) => value.exposes)).toContainEqual({
+        url: `${url}?…`,
+        echo: ["order"],
+      });
       expect(JSON.stringify(entries)).not.toContain("key=secret");
     });
 
