@@ -1,10 +1,4 @@
-import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
-import { perTier } from "../support/per-tier.ts";
 import { useLambda } from "./lambda-api.ts";
 
-const behind = useLambda();
-const createApi = behind("an HTTP API's default stage");
-
-describeHttpApi("Lambda", createApi);
-describeFuzz("Lambda", createApi, { runs: perTier({ quick: 6, slow: 60 }) });
+describeHttpApi("Lambda", useLambda()("an HTTP API's default stage"));

@@ -34,7 +34,7 @@ describe("the structure of a large body", () => {
         const spaced = space % 2 === 0 ? text : JSON.stringify(value, null, 1);
         expect(judge(spaced) === undefined).toBe(fits(value));
       }),
-      { numRuns: perTier({ quick: 300, slow: 3_000 }) },
+      { numRuns: perTier({ quick: 300, slow: 1_000 }) },
     );
   });
 

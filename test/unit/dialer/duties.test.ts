@@ -12,7 +12,6 @@ import {
   fillBacklogs,
   finishRequests,
 } from "../../support/duties-bench.ts";
-import { perTier } from "../../support/per-tier.ts";
 import { rowIn } from "../../support/rows.ts";
 
 /** `npm run test:schedules` runs this file with its largest sizes. */
@@ -25,9 +24,8 @@ const unfinished = async ({ deps }: DutiesBench) =>
     ({ value }) => value.finishedAt === null,
   ).length;
 
-const isSlow = perTier({ quick: 0, slow: 1 }) === 1;
-const sizes = [200, 1_200, ...(isSlow ? [10_000] : [])];
-const rates = [60, 600, ...(isSlow ? [3_000] : [])];
+const sizes = [200, 1_200, ...(isLong ? [10_000] : [])];
+const rates = [60, 600, ...(isLong ? [3_000] : [])];
 
 describe.each(sizes)("with %d backlogs that wait for tomorrow", (backlogs) => {
   it("each minute's crons do all that they are for", { timeout: 600_000 }, async () => {
@@ -72,7 +70,7 @@ describe.each(rates)("with %d requests a minute that finish", (rate) => {
 
 describe("expired documents", () => {
   it("are all deleted within two hours, and a gauge tells how old they may be", async () => {
-    const count = perTier({ quick: 70_000, slow: isLong ? 2_000_000 : 150_000 });
+    const count = isLong ? 2_000_000 : 70_000;
     const bench = createDutiesBench();
     const { deps } = bench;
     await bench.minute(); // the first purge finds nothing
@@ -99,7 +97,7 @@ describe("expired documents", () => {
 
 describe("a restore", () => {
   it("applies a long journal within fifteen minutes", { timeout: 900_000 }, async () => {
-    const scale = perTier({ quick: 0.02, slow: isLong ? 1 : 0.1 });
+    const scale = isLong ? 1 : 0.02;
     const bench = createDutiesBench();
     const { deps } = bench;
     const since = bench.now();
@@ -159,8 +157,8 @@ describe("a restore", () => {
   });
 
   it("ends within twenty minutes, killed at each step or not", { timeout: 900_000 }, async () => {
-    const backlogs = perTier({ quick: 1_200, slow: 10_000 });
-    const calls = perTier({ quick: 5, slow: isLong ? 50 : 5 });
+    const backlogs = isLong ? 10_000 : 1_200;
+    const calls = isLong ? 50 : 5;
     const bench = createDutiesBench();
     const { deps } = bench;
     const rows = await fillBacklogs(bench, { backlogs, calls }, bench.now() + 20 * hourMs);
