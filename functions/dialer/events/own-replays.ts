@@ -45,7 +45,7 @@ export async function replaySome(
       if (await takeStored(replay, deps)) open += 1;
     }
     if (page.length === pageReplays) continue;
-    // Those that are not at their end have another step, as long as there is time.
+    // Each replay that has not ended takes another step, as long as there is time.
     if (open === 0) return { replaysAfter: null };
     [after, open] = [undefined, 0];
   }

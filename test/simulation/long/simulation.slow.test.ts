@@ -62,7 +62,7 @@ describe("the simulation", () => {
   });
 });
 
-// Those of calls that stand as rows and are not tried again, as most do: `npm run test:schedules` tries the others too.
+// The gate tries calls that stand as rows and are not tried again, as most do. `npm run test:schedules` tries the others too.
 describeOrders(
   explorations.filter(
     (one) => isShort(one) && one.agent !== "again" && (one.isRow || one.agent === "known"),
