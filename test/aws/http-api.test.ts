@@ -1,4 +1,11 @@
+import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
+import { perTier } from "../support/per-tier.ts";
 import { useLambda } from "./lambda-api.ts";
 
-describeHttpApi("Lambda", useLambda()("an HTTP API's default stage"));
+const behind = useLambda();
+const createApi = behind("an HTTP API's default stage");
+
+describeHttpApi("Lambda", createApi);
+// In the same file: a worker keeps its modules, and the function's module keeps the engines of the file that loaded it.
+describeFuzz("Lambda", createApi, { runs: perTier({ quick: 6, slow: 60 }) });
