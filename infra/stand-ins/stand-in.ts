@@ -61,6 +61,8 @@ export async function startStandIn(
       response.destroy();
     });
   });
+  // A connection that closes as it is used again makes a call's outcome unknown.
+  server.keepAliveTimeout = 600_000;
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port, not on a pipe
   const { port } = server.address() as AddressInfo;

@@ -27,6 +27,8 @@ export async function startReceiver(
       answer(one, response, received);
     });
   });
+  // A connection that closes as it is used again makes a call's outcome unknown.
+  server.keepAliveTimeout = 600_000;
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port, not on a pipe
   const { port } = server.address() as AddressInfo;
