@@ -22,16 +22,17 @@ interface Question {
 /**
  * A question before a grave action, in a dialog that Escape closes. The harmless button has the focus, and Enter in a
  * field confirms nothing, except the count: with `count`, the button is disabled until the operator has typed that
- * number. The second click of a double click is ignored, as the first one may have opened the dialog.
+ * number. The second click of a double click is ignored, as the first one may have opened the dialog: it does not even
+ * take the focus from the harmless button.
  */
 export function Confirm(question: Question) {
   const { title, yes, no = "Leave it", count, isReady = true, close, children } = question;
-  const dialog = useModal();
+  const modal = useModal();
   const [typed, setTyped] = useState("");
   const { confirm, isBusy, problem } = useConfirmation(question);
   const isConfirmed = isReady && (count === undefined || typed.trim() === String(count));
   return (
-    <dialog ref={dialog} aria-labelledby="confirm" aria-busy={isBusy} onClose={close}>
+    <dialog {...modal} aria-labelledby="confirm" aria-busy={isBusy} onClose={close}>
       <form
         method="dialog"
         onSubmit={(event) => {
@@ -81,6 +82,7 @@ export function Confirm(question: Question) {
 /** Opens a dialog with the focus on its harmless button, and gives the focus back where it was. */
 function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
+  const wasPressed = useRef(false);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
@@ -90,7 +92,11 @@ function useModal() {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  return dialog;
+  const onMouseDown = (event: MouseEvent) => {
+    if (event.detail > 1 && !wasPressed.current) event.preventDefault();
+    wasPressed.current = true;
+  };
+  return { ref: dialog, onMouseDown };
 }
 
 /** Confirms once, and again only after an error. */
