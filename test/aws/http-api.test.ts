@@ -1,6 +1,5 @@
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
-import { perTier } from "../support/per-tier.ts";
 import { useLambda } from "./lambda-api.ts";
 
 const behind = useLambda();
@@ -8,4 +7,4 @@ const createApi = behind("an HTTP API's default stage");
 
 describeHttpApi("Lambda", createApi);
 // In the same file: a worker keeps its modules, and the function's module keeps the engines of the file that loaded it.
-describeFuzz("Lambda", createApi, { runs: perTier({ quick: 6, slow: 60 }) });
+describeFuzz("Lambda", createApi, { runs: 8 });

@@ -101,10 +101,15 @@ const rulesFrom = (from: number) =>
 const marginMs = fc.constantFrom(0, 5 * minuteMs, 45 * minuteMs);
 
 const names = Object.values(table.names).flatMap((list) => list.split(" "));
-const changes = names.flatMap((name) =>
-  (permitAt.tz.zone(name)?.untils ?? [])
-    .filter((at) => at > Date.UTC(2026, 0, 12) && at < Date.UTC(2028, 0, 1))
-    .map((at) => ({ name, at })),
+/** Changes of clocks in 2026 and 2027, and one of the zones whose clock changes in that way. */
+const changes = new Map(
+  names.flatMap((name) => {
+    const { untils = [], offsets = [] } = permitAt.tz.zone(name) ?? {};
+    return untils
+      .map((at, index) => ({ name, at, offsets: offsets.slice(index, index + 2) }))
+      .filter(({ at }) => at > Date.UTC(2026, 0, 12) && at < Date.UTC(2028, 0, 1))
+      .map((change) => [`${change.at} ${change.offsets.join(" to ")}`, change] as const);
+  }),
 );
 
 function agrees(rules: Written[], zoneNames: string[], from: number, margin: number): void {
@@ -143,24 +148,20 @@ describe("the next opening", () => {
     );
   });
 
-  it(
-    "equals that search around every change of every zone's clock in 2026 and 2027",
-    inSlowTier,
-    () => {
-      expect(changes.length).toBeGreaterThan(700);
-      const seed = Date.now();
-      for (const [index, { name, at }] of changes.entries()) {
-        const around = firstOf(
-          fc.sample(
-            fc.tuple(rulesFrom(at - dayMs), fc.integer({ min: -36 * 60, max: 3 * 60 }), marginMs),
-            { seed: seed + index, numRuns: 1 },
-          ),
-        );
-        const [rules, minutes, margin] = around;
-        agrees(rules, [name], at + minutes * minuteMs, margin);
-      }
-    },
-  );
+  it("equals that search around every change of a clock in 2026 and 2027", inSlowTier, () => {
+    expect(changes.size).toBeGreaterThan(70);
+    const seed = Date.now();
+    for (const [index, { name, at }] of [...changes.values()].entries()) {
+      const around = firstOf(
+        fc.sample(
+          fc.tuple(rulesFrom(at - dayMs), fc.integer({ min: -36 * 60, max: 3 * 60 }), marginMs),
+          { seed: seed + index, numRuns: 1 },
+        ),
+      );
+      const [rules, minutes, margin] = around;
+      agrees(rules, [name], at + minutes * minuteMs, margin);
+    }
+  });
 
   it("never comes earlier for a later time, and stays until it has come", () => {
     const time = fc.integer({ min: Date.UTC(2026, 0, 12), max: Date.UTC(2030, 0, 1) });
