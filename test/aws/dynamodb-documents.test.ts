@@ -22,7 +22,7 @@ describeDocuments(
   "DynamoDB",
   async (now) =>
     createDynamoDocuments(engines().dynamo, await createTable(), { now, freshVersion: randomId }),
-  { runs: perTier({ quick: 6, slow: 30 }) },
+  { runs: perTier({ quick: 6, slow: 12 }) },
 );
 
 describe("DynamoDB as documents", () => {

@@ -24,7 +24,7 @@ async function createLedger(database = LEDGER) {
   return createD1Ledger(database);
 }
 
-describeCallLedger("D1", createLedger, { told, runs: perTier({ quick: 3, slow: 30 }) });
+describeCallLedger("D1", createLedger, { told, runs: perTier({ quick: 3, slow: 10 }) });
 
 describe("D1 as a call ledger: D1's bill", () => {
   const placed = (row: CallRow) =>

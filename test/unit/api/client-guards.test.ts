@@ -218,7 +218,7 @@ describe("callsPerDay of a client", () => {
           expect(rest).toEqual(ones.map(() => 201));
         },
       ),
-      { numRuns: perTier({ quick: 4, slow: 40 }) },
+      { numRuns: perTier({ quick: 4, slow: 15 }) },
     );
   });
 

@@ -3,7 +3,7 @@ import { describeCallbacks } from "../../contracts/http-api/callbacks.ts";
 import { createMemoryApi } from "../../support/memory-api.ts";
 import { perTier } from "../../support/per-tier.ts";
 
-describeFuzz("Node, in memory", createMemoryApi, { runs: perTier({ quick: 20, slow: 200 }) });
+describeFuzz("Node, in memory", createMemoryApi, { runs: perTier({ quick: 20, slow: 80 }) });
 describeCallbacks("Node, in memory", createMemoryApi, {
-  runs: perTier({ quick: 40, slow: 400 }),
+  runs: perTier({ quick: 40, slow: 150 }),
 });

@@ -250,7 +250,7 @@ describe("an interrupted sending", () => {
         expect((await send(leads, { lost }).catch(refusedAsSent)).partsSent).toBe(3);
         expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(10).fill(1));
       }),
-      { numRuns: perTier({ quick: 15, slow: 150 }) },
+      { numRuns: perTier({ quick: 15, slow: 50 }) },
     );
   });
 });

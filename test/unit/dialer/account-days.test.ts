@@ -148,7 +148,7 @@ describe("callsPerDay of an account", () => {
           expect(await counted(bench)).toBe(placed.get(dayOf(bench.now())) ?? 0);
         },
       ),
-      { numRuns: perTier({ quick: 2, slow: 15 }) },
+      { numRuns: perTier({ quick: 2, slow: 6 }) },
     );
   });
 });

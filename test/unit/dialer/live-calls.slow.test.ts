@@ -286,7 +286,7 @@ describe("live calls", () => {
           }
         },
       ),
-      { numRuns: perTier({ quick: 6, slow: 60 }) },
+      { numRuns: perTier({ quick: 6, slow: 20 }) },
     );
   });
 });

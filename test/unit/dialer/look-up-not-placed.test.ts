@@ -183,7 +183,7 @@ describe("calls whose records tell what became of each attempt", () => {
           }
         },
       ),
-      { numRuns: perTier({ quick: 4, slow: 40 }) },
+      { numRuns: perTier({ quick: 4, slow: 15 }) },
     );
   });
 });

@@ -85,6 +85,6 @@ it("gives each own receiver each of its events, and none of another client's, wh
         [],
       );
     }),
-    { numRuns: perTier({ quick: 2, slow: 15 }) },
+    { numRuns: perTier({ quick: 2, slow: 6 }) },
   );
 });

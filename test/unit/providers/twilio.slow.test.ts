@@ -128,7 +128,7 @@ describe("twilio", () => {
           agent_id: call.request.agent_id,
         });
       }),
-      { numRuns: perTier({ quick: 20, slow: 200 }) },
+      { numRuns: perTier({ quick: 20, slow: 60 }) },
     );
   });
 
