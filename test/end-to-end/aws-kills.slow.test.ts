@@ -29,7 +29,7 @@ describe("kill -9", () => {
       },
       environment: { VISIBILITY_SECONDS: "5" },
     });
-    const count = 1000;
+    const count = 400;
     const first = await startService(aws, environment, directory.path);
     await postCalls(
       first,
@@ -39,14 +39,14 @@ describe("kill -9", () => {
       })),
     );
     for (let kill = 1; kill <= 3; kill++) {
-      await until(() => receiver.received.length >= kill * 100);
+      await until(() => receiver.received.length >= kill * 40);
       const names = kill === 2 ? (["dialer", "dispatcher"] as const) : (["dialer"] as const);
       // A function has as many processes as invocations came to it at once, and none after the kill before.
       await until(() => names.every((name) => functionProcesses(first, name).length > 0));
       const killed = names.flatMap((name) => functionProcesses(first, name));
       for (const { pid } of killed) process.kill(pid, "SIGKILL");
     }
-    await until(() => receiver.received.length >= 400);
+    await until(() => receiver.received.length >= 160);
     await first.end("SIGKILL");
 
     const second = await startService(aws, environment, directory.path);
