@@ -1,0 +1,106 @@
+import { findPlanErrors } from "../../functions/api/calls/call-errors.ts";
+import { decide, toKnown } from "../../functions/dialer/decide/decide-delivered.ts";
+import { checkControls, findObstacle } from "../../functions/dialer/dial/claim-call.ts";
+import { dialCalls } from "../../functions/dialer/dial/dial-calls.ts";
+import { checkClock } from "../../functions/dialer/dial/send-request.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
+import type { Call, Route } from "../../shared/calls/call-request.ts";
+import type { Log } from "../../shared/lib/log.ts";
+import { Withheld } from "../../shared/lib/http-client.ts";
+import { readDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { createSchedule } from "../../shared/dial-plan/schedule.ts";
+import { decideFirst } from "../../shared/policy/decide-first.ts";
+import * as core from "./frozen/core.mjs";
+import type { Dialing } from "./delivered.ts";
+import type { Asked, AskedLater, Side } from "./judged.ts";
+
+const log: Log = () => undefined;
+
+/** Returns whether a provider can be asked for calls of this kind in the worlds of these tests. */
+const providerOf = ({ type }: Route) =>
+  type === "twilio" || type === "vapi" ? { lookUp: log } : {};
+
+const callerOf = ({ client, acceptedAt, notBefore }: Call) => ({
+  client,
+  agents: ["*"],
+  at: acceptedAt,
+  notBefore,
+});
+
+const readOnce =
+  ({ isUnread, documents }: AskedLater) =>
+  () =>
+    isUnread ? Promise.reject(new Error("not read")) : Promise.resolve(documents);
+
+/** The rules as they were before they had modules of their own. */
+export const frozen: Side & Dialing = {
+  Withheld: core.Withheld,
+  createMemory: core.createDialerMemory,
+  dialCalls: core.dialCalls,
+  parse(value, hashKeys) {
+    const read = core.readDialPlan(value);
+    if ("problems" in read) throw new Error(JSON.stringify(read.problems));
+    const { plan } = read;
+    const schedule = core.createSchedule(plan, log);
+    return { agents: plan.agents, settings: { plan, schedule, hashKeys, providerOf } };
+  },
+  decide: ({ delivered, row, documents, clock, ahead, concurrency }, settings) => {
+    const known = core.toKnown(documents, { settings, clock, concurrency });
+    return core.decide(delivered, row, { ...known, ahead });
+  },
+  decideFirst: ({ call, documents, clock, concurrency }, settings) => {
+    const known = core.toKnown(documents, { settings, clock, concurrency });
+    return (["restored", "dead_letter"] as const).map((reason) =>
+      core.decideFirst(call, reason, known),
+    );
+  },
+  beforeClaim: (asked, settings) => {
+    const { dial, clock, deadline, stopped } = asked;
+    const deps = { settings, clock, log };
+    return core.findObstacle(dial, { deps, deadline, stopped, documents: readOnce(asked) });
+  },
+  orders: ({ dial, claim, documents, clock }, settings) =>
+    core.checkControls({ dial, ...claim }, documents, { settings, clock }),
+  byClock: ({ dial, claim, laterMs, clock }, settings) =>
+    core.checkClock({ dial, ...claim }, { laterMs }, { settings, clock }),
+  acceptance: ({ call }, settings) => core.findPlanErrors(call.request, callerOf(call), settings),
+};
+
+function decideNow({ documents, clock, concurrency }: Asked, settings: object) {
+  const known = toKnown(documents, Object({ settings, clock, concurrency }));
+  return known;
+}
+
+/** The rules as they are. */
+export const today: Side & Dialing = {
+  Withheld,
+  createMemory: createDialerMemory,
+  dialCalls: (requested, deps, deadline) =>
+    dialCalls(requested.map(Object), Object(deps), deadline),
+  parse(value, hashKeys) {
+    const read = readDialPlan(value);
+    if ("problems" in read) throw new Error(JSON.stringify(read.problems));
+    const { plan } = read;
+    const schedule = createSchedule(plan, log);
+    return { agents: plan.agents, settings: { plan, schedule, hashKeys, providerOf } };
+  },
+  decide: (asked, settings) => {
+    const { delivered, row, ahead } = asked;
+    return decide(delivered, row, { ...decideNow(asked, settings), ahead });
+  },
+  decideFirst: (asked, settings) =>
+    (["restored", "dead_letter"] as const).map((reason) =>
+      decideFirst(asked.call, reason, decideNow(asked, settings)),
+    ),
+  beforeClaim: (asked, settings) => {
+    const { dial, clock, deadline, stopped } = asked;
+    const deps = { settings, clock, log };
+    return findObstacle(dial, Object({ deps, deadline, stopped, documents: readOnce(asked) }));
+  },
+  orders: ({ dial, claim, documents, clock }, settings) =>
+    checkControls({ dial, ...claim }, documents, Object({ settings, clock })),
+  byClock: ({ dial, claim, laterMs, clock }, settings) =>
+    checkClock({ dial, ...claim }, { laterMs }, Object({ settings, clock })),
+  acceptance: ({ call }, settings) =>
+    findPlanErrors(call.request, callerOf(call), Object(settings)),
+};
