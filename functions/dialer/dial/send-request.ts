@@ -238,14 +238,27 @@ function namesOf({ dial, row }: Pick<Claim, "dial" | "row">): [account: string, 
 
 /**
  * Writes changed speeds to the documents of account and backlog. A write is dropped on a conflict, as the next answer
- * repeats it.
+ * repeats it. Never throws: only a later version may be able to read one of the documents.
  */
 async function writeChanges(
   claim: Pick<Claim, "dial" | "row">,
-  { read, isAnswered }: { read: DocumentsRead; isAnswered: boolean },
+  of: { read: DocumentsRead; isAnswered: boolean },
   deps: DialerDeps,
 ): Promise<void> {
-  const { documents, clock, random, memory, log } = deps;
+  try {
+    const changes = listChanges(claim, of, deps);
+    if (changes.length > 0) await deps.documents.write(changes);
+  } catch (error) {
+    deps.log("warning", "answers.not_recorded", { error: errorForLog(error) });
+  }
+}
+
+/** Returns the changes of the documents of account and backlog, by what this process has measured and last written. */
+function listChanges(
+  claim: Pick<Claim, "dial" | "row">,
+  { read, isAnswered }: { read: DocumentsRead; isAnswered: boolean },
+  { clock, random, memory }: Pick<DialerDeps, "clock" | "random" | "memory">,
+): DocumentChange[] {
   const [ofAccount, ofBacklog] = namesOf(claim);
   const version = random.version;
   const changes: DocumentChange[] = [];
@@ -287,8 +300,5 @@ async function writeChanges(
     const value = { ...backlog.value, answers: answers(backlogQuick) } as const;
     changes.push({ next: { ...backlog, version: version(), value }, seen: backlog.version });
   }
-  if (changes.length === 0) return;
-  await documents.write(changes).catch((error: unknown) => {
-    log("warning", "answers.not_recorded", { error: errorForLog(error) });
-  });
+  return changes;
 }

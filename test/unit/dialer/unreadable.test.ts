@@ -10,6 +10,7 @@ import {
   due,
   idsDialed,
   message,
+  ownAccount,
   putIn,
   rowOf,
   sendEach,
@@ -184,4 +185,31 @@ describe("a document that only a later version can read", () => {
       expect(current?.version).toBe("later");
     },
   );
+});
+
+describe("an account's document that only a later version can read", () => {
+  it("fails no call that is answered slowly, nor the process", async () => {
+    const failures: unknown[] = [];
+    const fail = (error: unknown) => failures.push(error);
+    process.on("unhandledRejection", fail);
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    const name = { kind: "account", key: ownAccount } as const;
+    const seen = (await bench.documents.read([name])).get("account", ownAccount)?.version ?? null;
+    const next = { ...name, version: "later", value: { quick: "very" }, expiresAt: null };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
+    await bench.documents.write([{ next: next as unknown as StoredDocument, seen }]);
+    bench.answer = async () => {
+      await bench.sleep(3_000);
+      return { kind: "placed" };
+    };
+    await bench.send(due(call));
+    expect(await bench.deliver()).toEqual(["ack"]);
+    process.off("unhandledRejection", fail);
+    expect(failures).toEqual([]);
+    expect(await statesOf(bench, [call])).toEqual(["PLACED"]);
+    expect(bench.eventsOf("dialer.failed")).toEqual([]);
+    expect(bench.eventsOf("answers.not_recorded").length).toBeGreaterThan(0);
+  });
 });
