@@ -1,7 +1,7 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import { asInvocation } from "../../shared/cloudflare/d1-statements.ts";
+import { asInvocation } from "../../shared/cloudflare/invocation.ts";
 import { workerLog as log } from "../../shared/lib/log.ts";
 import {
   answerBatch,
@@ -16,6 +16,7 @@ import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings/settings.ts";
 import { clientRights } from "../../shared/settings/tokens.ts";
 import {
+  withCountedBindings,
   withGatheredTokens,
   toStrings,
   type WorkerEnv,
@@ -34,7 +35,8 @@ export interface ApiWorkerEnv extends WorkerEnv {
 
 let app: ReturnType<typeof createApp> | undefined;
 
-function wire(env: ApiWorkerEnv) {
+function wire(bare: ApiWorkerEnv) {
+  const env = withCountedBindings(bare);
   const environment = withGatheredTokens(toStrings(env));
   return createApp({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
@@ -74,16 +76,18 @@ export default {
   },
   /** The dialer cannot tell of its own death: this Worker asks, and raises the alarm. */
   async scheduled(_event, env, context) {
-    app ??= wire(env);
-    await app.fetch(new Request("https://api.invalid/readyz"), env, context);
+    const api = (app ??= wire(env));
+    const request = new Request("https://api.invalid/readyz");
+    await asInvocation(() => api.fetch(request, env, context));
   },
   /** The dead-letter queues: their messages are kept here though the dialer dies. */
-  async queue({ queue, messages }, env) {
+  async queue({ queue, messages }, bare) {
+    const { ENVELOPES } = withCountedBindings(bare);
     const letters = messages.map((message) => ({
-      ...toCloudflareDelivery(message, env.ENVELOPES),
+      ...toCloudflareDelivery(message, ENVELOPES),
       envelope: String(message.body),
     }));
-    const deadLetters = createR2DeadLetters(env.ENVELOPES);
-    answerBatch(messages, await keepDeadLetters(queue, letters, { deadLetters, log }));
+    const deps = { deadLetters: createR2DeadLetters(ENVELOPES), log };
+    answerBatch(messages, await asInvocation(() => keepDeadLetters(queue, letters, deps)));
   },
 } satisfies ExportedHandler<ApiWorkerEnv>;

@@ -1,6 +1,6 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { asInvocation, statementsLeft } from "../../shared/cloudflare/d1-statements.ts";
+import { asInvocation, statementsLeft, subrequest } from "../../shared/cloudflare/invocation.ts";
 import { createD1Size } from "../../shared/cloudflare/d1-size.ts";
 import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
@@ -16,7 +16,11 @@ import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { readDialerSettings } from "../../shared/settings/settings.ts";
 import type { Send } from "../../shared/lib/http-client.ts";
-import { toStrings, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
+import {
+  toStrings,
+  withCountedBindings,
+  type WorkerEnv,
+} from "../../shared/cloudflare/environment.ts";
 import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
 import { minuteMs } from "../../shared/lib/units.ts";
@@ -36,11 +40,12 @@ const runs: ReadonlyMap<string, "dispatch" | "upkeep"> = new Map([
 
 let handlers: Handlers | undefined;
 
-function wire(env: WorkerEnv): Handlers {
+function wire(bare: WorkerEnv): Handlers {
+  const env = withCountedBindings(bare);
   const environment = toStrings(env);
   const now = Date.now;
   const print = console.log;
-  const send: Send = (url, request) => fetch(url, request);
+  const send: Send = (url, request) => subrequest(() => fetch(url, request), request.signal);
   return createHandlers({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),
@@ -74,7 +79,8 @@ function wire(env: WorkerEnv): Handlers {
 export default {
   async queue(batch, env) {
     handlers ??= wire(env);
-    const delivered = batch.messages.map((message) => toCloudflareDelivery(message, env.ENVELOPES));
+    const { ENVELOPES } = withCountedBindings(env);
+    const delivered = batch.messages.map((message) => toCloudflareDelivery(message, ENVELOPES));
     const deadline = Date.now() + invocationMsMax;
     const handle = handlers[handlerFor(batch.queue)];
     answerBatch(batch.messages, await asInvocation(() => handle(delivered, deadline)));

@@ -1,4 +1,4 @@
-import { countStatements } from "./d1-statements.ts";
+import { countStatements, subrequest } from "./invocation.ts";
 
 /** Maximum size of a database of D1, 10 GB (https://developers.cloudflare.com/d1/platform/limits/). */
 const bytesMax = 10_000_000_000;
@@ -7,7 +7,7 @@ const bytesMax = 10_000_000_000;
 export function createD1Size(database: D1Database) {
   return async (): Promise<{ bytes: number; bytesMax: number }> => {
     countStatements(1);
-    const { meta } = await database.prepare("SELECT 1").run();
+    const { meta } = await subrequest(() => database.prepare("SELECT 1").run());
     return { bytes: meta.size_after, bytesMax };
   };
 }

@@ -1,4 +1,4 @@
-import { countStatements } from "./d1-statements.ts";
+import { countStatements, subrequest } from "./invocation.ts";
 
 /**
  * Maximum bytes of JSON in one bound parameter. D1 allows 100 parameters per statement and 2 MB per value, so
@@ -15,7 +15,7 @@ export function queryOn(database: D1Database) {
   return async <Row>(sql: string, ...bound: unknown[]): Promise<Row[]> => {
     countStatements(1);
     const statement = database.prepare(sql).bind(...bound);
-    return (await statement.all<Row>()).results;
+    return (await subrequest(() => statement.all<Row>())).results;
   };
 }
 
@@ -59,12 +59,13 @@ export async function writeVersioned(
   for (let start = 0; start < chunks.length; start += chunksMax) {
     const steps = chunks.slice(start, start + chunksMax).flatMap(stepsOf);
     countStatements(steps.length);
-    const results = await database.batch<{ name: string; version: string }>(
-      steps.map(({ kind, items }) =>
-        database
-          .prepare(statements[kind])
-          .bind(`[${items.map(({ json }) => json).join()}]`, ...bound),
-      ),
+    const prepared = steps.map(({ kind, items }) =>
+      database
+        .prepare(statements[kind])
+        .bind(`[${items.map(({ json }) => json).join()}]`, ...bound),
+    );
+    const results = await subrequest(() =>
+      database.batch<{ name: string; version: string }>(prepared),
     );
     for (const [index, { items }] of steps.entries()) {
       const returned = new Set(results[index]?.results.map(labelOf));

@@ -1,4 +1,5 @@
 import type { Environment } from "../settings/settings.ts";
+import { asSubrequests } from "./invocation.ts";
 
 /** Bindings of both Workers, named as in wrangler.toml, together with variables and secrets. */
 export interface WorkerEnv {
@@ -6,6 +7,18 @@ export interface WorkerEnv {
   EVENTS: Queue;
   LEDGER: D1Database;
   ENVELOPES: R2Bucket;
+}
+
+/** Returns the environment with bindings whose calls count as subrequests. The ledger's adapters count by themselves. */
+export function withCountedBindings<Env extends WorkerEnv & { ASSETS?: Fetcher }>(env: Env): Env {
+  const { CALLS, EVENTS, ENVELOPES, ASSETS } = env;
+  return {
+    ...env,
+    CALLS: asSubrequests(CALLS),
+    EVENTS: asSubrequests(EVENTS),
+    ENVELOPES: asSubrequests(ENVELOPES),
+    ...(ASSETS === undefined ? {} : { ASSETS: asSubrequests(ASSETS) }),
+  };
 }
 
 /** Returns the variables and secrets of a Worker. */

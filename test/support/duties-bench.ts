@@ -8,7 +8,7 @@ import {
   asInvocation,
   d1StatementsMax,
   statementsLeft,
-} from "../../shared/cloudflare/d1-statements.ts";
+} from "../../shared/cloudflare/invocation.ts";
 import { followedRequest } from "../../shared/events/outbox-ledger.ts";
 import { aCall, aRequestId } from "./calls.ts";
 import { createDialerBench } from "./dialer.ts";

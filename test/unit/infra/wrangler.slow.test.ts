@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
+import { subrequestsMax } from "../../../shared/cloudflare/invocation.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const read = (config: string) => readRawConfig({ config: resolve(root, config) }).rawConfig;
@@ -44,6 +45,7 @@ describe("the settings of the Workers state what a promise rests on, whatever Cl
       { cpu_ms: 30_000, subrequests: 10_000 },
       { cpu_ms: 300_000, subrequests: 10_000 },
     ]);
+    expect(subrequestsMax).toBe(10_000);
   });
 });
 

@@ -1,0 +1,258 @@
+/** workerd refuses here what Cloudflare refuses there, and the adapters count what it does not. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import api from "../../functions/api/cloudflare.ts";
+import dialer from "../../functions/dialer/cloudflare.ts";
+import {
+  asInvocation,
+  connectionsMax,
+  d1StatementsMax,
+  statementsLeft,
+  subrequest,
+  subrequestsLeft,
+  subrequestsMax,
+} from "../../shared/cloudflare/invocation.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
+import { toJson } from "../../shared/ports/call-messages.ts";
+import { aCall, toCallsMessage } from "../support/calls.ts";
+import { testPlan, tokens } from "../support/environment.ts";
+import { testEnv } from "./env.ts";
+import { createApi } from "./worker-api.ts";
+
+const { LEDGER } = testEnv;
+
+// https://developers.cloudflare.com/d1/platform/limits/
+describe("D1", () => {
+  it("takes 100 parameters of a statement, and refuses 101", async () => {
+    const ask = (count: number) => {
+      const names = Array.from({ length: count }, (_, n) => `?${n + 1}`);
+      return LEDGER.prepare(`SELECT ${names.join()}`)
+        .bind(...names)
+        .all();
+    };
+    expect((await ask(100)).success).toBe(true);
+    await expect(ask(101)).rejects.toThrow(/variable/);
+  });
+});
+
+describe("an invocation", () => {
+  const documents = createD1Documents(LEDGER, { now: Date.now, freshVersion: randomVersion });
+  const read = () => documents.read([{ kind: "sweep", key: "sweep" }]);
+
+  it("sends a thousand statements, each of a batch counted, and no more", async () => {
+    await asInvocation(async () => {
+      const name = { kind: "pause", key: "agent a" } as const;
+      const value = { of: { agent: "a" }, at: 1, by: "ops" };
+      const next = { ...name, version: randomVersion(), value, expiresAt: null };
+      await documents.write([{ next, seen: null }]);
+      await documents.write([
+        { next: { ...next, version: randomVersion() }, seen: next.version },
+        { next: { ...next, key: "agent b" }, seen: null },
+      ]);
+      expect(statementsLeft()).toBe(d1StatementsMax - 3);
+      while (statementsLeft() > 0) await read();
+      await expect(read()).rejects.toThrow("more than 1000 statements");
+    });
+    expect((await read()).get("sweep", "sweep")).toBeUndefined(); // outside of any, none count
+  });
+
+  it("writes no row that D1 would refuse for its size, nor others beside it", async () => {
+    const entryOf = (key: string, bytes: number) => ({
+      next: {
+        kind: "cap" as const,
+        key,
+        version: randomVersion(),
+        value: { entries: [{ call: "x".repeat(bytes), claim: "v", at: 1 }] },
+        expiresAt: null,
+      },
+      seen: null,
+    });
+    expect(await documents.write([entryOf("large", 1_900_000)])).toEqual([true]);
+    const write = documents.write([entryOf("small", 1), entryOf("larger", 2_000_000)]);
+    await expect(write).rejects.toThrow("D1 takes no row of");
+    const stored = await documents.read([{ kind: "cap", key: "small" }]);
+    expect(stored.get("cap", "small")).toBeUndefined();
+  });
+
+  it("counts its own alone", async () => {
+    const left = () =>
+      asInvocation(async () => {
+        await read();
+        await read();
+        return statementsLeft();
+      });
+    expect(await Promise.all([left(), left()])).toEqual([998, 998]);
+  });
+});
+
+// https://developers.cloudflare.com/workers/platform/limits/
+describe("the subrequests of an invocation", () => {
+  const answer = async () => "answer";
+  /** Starts subrequests that get their headers when they are told to. */
+  function start(count: number) {
+    const sent: (() => void)[] = [];
+    const all = Array.from({ length: count }, () =>
+      subrequest(() => new Promise<void>((resolve) => sent.push(resolve))),
+    );
+    return { sent, all };
+  }
+  const turns = () => new Promise((next) => setTimeout(next, 0));
+
+  it("are ten thousand, and no more", async () => {
+    await asInvocation(async () => {
+      for (let n = 0; n < subrequestsMax; n++) await subrequest(answer);
+      expect(subrequestsLeft()).toBe(0);
+      await expect(subrequest(answer)).rejects.toThrow("more than 10000 subrequests");
+    });
+    expect(await subrequest(answer)).toBe("answer"); // outside of any, none count
+  });
+
+  it("leave no more statements than there are subrequests", async () => {
+    await asInvocation(async () => {
+      for (let n = 0; n < subrequestsMax - 7; n++) await subrequest(answer);
+      expect(statementsLeft()).toBe(7);
+    });
+  });
+
+  it("are six at once, and each further one goes when one of them has its headers", async () => {
+    await asInvocation(async () => {
+      const { sent, all } = start(9);
+      await turns();
+      expect(sent).toHaveLength(6);
+      sent[3]?.();
+      await all[3];
+      await turns();
+      expect(sent).toHaveLength(7);
+      for (let n = 0; n < 9; n++) {
+        sent[n]?.();
+        await turns();
+      }
+      await Promise.all(all);
+      expect(start(6).sent).toHaveLength(6); // all connections are free again
+    });
+  });
+
+  it("keep none of another invocation waiting", async () => {
+    asInvocation(() => start(8));
+    const { sent } = asInvocation(() => start(6));
+    await turns();
+    expect(sent).toHaveLength(6);
+  });
+
+  it("go on after one that fails", async () => {
+    await asInvocation(async () => {
+      for (let n = 0; n < 10; n++) {
+        await expect(subrequest(() => Promise.reject(new Error("reset")))).rejects.toThrow("reset");
+      }
+      expect(await subrequest(answer)).toBe("answer");
+    });
+  });
+
+  it("wait no longer than their signal lets them, and are not sent then", async () => {
+    await asInvocation(async () => {
+      const { sent, all } = start(6);
+      await turns();
+      const late = new AbortController();
+      const send = vi.fn<() => Promise<void>>();
+      const waiting = subrequest(send, late.signal);
+      late.abort(new Error("late"));
+      await expect(waiting).rejects.toThrow("late");
+      await expect(subrequest(send, late.signal)).rejects.toThrow("late");
+      for (const resolve of sent) resolve();
+      await Promise.all(all);
+      await turns();
+      expect(send).not.toHaveBeenCalled();
+      expect(start(6).sent).toHaveLength(6);
+    });
+  });
+});
+
+describe("the Workers count", () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+
+  /** The environment with a plan that needs no secrets. */
+  const dialerEnv = Object.assign({ ...testEnv }, { DIAL_PLAN: JSON.stringify(testPlan) });
+  /** Counts the subrequests that are under way: as many as hold none of six others back. */
+  function countOpen(): number {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let free = 0;
+    for (let n = 0; n < connectionsMax; n++) {
+      void subrequest(() => {
+        free += 1;
+        return promise;
+      });
+    }
+    resolve();
+    return connectionsMax - free;
+  }
+  /** Notes at each call of a binding's method how many subrequests are under way. */
+  function noting<Binding extends object>(binding: Binding, method: keyof Binding & string) {
+    const opened: number[] = [];
+    const original: unknown = Reflect.get(binding, method);
+    const note = (...values: unknown[]): unknown => {
+      opened.push(countOpen());
+      return typeof original === "function" ? Reflect.apply(original, binding, values) : undefined;
+    };
+    Object.defineProperty(binding, method, { value: note, configurable: true });
+    // oxlint-disable-next-line vitest/require-hook -- the method is the prototype's own again
+    return { opened, [Symbol.dispose]: () => void Reflect.deleteProperty(binding, method) };
+  }
+  /** Delivers one message to a Worker, and tells if it was acknowledged. */
+  async function deliver(name: string, body: string, to: Required<Pick<typeof api, "queue">>) {
+    const ack = vi.fn<() => void>();
+    const message = { id: "own", timestamp: new Date(), attempts: 1, body, ack, retry() {} };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a batch has more that no handler reads
+    const batch = { queue: name, messages: [message] } as unknown as MessageBatch;
+    await to.queue(batch, dialerEnv);
+    return ack.mock.calls.length === 1;
+  }
+
+  it("what the dialer asks of R2 and of providers", async () => {
+    const dialed: number[] = [];
+    vi.stubGlobal("fetch", async () => {
+      dialed.push(countOpen());
+      return Response.json({ id: "placed" }, { status: 201 });
+    });
+    using read = noting(testEnv.ENVELOPES, "get");
+    const call = aCall({ acceptedAt: Date.now() });
+    await testEnv.ENVELOPES.put("messages/own", toJson(toCallsMessage([call])));
+    const claimCheck = JSON.stringify({ kind: "claim_check", key: "messages/own" });
+    expect(await deliver("outbound-calls", claimCheck, dialer)).toBe(true);
+    // Its account has dialed nothing yet, so that the call waits for its turn.
+    const turn = {
+      kind: "dispatch",
+      rows: [{ id: call.id, account: "webhook:http://127.0.0.1:9" }],
+    };
+    expect(await deliver("outbound-calls", toJson(turn), dialer)).toBe(true);
+    expect([read.opened, dialed]).toEqual([[1], [1]]);
+  });
+
+  it("what the dialer's crons ask of R2", async () => {
+    using listed = noting(testEnv.ENVELOPES, "list");
+    const event = { cron: "0-59 * * * *", scheduledTime: Date.now(), noRetry() {} };
+    await dialer.scheduled(event, dialerEnv);
+    expect(listed.opened[0]).toBe(1); // before anything else is asked
+  });
+
+  it("what the API asks of the queues, of assets and of R2", async () => {
+    using sent = noting(testEnv.CALLS, "send");
+    using served = noting(testEnv.ASSETS, "fetch");
+    using kept = noting(testEnv.ENVELOPES, "put");
+    const { request, queued } = createApi();
+    const { phone_number, agent_id } = aCall().request;
+    const answer = await request("/v1/calls", {
+      method: "POST",
+      headers: { Authorization: `Bearer ${tokens.crm}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ phone_number, agent_id, timezone: "UTC" }),
+    });
+    expect(answer.status).toBe(201);
+    await queued(1);
+    expect((await request("/docs")).status).toBe(200);
+    expect(await deliver("outbound-calls-dead", "a letter", api)).toBe(true);
+    await testEnv.ENVELOPES.delete("dead-letters/calls-own");
+    expect([sent.opened, served.opened, kept.opened]).toEqual([[1], [1], [1]]);
+  });
+});
