@@ -265,8 +265,7 @@ async function followPoll(
   const isOld = deps.clock.now() - sentAt > deps.sweepSeconds * 1000;
   if (isOld || known.isPolled) return "ack";
   known.isPolled = true;
-  await pollAccount(account, deps, deadline);
-  return "ack";
+  return (await pollAccount(account, deps, deadline)) ? "ack" : { retryAfterSeconds: 1 };
 }
 
 /** Retries a message, unless a sweep will do its work. */

@@ -32,6 +32,8 @@ const listSecondsMax = 20;
 const failuresMax = 3;
 /** Time reserved for the last write and the acknowledgement of the message. */
 const afterPollsMs = 30_000;
+/** Statements that are left when polling ends: each of a delivery's ten accounts writes a last result. */
+const keptStatements = 100;
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = minuteMs;
 
@@ -71,6 +73,7 @@ const freshMs = 10_000;
  *
  * @param account name of the account in the dial plan
  * @param deadline end of the invocation, in milliseconds since the epoch
+ * @returns false if the invocation has too few statements left to go on. Another one has them
  * @throws ProviderUnreachableError if the account does not answer. It is polled again after the next sweep
  * @throws if the ledger cannot be read or written. The message is then retried
  */
@@ -78,10 +81,10 @@ export async function pollAccount(
   account: string,
   deps: DialerDeps,
   deadline: number,
-): Promise<void> {
+): Promise<boolean> {
   const { ledger, clock, sweepSeconds, settings } = deps;
   // A plan without results has no time for polling, and each result would be `unknown` at once.
-  if (settings.plan.results === undefined && account !== testAccounts) return;
+  if (settings.plan.results === undefined && account !== testAccounts) return true;
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
   const backlogs = [{ key: resultsBacklogOf({ provider: account }) }];
@@ -104,8 +107,14 @@ export async function pollAccount(
     });
     const left = await pollLists(open.filter(hasRecords), polling, deps);
     await pollEach(left, polling, deps);
-    if (slots.length < callsMax) return;
+    if (isSpent(deps)) return false;
+    if (slots.length < callsMax) break;
   }
+  return true;
+}
+
+function isSpent({ statementsLeft }: Pick<DialerDeps, "statementsLeft">): boolean {
+  return statementsLeft() <= keptStatements;
 }
 
 /**
@@ -219,7 +228,7 @@ async function pollEach(
   for (const row of rows) {
     const { pollsPerSecond } = accountOf(row.route, settings.plan);
     const startAt = clock.now();
-    if (startAt >= endAt) return;
+    if (startAt >= endAt || isSpent(deps)) return;
     try {
       await pollOne(row, { endsOnly }, deps);
       failures = 0;

@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { type CallResult, resultStatuses } from "../../../shared/calls/call-result.ts";
 import { recordResult } from "../../../shared/calls/record-result.ts";
 import { createDialerBench } from "../../support/dialer.ts";
-import { aCallNow, type Bench, boom, putIn, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import { createBench, pollAfter } from "../../support/results-bench.ts";
+import { rowIn } from "../../support/rows.ts";
+import {
+  aCallNow,
+  type Bench,
+  boom,
+  put,
+  putIn,
+  rowOf,
+  sendEach,
+} from "../../support/dialer-calls.ts";
 
 const minuteMs = 60_000;
 const agent = { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" };
@@ -49,6 +59,32 @@ describe("a result that is told", () => {
     bench.advance(minuteMs);
     bench.record = boom;
     expect(await callback(bench, call)).toEqual(["ack"]);
+  });
+});
+
+describe("the calls of an account", () => {
+  it("are polled by one delivery after another, each while it has statements left", async () => {
+    const bench = createBench({}, { providers: { twilio: { pollsPerSecond: 100 } } });
+    const calls = 700;
+    for (let n = 0; n < calls; n++) {
+      const at = bench.now();
+      const row = rowIn("PLACED", aCallNow(bench), { at, dueAt: at, route });
+      await put(bench, { ...row, backlog: "results:twilio", dueAt: at, providerCallId: `CA_${n}` });
+    }
+    const asked = new Set<string>();
+    bench.record = async ({ providerCallId }) => {
+      asked.add(providerCallId);
+      return completed;
+    };
+    await pollAfter(bench, 3);
+    const counts = [asked.size];
+    for (let n = 0; n < 4; n++) {
+      bench.advance(1_000);
+      await bench.deliverEvents();
+      counts.push(asked.size);
+    }
+    expect(counts).toEqual([299, 599, 700, 700, 700]);
+    expect(bench.eventsOf("events.failed")).toEqual([]);
   });
 });
 
