@@ -1,5 +1,4 @@
 import type { Hono } from "hono";
-import { tagRandom } from "../../shared/calls/issued-ids.ts";
 import { madePrefix } from "../../shared/settings/tokens.ts";
 import {
   addPart,
@@ -27,7 +26,7 @@ import { serveDocuments } from "./http/serve-files.ts";
  * const { status } = await app.request("/v1/calls", { method: "POST", headers, body });
  */
 export function createApp(unlimited: UncheckedApiDeps) {
-  const { settings, ...others } = withTaggedIds(withMadeTokens(withPortLimits(unlimited)));
+  const { settings, ...others } = withMadeTokens(withPortLimits(unlimited));
   const deps = "problem" in settings ? undefined : { ...others, settings: settings.value };
   const { operatorOf, parts } = others;
   const app = createBaseApp(others);
@@ -48,14 +47,6 @@ export function createApp(unlimited: UncheckedApiDeps) {
   }
   const rest = createRest({ isConfigured: deps !== undefined }, others);
   return app.notFound((c) => rest.fetch(c.req.raw));
-}
-
-/** Has ids prove that this service has given them. */
-function withTaggedIds(deps: UncheckedApiDeps): UncheckedApiDeps {
-  const { settings, randomId } = deps;
-  if ("problem" in settings) return deps;
-  const { current } = settings.value.hashKeys;
-  return { ...deps, randomId: () => tagRandom(randomId(), current) };
 }
 
 /**

@@ -27,16 +27,21 @@ export function allowDispatcherLedger(
 const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> = {
   read: { partitions: ["call#*"], actions: ["BatchGetItem"] },
   cancel: {
-    partitions: ["call#*", 'doc#cancellation#["request",*', "doc#audit", "doc#usage"],
+    partitions: ["call#*", 'doc#cancellation#["request",*', "doc#client-audit", "doc#usage"],
     actions: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
   },
   // An entry under the former HASH_KEY is removed once that under the current one has stood.
   opt_out: {
-    partitions: ["doc#do-not-call#*", "doc#do-not-call-list#list", "doc#audit"],
+    partitions: [
+      "doc#do-not-call#*",
+      "doc#do-not-call-list#list",
+      "doc#unlisted#*",
+      "doc#client-audit",
+    ],
     actions: ["GetItem", "BatchGetItem", "PutItem", "DeleteItem"],
   },
   events: {
-    partitions: ["doc#receivers", "doc#deliveries#*", "doc#audit"],
+    partitions: ["doc#receivers", "doc#deliveries#*", "doc#replay", "doc#client-audit"],
     actions: ["GetItem", "BatchGetItem", "PutItem"],
   },
 };
@@ -64,6 +69,11 @@ export function allowApiLedger(
     names: ["BatchGetItem"],
     partitions: ["doc#sweep", "doc#dispatcher#dispatcher"],
   });
+  // Writes of clients are counted, and those that call nobody are gathered above a number.
+  const counted = clientRights.some((right) => right === "cancel" || right === "opt_out")
+    ? ["doc#write-counts#*", "doc#gathered#*"]
+    : ["doc#write-counts#*"];
+  allowItems(role, table, { names: ["PutItem", "UpdateItem"], partitions: counted });
   if (plan?.guards !== undefined) allowGuards(role, table, plan.guards);
   for (const right of new Set(clientRights)) {
     const { partitions, actions } = itemsOf[right];

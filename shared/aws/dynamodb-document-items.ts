@@ -8,7 +8,14 @@ import {
 } from "../ports/document-kinds.ts";
 
 /** Kinds whose values are numbers that updates add to. Each number is an attribute with `numberPrefix`. */
-const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "usage", "day-counts", "pace"]);
+const numberKinds: ReadonlySet<Kind> = new Set<Kind>([
+  "failures",
+  "usage",
+  "day-counts",
+  "write-counts",
+  "gathered",
+  "pace",
+]);
 export const numberPrefix = "n_";
 
 /** Returns the partitions of a kind that is listed; undefined if it is not. */

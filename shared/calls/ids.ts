@@ -29,14 +29,21 @@ export function createRequestId(now: number, randomHex: string): string {
   return withCalls(id, 0);
 }
 
-/** Returns the random bits of a request's id, twenty each: those of the digits from 0, 17 and 22 on of `createRequestId`. */
-export function randomBitsOf(requestId: string): [string, string, string] {
-  const bitsAt = (start: number) => {
-    let bits = 0;
-    for (const digit of requestId.slice(start, start + 4)) bits = bits * 32 + base32.indexOf(digit);
-    return bits.toString(16).padStart(5, "0");
-  };
-  return [bitsAt(timeDigits), bitsAt(timeDigits + 4), bitsAt(timeDigits + 8)];
+/** Digits of twenty of an id's random bits, which issued-ids.ts uses. */
+const tagDigits = { start: 18, end: 22 } as const;
+
+/** Returns those twenty bits of a request's id. */
+export function bitsIn(requestId: string): number {
+  let bits = 0;
+  for (const digit of requestId.slice(tagDigits.start, tagDigits.end))
+    bits = bits * 32 + base32.indexOf(digit);
+  return bits;
+}
+
+/** Replaces those twenty bits. */
+export function withBits(requestId: string, bits: number): string {
+  const digits = `${pairs[bits >> 10]}${pairs[bits % pairs.length]}`;
+  return requestId.slice(0, tagDigits.start) + digits + requestId.slice(tagDigits.end);
 }
 
 /**

@@ -1,25 +1,23 @@
 import { hash } from "node:crypto";
 import type { HashKeys } from "../telephony/phone-number.ts";
-import { randomBitsOf } from "./ids.ts";
-
-/** Digits of the random part of an id that are a tag of the others: twenty bits. */
-const tag = { start: 22, end: 27 } as const;
+import { bitsIn, withBits } from "./ids.ts";
 
 /**
- * Returns random hex digits for `createRequestId` in which some are a tag of the others under a secret key. Whoever asks for
- * an id that this service has not given is told so without a look for it, and can leave nothing behind.
+ * Returns a request's id with twenty of its random bits replaced by a tag of all others under a secret key: the id of a
+ * request that is being accepted. Ids of answers that accept nothing have no tag, so that a client has as many such ids as
+ * accepted requests. Whoever orders something for another id is refused without a look for it, and leaves nothing behind.
  */
-export function tagRandom(randomHex: string, key: string): string {
-  const own = tagOf(randomHex.slice(0, 5), randomHex.slice(17, 22), key);
-  return randomHex.slice(0, tag.start) + own + randomHex.slice(tag.end);
+export function markAccepted(requestId: string, key: string): string {
+  return withBits(requestId, tagOf(requestId, key));
 }
 
-/** True if the service may have given the id, under one of its keys. Of a million others one passes for it. */
-export function isIssued(requestId: string, { current, former = current }: HashKeys): boolean {
-  const [first, second, own] = randomBitsOf(requestId);
-  return [current, former].some((key) => tagOf(first, second, key) === own);
+/** True if the id is that of a request that was accepted, or may have been, under one of the keys. Of a million others one passes for it. */
+export function mayBeAccepted(requestId: string, { current, former = current }: HashKeys): boolean {
+  const bits = bitsIn(requestId);
+  return [current, former].some((key) => tagOf(requestId, key) === bits);
 }
 
-function tagOf(first: string, second: string, key: string): string {
-  return hash("sha256", `id ${key} ${first} ${second}`).slice(0, tag.end - tag.start);
+/** The tag covers the time and the number of calls too: from one id no other can be made. */
+function tagOf(requestId: string, key: string): number {
+  return parseInt(hash("sha256", `id ${key} ${withBits(requestId, 0)}`).slice(0, 5), 16);
 }

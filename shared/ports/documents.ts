@@ -19,8 +19,11 @@ export interface PurgePosition {
   key: string;
 }
 
+/** Kinds of documents that have counters alone. */
+type CounterKind = "failures" | "usage" | "day-counts" | "write-counts" | "gathered";
+
 /** An addition to the counters of a document, which is created if absent. */
-export interface Addition extends DocumentKey<"failures" | "usage" | "day-counts"> {
+export interface Addition extends DocumentKey<CounterKind> {
   counters: Record<string, number>;
   expiresAt: number;
 }
@@ -38,7 +41,7 @@ export interface Documents {
    */
   write(changes: readonly DocumentChange[]): Promise<boolean[]>;
   /** Adds to the counters of a document, which is created if absent. Resolves to the new counters. */
-  add<K extends "failures" | "usage" | "day-counts">(
+  add<K extends CounterKind>(
     document: DocumentKey<K>,
     counters: Record<string, number>,
     expiresAt: number,

@@ -7,6 +7,10 @@ export const guardKinds = {
    * limit was met. See day-counts.ts.
    */
   "day-counts": z.record(z.string(), z.number()),
+  /** Key: a writer, and a time. Its writes of that minute or hour, by kind. See write-counts.ts. */
+  "write-counts": z.record(z.string(), z.number()),
+  /** Key: a writer, a minute and a page. Names: entries of the journal, each once. See gathered-entries.ts. */
+  gathered: z.record(z.string(), z.number()),
   /** Key: client. Its waiting calls, as counted when its guard `waiting` was last in doubt. */
   "client-waiting": z.looseObject({
     waiting: z.number(),

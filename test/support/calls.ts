@@ -1,6 +1,6 @@
 import type { Call } from "../../shared/calls/call-request.ts";
 import { toCallId, createRequestId, indexOf } from "../../shared/calls/ids.ts";
-import { tagRandom } from "../../shared/calls/issued-ids.ts";
+import { markAccepted } from "../../shared/calls/issued-ids.ts";
 import { randomId } from "../../shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
 import type { CallsMessage } from "../../shared/ports/call-messages.ts";
@@ -9,7 +9,12 @@ let madeOfGivenRequests = 0;
 
 /** Returns a request's id, made like the API's. */
 export function aRequestId(at = 1_000_000): string {
-  return createRequestId(at, tagRandom(randomId(), apiEnvironment.HASH_KEY));
+  return acceptedId(createRequestId(at, randomId()));
+}
+
+/** Returns an id as the API gives it to a request that it accepts. A changed number of calls needs it again. */
+export function acceptedId(requestId: string): string {
+  return markAccepted(requestId, apiEnvironment.HASH_KEY);
 }
 
 /** Returns a call with an id of its own and every field. If the request is given, it has an index of its own there. */

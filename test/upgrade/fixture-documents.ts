@@ -97,6 +97,12 @@ export function createDocuments(
       [dayKeyOf({ client: "crm" }, storedAt).key]: { value: { calls: 3, refused: 1 }, ...within },
       [dayKeyOf({ account: desk }, storedAt).key]: { value: { calls: 2 }, ...within },
     },
+    "write-counts": {
+      '["client and a minute"]': { value: { entries: 61, characters: 18_000 }, ...within },
+    },
+    gathered: {
+      '["client, minute and page"]': { value: { eyJraW5kIjoibGlzdCJ9: 1 }, ...within },
+    },
     "sent-file": {
       "client and file": {
         value: {

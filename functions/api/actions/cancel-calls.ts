@@ -18,8 +18,10 @@ import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { callIdsOf, lastTriesOf } from "./request-rows.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
+import { gatherAbove } from "../../../shared/policy/gathered-entries.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { countActions } from "./change-call.ts";
+import { writerOf } from "./writer.ts";
 import { nextCursor } from "../http/fields.ts";
 
 /** Rows of one page, and maximum pages of one answer. */
@@ -86,7 +88,9 @@ export async function giveOrder(
   const given = givenIn(after?.orders, what, scope);
   if (given !== undefined) {
     const { order } = given;
-    await appendEntry({ kind: "cancel", of: what, order, expiresAt: at + retentionMs }, deps);
+    const journal = gatherAbove(writerOf(c), deps);
+    const entry = { kind: "cancel", of: what, order, expiresAt: at + retentionMs } as const;
+    await appendEntry(entry, { ...deps, journal });
   }
   return given;
 }

@@ -3,11 +3,13 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallAction, statesWhere } from "../../../shared/calls/states.ts";
 import { applyAction, type OperatorAction } from "../../../shared/calls/transitions.ts";
 import { addUsage, rowStep } from "../../../shared/policy/usage.ts";
+import { gatherAbove } from "../../../shared/policy/gathered-entries.ts";
 import { appendEntry, cancelledCallEntry } from "../../../shared/policy/journal-entries.ts";
 import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
 import { answerProblem } from "../http/problem.ts";
+import { writerOf } from "./writer.ts";
 import { recordAction } from "./audit-log.ts";
 
 /** Maximum writes of an action, where others change the row meanwhile but not its state, as a delivered event does. */
@@ -34,7 +36,8 @@ export async function changeCall(
       // The order ends the call again if a restore brings its row back. It comes before the row is written: a request that is
       // repeated finds the call cancelled, and changes nothing.
       const order = { at: write.at, by, client: null, retentionMs };
-      await appendEntry(cancelledCallEntry(row.id, order), deps);
+      const journal = gatherAbove(writerOf(c), deps);
+      await appendEntry(cancelledCallEntry(row.id, order), { ...deps, journal });
     }
     if (await isWritten({ next, seen: current.version }, ledger)) {
       await countActions([next], deps);

@@ -2,9 +2,11 @@ import type { Context } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import { applyAction, type OperatorAction } from "../../../shared/calls/transitions.ts";
+import { gatherAbove } from "../../../shared/policy/gathered-entries.ts";
 import { appendEntry, cancelledCallsEntry } from "../../../shared/policy/journal-entries.ts";
 import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { writerOf } from "./writer.ts";
 import { countActions } from "./change-call.ts";
 
 /** Maximum writes of a row, as of a single action. */
@@ -35,7 +37,7 @@ export async function changeCalls(
       if (next === undefined) others.push(row);
       return next === undefined ? [] : [{ next, seen: row.version }];
     });
-    if (writes === 0) await journal(changes, { at, by }, deps);
+    if (writes === 0) await journal(c, { changes, at, by }, deps);
     const done = changes.length === 0 ? [] : await writeAll(changes, deps.ledger);
     changed.push(...changes.filter((_, n) => done[n] === true).map(({ next }) => next));
     const lost = changes.filter((_, n) => done[n] !== true).map(({ next }) => next.id);
@@ -51,8 +53,8 @@ export async function changeCalls(
 
 /** Keeps cancellations where a restore does not undo them, before the rows are written. */
 async function journal(
-  changes: readonly Change[],
-  { at, by }: { at: number; by: string },
+  c: Context<ApiEnv>,
+  { changes, at, by }: { changes: readonly Change[]; at: number; by: string },
   deps: RouteDeps,
 ): Promise<void> {
   const indexesOf = new Map<string, number[]>();
@@ -62,8 +64,9 @@ async function journal(
     indexesOf.set(request, [...(indexesOf.get(request) ?? []), indexOf(next.id)]);
   }
   const order = { at, by, client: null, retentionMs: deps.retentionMs };
+  const to = { ...deps, journal: gatherAbove(writerOf(c), deps) };
   const entries = [...indexesOf].map(([request, indexes]) =>
-    appendEntry(cancelledCallsEntry({ request, indexes }, order), deps),
+    appendEntry(cancelledCallsEntry({ request, indexes }, order), to),
   );
   await Promise.all(entries);
 }

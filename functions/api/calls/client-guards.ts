@@ -39,7 +39,7 @@ export async function findGuardedOrigin(
   request: FreshRequest,
   deps: GuardDeps,
 ): Promise<Origin | Response> {
-  const { client, count, refusals, requestId, quota } = request;
+  const { client, count, refusals, quota } = request;
   const guard = strictest(findGuard(client, deps.settings.plan), quota);
   if (guard === undefined || refusals.length > 0) return findOrigin(c, request, deps);
   const keyed = readKeyOf(c, request);
@@ -51,7 +51,7 @@ export async function findGuardedOrigin(
     }
     refusal = await enter(request, guard, deps);
   } catch (error) {
-    return answerUnreachable(c, { requestId, error }, deps);
+    return answerUnreachable(c, error, deps);
   }
   if (refusal !== undefined) {
     return findOrigin(c, { ...request, refusals: [{ pointer: "", detail: refusal }] }, deps);
@@ -82,14 +82,14 @@ async function findMarked(
   { request, keyed }: { request: FreshRequest; keyed: CountedKey },
   deps: GuardDeps,
 ): Promise<Origin | Response> {
-  const { client, at, count: calls, requestId } = request;
+  const { client, at, count: calls } = request;
   const { documents, log } = deps;
   let marked: { isRepeat: boolean; marks: number };
   try {
     marked = await markCounted({ client }, { at, request: keyed }, documents);
   } catch (error) {
     await release(request, deps);
-    return answerUnreachable(c, { requestId, error }, deps);
+    return answerUnreachable(c, error, deps);
   }
   if (marked.isRepeat) await release(request, deps);
   const origin = await findOrigin(c, request, deps);

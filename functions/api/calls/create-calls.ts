@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { withCalls } from "../../../shared/calls/ids.ts";
+import { markAccepted } from "../../../shared/calls/issued-ids.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
 import { createRequestMessage } from "../../../shared/ports/call-messages.ts";
@@ -61,20 +62,20 @@ export async function createCalls(
   // The plan and the Idempotency-Key: 422, 503. A repeat of an accepted request passes whatever the plan says.
   const isBatch = Array.isArray(data);
   const count = isBatch ? data.length : 1;
-  const requestId = withCalls(freshId, count);
-  c.set("requestId", requestId);
+  c.set("requestId", withCalls(freshId, count));
   const startedAt = deps.clock.now();
   const { client, tokenId, quota } = caller;
   const asked = { ...caller, at: startedAt, notBefore: headers.notBefore };
   const refusals = findRefusals(data, asked, settings);
   const { hashKeys, plan } = settings;
+  const requestId = markAccepted(c.get("requestId"), hashKeys.current);
   const { bytes } = read;
   const fresh = { requestId, client, count, path, bytes, headers, hashKeys, quota };
   const isGuarded = plan.guards !== undefined || quota !== undefined;
   const find = isGuarded ? findGuardedOrigin : findOrigin;
   const origin = await find(c, { ...fresh, refusals, at: startedAt }, { ...deps, settings });
   if (origin instanceof Response) return origin;
-  if (origin.isReplay) c.set("requestId", origin.requestId);
+  c.set("requestId", origin.requestId);
 
   // The queue: 503. A replay after the calls' lifetime renews it: calls with rows have ended, calls without may still
   // be dialed.

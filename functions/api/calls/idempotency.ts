@@ -89,7 +89,7 @@ export async function findOrigin(
             expiresAt: at + keyLifetimeMs,
           });
   } catch (error) {
-    return answerUnreachable(c, { requestId, error }, deps);
+    return answerUnreachable(c, error, deps);
   }
   if (current === undefined) return answerUnprocessable(c, refusals);
   const { former } = hashKeys;
@@ -118,10 +118,10 @@ export function readKeyOf(
 /** Answers 503 to a request of which nothing was accepted, as the ledger did not answer. */
 export function answerUnreachable(
   c: Context<ApiEnv>,
-  { requestId, error }: { requestId: string; error: unknown },
+  error: unknown,
   { log }: Pick<ApiDeps, "log">,
 ): Response {
-  log("alarm", "ledger.unreachable", { request_id: requestId, error: causeForLog(error) });
+  log("alarm", "ledger.unreachable", { request_id: c.get("requestId"), error: causeForLog(error) });
   const detail = "The ledger cannot be reached. Nothing was accepted: send the request again.";
   return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
 }

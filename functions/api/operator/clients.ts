@@ -12,6 +12,7 @@ import { anyName, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { answerProblem } from "../http/problem.ts";
 import { refuseWithoutRole } from "../http/roles.ts";
+import { refuseAboveBudget } from "../actions/write-budgets.ts";
 import { declareRoute } from "../http/route.ts";
 import { isWidened } from "./granted-rights.ts";
 
@@ -95,6 +96,10 @@ const putClient = declareRoute({
     const isWider = current?.isRemoved === false && isWidened(current, { agents, quota: kept });
     const refused = isWider ? refuseWithoutRole(c, "decide", deps) : undefined;
     if (refused !== undefined) return refused;
+    // A client that gets less, or is left as it is, is changed whatever was written before.
+    const isMore = isWider || current?.isRemoved !== false;
+    const above = isMore ? await refuseAboveBudget(c, "tokens", deps) : undefined;
+    if (above !== undefined) return above;
     const target = `client ${name}`;
     await recordAction(c, { action: "put_client", target, exposes: { agents } }, deps);
     const change = (stored: KeptClient | undefined) => {

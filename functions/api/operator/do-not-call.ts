@@ -10,6 +10,7 @@ import {
   namesOf,
 } from "../../../shared/policy/controls.ts";
 import { changeList, inParts, putNumbers } from "../../../shared/policy/dnc-entries.ts";
+import { gatherAbove } from "../../../shared/policy/gathered-entries.ts";
 import { appendListed, noteRemovals, appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { allHashesOf, hashesOf, hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -20,6 +21,7 @@ import { phoneNumber } from "../http/fields.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
 import { refuseWithoutRole } from "../http/roles.ts";
 import { declareRoute } from "../http/route.ts";
+import { writerOf } from "../actions/writer.ts";
 import { lookUpText, refuseLookUp } from "./look-up.ts";
 
 /** Maximum numbers that one request adds or removes. */
@@ -86,7 +88,8 @@ const changeDoNotCall = declareRoute({
     // Numbers that were put back meanwhile stay listed: the journal is told of no removal.
     if (isDropped && remove.length > 0)
       await appendEntry({ kind: "unlist", entries: unlisted }, deps, begunAt);
-    if (add.length > 0) await appendListed(added, deps);
+    if (add.length > 0)
+      await appendListed(added, { ...deps, journal: gatherAbove(writerOf(c), deps) });
     // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
     // named: under the former one stand opt-outs that the operator's list may lack.
     if (isOther && !more) {

@@ -1,4 +1,5 @@
 import { eraseRows, rememberErasures } from "../../../shared/policy/erase-number.ts";
+import { gatherAbove } from "../../../shared/policy/gathered-entries.ts";
 import { appendEntry } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf, mayAlsoBe } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -6,6 +7,7 @@ import { reasonCode, recordNumbers } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { declareRoute } from "../http/route.ts";
+import { writerOf } from "../actions/writer.ts";
 import { listByNumber } from "../actions/list-by-number.ts";
 
 /** Calls that are shown of a number that may be the same phone. */
@@ -56,7 +58,8 @@ const eraseNumber = declareRoute({
       await rememberErasures([{ ...erasure, hash, retentionMs: deps.retentionMs }], deps);
     }
     const { retentionMs } = deps;
-    await appendEntry({ kind: "erase", hashes, ...erasure, retentionMs }, deps);
+    const journal = gatherAbove(writerOf(c), deps);
+    await appendEntry({ kind: "erase", hashes, ...erasure, retentionMs }, { ...deps, journal });
     let erased = 0;
     const pending: string[] = [];
     for (const hash of hashes) {

@@ -19,6 +19,7 @@ import { foreignCursor } from "../http/cursors.ts";
 import { anyName, instant, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { answerProblem, answerUnprocessable, type ProblemError } from "../http/problem.ts";
+import { refuseAboveBudget } from "../actions/write-budgets.ts";
 import { declareRoute } from "../http/route.ts";
 import { refuseRights } from "./granted-rights.ts";
 import { agentsField, refuseWhileRestored, requireClient } from "./clients.ts";
@@ -118,6 +119,8 @@ const makeToken = declareRoute({
     if (of instanceof Response) return of;
     const errors = errorsIn(body, deps);
     if (errors.length > 0) return answerUnprocessable(c, errors);
+    const above = await refuseAboveBudget(c, "tokens", deps);
+    if (above !== undefined) return above;
     const { id, token, sha256, keyName } = createTokenMaker(hashKeys).make();
     const { agents = ["*"], rights, mode, not_after: notAfter = null } = body;
     const value: KeptToken = {

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { readRequestId, timeOfId } from "../../../shared/calls/ids.ts";
-import { isIssued } from "../../../shared/calls/issued-ids.ts";
+import { mayBeAccepted } from "../../../shared/calls/issued-ids.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
@@ -38,7 +38,7 @@ export async function findRequest(
     return answerUnreadable(c);
   }
   const row = rows.find(({ client }) => client === c.get("caller").client);
-  const mayCome = () => isYoungerThan(unknownMsMax, id, clock.now()) && isIssued(id, hashKeys);
+  const mayCome = () => isYoungerThan(unknownMsMax, id, clock.now()) && mayBeAccepted(id, hashKeys);
   const isUnknown = row === undefined && !mayCome();
   return isUnknown ? answerNoRequest(c, id, clock.now()) : { id, row };
 }

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { clientEntryOf } from "../../../shared/policy/controls.ts";
 import { putNumbers, testOptOutMs } from "../../../shared/policy/dnc-entries.ts";
+import { gatherAbove } from "../../../shared/policy/gathered-entries.ts";
 import { appendListed } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { errorsMax } from "../../../shared/calls/call-request.ts";
@@ -63,7 +64,7 @@ export const addOptOuts = declareRoute({
     await putNumbers(entries, deps);
     await appendListed(
       entries.map(([key = ""]) => key),
-      deps,
+      { ...deps, journal: gatherAbove({ client }, deps) },
     );
     return { added: numbers.length };
   },

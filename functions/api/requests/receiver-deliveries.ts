@@ -8,6 +8,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
+import { refuseAboveBudget } from "../actions/write-budgets.ts";
 import { declareRoute } from "../http/route.ts";
 import { answerNoReceiver, changeReceivers, findReceiver, receiverIn } from "./own-receivers.ts";
 
@@ -91,6 +92,8 @@ export const testReceiver = declareRoute({
   async handle({ c, deps }) {
     const found = await findReceiver(c, deps);
     if (found instanceof Response) return found;
+    const above = await refuseAboveBudget(c, "tests", deps);
+    if (above !== undefined) return above;
     const { client, name } = found;
     const id = `test_${deps.randomId()}`;
     await sendTestEvent({ client, name, id }, deps);

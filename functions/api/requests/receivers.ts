@@ -15,6 +15,7 @@ import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 import { answerProblem, answerUnprocessable } from "../http/problem.ts";
+import { refuseAboveBudget } from "../actions/write-budgets.ts";
 import { declareRoute } from "../http/route.ts";
 import {
   answerNoReceiver,
@@ -125,6 +126,8 @@ export async function keepReceiver(
     const detail = "The dial plan has the receiver of this name, which stays: choose another one.";
     return answerProblem(c, 409, { detail });
   }
+  const above = await refuseAboveBudget(c, "receivers", deps);
+  if (above !== undefined) return above;
   const url = new URL(body.url).href;
   let isCreated = false;
   const change = (current: OwnReceivers) => {
@@ -218,6 +221,8 @@ export const rotateReceiverSecret = declareRoute({
     if (client instanceof Response) return client;
     const name = c.req.param("name") ?? "";
     const { clock, hashKeys } = deps;
+    const above = await refuseAboveBudget(c, "receivers", deps);
+    if (above !== undefined) return above;
     const receivers = await changeReceivers(
       c,
       {

@@ -6,6 +6,7 @@ import { changeDocument } from "../../../shared/ports/change-document.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { requestId, time, toIsoTime } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
+import { refuseAboveBudget } from "../actions/write-budgets.ts";
 import { declareRoute } from "../http/route.ts";
 import {
   createFile,
@@ -128,6 +129,8 @@ export const startSentFile = declareRoute({
   problems: [403, 409],
   async handle({ c, deps, body }) {
     const { client } = c.get("caller");
+    const above = await refuseAboveBudget(c, "sentFiles", deps);
+    if (above !== undefined) return above;
     const { name, value } = await readFile({ client, file: body.file }, deps);
     let refusal: string | undefined;
     const { before = value, after = before } = await changeDocument(
@@ -221,6 +224,8 @@ export const markSentPart = declareRoute({
   problems: [403, 404, 409],
   async handle({ c, deps, body }) {
     const { client } = c.get("caller");
+    const above = await refuseAboveBudget(c, "sentParts", deps);
+    if (above !== undefined) return above;
     const { name, value } = await readFile({ client, file: body.file }, deps);
     let refusal: Response | undefined;
     let part: SentPart | undefined;

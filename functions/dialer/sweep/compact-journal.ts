@@ -1,6 +1,12 @@
 import { partOf } from "../../../shared/policy/journal-entries.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { isPart, type Journal, nameOfPart, timeOfEntry } from "../../../shared/ports/journal.ts";
+import {
+  isPart,
+  type Journal,
+  nameOfPart,
+  sortOutGathered,
+  timeOfEntry,
+} from "../../../shared/ports/journal.ts";
 import { dayMs, hourMs } from "../../../shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { SweepTime } from "./sweep-time.ts";
@@ -24,7 +30,7 @@ type Reached = Pick<ValueOf<"upkeep">, "journalAfter">;
 /**
  * Gathers the entries of an hour ago and before into parts of some hundred each, so that a restore reads few objects. A
  * part stands behind the last of its entries, and is written before they are removed: where both are there, they are applied
- * twice, which changes nothing.
+ * twice, which changes nothing. Of a page of gathered entries one stays, however young: it has all of those before.
  *
  * @param last `journalAfter`: the last part
  * @returns where the next run goes on
@@ -37,7 +43,9 @@ export async function compactJournal(
   let after = journalAfter;
   while (!time.isOver()) {
     const now = clock.now();
-    const names = await journal.list({ after: after ?? undefined, limit: partEntriesMax });
+    const listed = await journal.list({ after: after ?? undefined, limit: partEntriesMax });
+    const { kept: names, replaced } = sortOutGathered(listed);
+    await inTurn(replaced, (name) => journal.remove(name));
     const parted = names.findLast(isPart);
     const settled = names
       .slice(parted === undefined ? 0 : names.indexOf(parted) + 1)
@@ -47,6 +55,7 @@ export async function compactJournal(
       settled.length >= partEntriesMin ||
       (oldest !== undefined && timeOfEntry(oldest) <= now - gatheredMs);
     if (!isWorth) {
+      if (replaced.length > 0) continue; // there is room for more names now
       if (parted === undefined || parted === after) return { journalAfter: after };
       after = parted; // written by a run that died, or names of another page
       continue;

@@ -1,6 +1,6 @@
 import { applyEntries } from "../../../shared/policy/journal-entries.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { nameOfEntry } from "../../../shared/ports/journal.ts";
+import { nameOfEntry, sortOutGathered } from "../../../shared/ports/journal.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readInTurn } from "./compact-journal.ts";
@@ -33,7 +33,7 @@ export async function replayJournal(
   if (names.length === 0) return { journalAfter: after, isJournalDone: true };
   let bodies: string[] = [];
   let bytes = 0;
-  for await (const { name, body = "" } of readInTurn(names, journal)) {
+  for await (const { name, body = "" } of readInTurn(sortOutGathered(names).kept, journal)) {
     if (body !== "" && bytes + body.length > bytesAtOnce && bodies.length > 0) {
       await applyEntries(bodies, deps);
       [bodies, bytes] = [[], 0];

@@ -5,6 +5,8 @@ import {
   dayKeyOf,
   releaseCalls,
 } from "../../../shared/policy/day-counts.ts";
+import { gatherAbove, ownEntriesMax } from "../../../shared/policy/gathered-entries.ts";
+import { nameOfEntry, sortOutGathered } from "../../../shared/ports/journal.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import type { CreateDocuments } from "../../support/documents.ts";
@@ -35,6 +37,29 @@ export function describeGuards(name: string, create: CreateDocuments): void {
       expect(await enter(1)).toBe(0);
       await releaseCalls(of, { at: suiteNow, calls: 2 }, documents);
       expect([await enter(3), await enter(2), await counted()]).toEqual([0, 2, limit]);
+    });
+
+    it("gathers entries above a writer's number into one page, and gives back each as it was", async () => {
+      const added: [string, string][] = [];
+      const journal = { append: async (...entry: [string, string]) => void added.push(entry) };
+      const gathering = gatherAbove(of, { journal, documents, log: () => undefined });
+      const bodies = Array.from({ length: ownEntriesMax + 5 }, (_, n) =>
+        JSON.stringify({
+          kind: "cancel",
+          of: { agent: `"é\\n${n}` },
+          indexes: "=".repeat(n * 100),
+        }),
+      );
+      for (const body of bodies) await gathering.append(nameOfEntry(suiteNow, "a"), body);
+      const own = added.filter(([name]) => name.endsWith("-a"));
+      expect(own.map(([, body]) => body)).toEqual(bodies.slice(0, ownEntriesMax));
+      const [last, ...others] = sortOutGathered(added.map(([name]) => name)).kept.filter(
+        (name) => !name.endsWith("-a"),
+      );
+      const isLargest = ([name]: [string, string]) => name === last;
+      const page = JSON.parse(added.find(isLargest)?.[1] ?? "");
+      const inPages = others.length === 0 ? page.entries : [];
+      expect(inPages.toSorted()).toEqual(bodies.slice(ownEntriesMax).toSorted());
     });
   });
 }

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { hasIndex } from "../../../shared/calls/index-set.ts";
 import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
 import { toCallId, withCalls } from "../../../shared/calls/ids.ts";
+import { acceptedId } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import { jsonRequest } from "../../support/json-request.ts";
 import type { RequestsApiBench } from "./setup.ts";
@@ -36,7 +37,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
   });
 
   it("tells how many calls the order ends in all, with those that are still on the queue", async () => {
-    const requestId = withCalls(api.requestId, 5);
+    const requestId = acceptedId(withCalls(api.requestId, 5));
     const all = { cancelled: 0, ordered: 5 };
     expect((await cancel(undefined, { id: requestId })).body).toEqual(all);
     const asOther = await cancel(undefined, { id: requestId, token: tokens.shopDesk });
@@ -47,7 +48,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     const { body } = await cancel({ indexes: [0, 2, 3, 4] }, { id: requestId });
     expect(body).toEqual({ cancelled: 1, ordered: 2 });
     expect((await cancel(undefined, { id: requestId })).body).toEqual({ cancelled: 0, ordered: 2 });
-    const noRequest = withCalls(api.requestId, 20_000);
+    const noRequest = acceptedId(withCalls(api.requestId, 20_000));
     expect((await cancel(undefined, { id: noRequest })).body).toEqual({ ...all, ordered: null });
   });
 

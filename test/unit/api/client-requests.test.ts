@@ -6,6 +6,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { numberOf, pause, resume } from "../../support/dialer-calls.ts";
+import { aRequestId } from "../../support/calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { jsonRequest } from "../../support/json-request.ts";
 
@@ -225,11 +226,13 @@ describe("what clients ask about requests, when something is wrong", () => {
       },
     };
     deps.ledger = { ...ledger, list: async () => ({ rows: [], unreadable: 0 }) };
-    const id = (await createApp(deps).request("/healthz")).headers.get("x-request-id");
-    const response = await createApp(deps).request(`/v1/requests/${id}/cancel`, {
-      headers,
-      method: "POST",
-    });
+    const response = await createApp(deps).request(
+      `/v1/requests/${aRequestId(Date.now())}/cancel`,
+      {
+        headers,
+        method: "POST",
+      },
+    );
     expect([response.status, new Set(writes)]).toEqual([503, new Set(["client-audit"])]);
   });
 });
