@@ -5,7 +5,7 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import type { LocalFunction } from "./lambda-runtime.ts";
+import { type LocalFunction, payloadBytesMax } from "./lambda-runtime.ts";
 import { localRegion } from "./aws-engines.ts";
 import { nextTrace } from "./lineage.ts";
 import { traceAttribute } from "./traced-queues.ts";
@@ -78,7 +78,7 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
     while (!abort.signal.aborted) {
       try {
         const messages = await gather();
-        if (messages.length > 0) await deliver(messages);
+        for (const batch of inPayloads(messages, queueName)) await deliver(batch);
       } catch (error) {
         if (!abort.signal.aborted) console.error("polling a queue failed:", error);
       }
@@ -98,6 +98,24 @@ function doneBy(answer: unknown, messages: readonly Message[]): Message[] {
   if (!isBatchResponse(answer)) return [];
   const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
   return messages.filter(({ MessageId = "" }) => !failed.has(MessageId));
+}
+
+/** Splits a batch where it is larger than Lambda takes, as Lambda does. */
+function inPayloads(messages: readonly Message[], queueName: string): Message[][] {
+  const batches: Message[][] = [];
+  let batch: Message[] = [];
+  let bytes = Infinity;
+  for (const message of messages) {
+    const own = Buffer.byteLength(JSON.stringify(eventOf([message], queueName)));
+    bytes += own;
+    if (bytes > payloadBytesMax) {
+      batch = [];
+      batches.push(batch);
+      bytes = own;
+    }
+    batch.push(message);
+  }
+  return batches;
 }
 
 function traceOf({ MessageAttributes }: Message): string {

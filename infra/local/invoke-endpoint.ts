@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { bytesOf, type LocalFunction } from "./lambda-runtime.ts";
+import { asyncPayloadBytesMax, bytesOf, type LocalFunction } from "./lambda-runtime.ts";
 import { host } from "./settings.ts";
 
 /** Lambda's endpoint for asynchronous invocations, on this machine. */
@@ -25,6 +25,10 @@ export async function startInvokeEndpoint(): Promise<InvokeEndpoint> {
       return;
     }
     void bytesOf(request).then((body) => {
+      if (body.length > asyncPayloadBytesMax) {
+        response.writeHead(413, { "x-amzn-errortype": "RequestTooLargeException" }).end();
+        return undefined;
+      }
       response.writeHead(202).end();
       // A process that dies fails its invocation, which nobody waits for.
       return invoked.invoke(JSON.parse(body.toString())).catch(() => undefined);

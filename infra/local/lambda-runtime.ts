@@ -5,8 +5,16 @@ import { dirname, join, resolve } from "node:path";
 import { nextTrace } from "./lineage.ts";
 import { host } from "./settings.ts";
 
+/**
+ * Maximum bytes of an event, and of an answer; and of an event that is invoked asynchronously.
+ * https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
+ */
+export const payloadBytesMax = 6 * 1024 * 1024;
+export const asyncPayloadBytesMax = 1024 * 1024;
+
 interface Invocation {
-  event: unknown;
+  /** The event, as JSON. */
+  payload: string;
   trace: string;
   answered(response: unknown): void;
   failed(error: Error): void;
@@ -16,7 +24,8 @@ interface Invocation {
 export interface LocalFunction {
   name: string;
   /**
-   * Resolves to the handler's answer. Rejects if it throws, exceeds its time limit or its process dies.
+   * Resolves to the handler's answer. Rejects if it throws, exceeds its time limit or its process dies, and if the event or
+   * the answer is larger than Lambda takes.
    *
    * @param trace the chain that the invocation continues (`nextTrace`). Absent: it begins one
    */
@@ -61,7 +70,11 @@ export function startFunction(options: FunctionOptions): LocalFunction {
     name: options.name,
     invoke: (event, trace = nextTrace([], options.name) ?? "") =>
       new Promise((answered, failed) => {
-        shared.waiting.push({ event, trace, answered, failed });
+        const payload = JSON.stringify(event);
+        if (Buffer.byteLength(payload) > payloadBytesMax) {
+          return failed(new Error(`${options.name} takes no event of more than 6 MB`));
+        }
+        shared.waiting.push({ payload, trace, answered, failed });
         for (const instance of shared.running) instance.dispatch();
         startMissing(shared);
       }),
@@ -142,7 +155,7 @@ function createSlot({ name, timeoutSeconds, waiting }: Shared, kill: () => void)
       "lambda-runtime-invoked-function-arn": `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
       "lambda-runtime-trace-id": invocation.trace,
     });
-    idle.end(JSON.stringify(invocation.event));
+    idle.end(invocation.payload);
     idle = undefined;
   }
 
@@ -161,17 +174,16 @@ function createSlot({ name, timeoutSeconds, waiting }: Shared, kill: () => void)
       dispatch();
       return;
     }
-    const body = await textOf(request);
+    const bytes = await bytesOf(request);
+    const body = bytes.toString();
     response.writeHead(202).end();
-    if (path.endsWith("/response")) finish(({ answered }) => answered(JSON.parse(body)));
+    if (bytes.length > payloadBytesMax) {
+      finish(({ failed }) => failed(new Error(`${name}'s answer has more than 6 MB`)));
+    } else if (path.endsWith("/response")) finish(({ answered }) => answered(JSON.parse(body)));
     else finish(({ failed }) => failed(new Error(`${name} failed: ${body}`)));
   }
 
   return { isBusy: () => current !== undefined, dispatch, finish, serve };
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  return (await bytesOf(request)).toString();
 }
 
 export async function bytesOf(request: IncomingMessage): Promise<Buffer> {
