@@ -10,6 +10,7 @@ import { recordAction } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
+import { refuseListCheck } from "./look-up.ts";
 
 /** Maximum numbers of one request. */
 const numbersMax = 10_000;
@@ -27,6 +28,7 @@ export type ListedNumbers = z.infer<typeof listedSchema>;
 const findListed = declareRoute({
   operationId: "findListedNumbers",
   summary: "Which of many numbers are on the do-not-call list; recorded by their count",
+  description: "A token checks at most 200 lists in an hour.",
   role: "see",
   method: "post",
   path: "/find-listed",
@@ -37,9 +39,11 @@ const findListed = declareRoute({
       .check(z.describe("Entries for this client's calls alone count too")),
   }),
   answer: listedSchema,
-  problems: [409],
+  problems: [409, 429],
   async handle({ c, deps, body: { phone_numbers, client } }) {
     const { documents, hashKeys } = deps;
+    const refused = await refuseListCheck(c, "checked", deps);
+    if (refused !== undefined) return refused;
     const count = phone_numbers.length;
     await recordAction(c, { action: "check_list", target: "do-not-call list", count }, deps);
     const listed: number[] = [];

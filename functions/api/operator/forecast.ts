@@ -19,6 +19,7 @@ import {
 import { recordAction } from "../actions/audit-log.ts";
 import { declareRoute } from "../http/route.ts";
 import { toIsoTime } from "../http/fields.ts";
+import { refuseListCheck } from "./look-up.ts";
 
 /** Maximum body: a batch of 4 MiB, and a plan. */
 const bytesMax = 5 * 1024 * 1024;
@@ -33,7 +34,7 @@ const forecastRoute = declareRoute({
   summary:
     "When calls would be dialed if they were posted, or why not; no call is stored or queued",
   description:
-    "It tells which numbers are on the do-not-call list, so it is recorded by their count.",
+    "It tells which numbers are on the do-not-call list, so it is recorded by their count. A token forecasts at most 200 lists in an hour.",
   method: "post",
   role: "see",
   path: "/forecast",
@@ -45,7 +46,7 @@ const forecastRoute = declareRoute({
   ]),
   body: forecastRequestSchema,
   answer: forecastSchema,
-  problems: [409],
+  problems: [409, 429],
   async handle({ c, deps, body }) {
     const now = deps.clock.now();
     const { client, at = now, items } = body;
@@ -59,6 +60,8 @@ const forecastRoute = declareRoute({
       ...("errors" in sent ? sent.errors : []),
     ];
     if (errors.length > 0 || "errors" in sent) return answerUnprocessable(c, errors);
+    const refused = await refuseListCheck(c, "forecast", deps);
+    if (refused !== undefined) return refused;
     const count = body.calls.length;
     await recordAction(c, { action: "forecast", target: `client ${client}`, count }, deps);
     const calls = await mapInSlices(body.calls, readCallAt);

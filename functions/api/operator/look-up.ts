@@ -1,14 +1,19 @@
 import type { Context } from "hono";
 import { hourMs } from "../../../shared/lib/units.ts";
+import { countWrites } from "../../../shared/policy/write-counts.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { recordNumbers } from "../actions/audit-log.ts";
+import { writerOf } from "../actions/writer.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 import { refuseWithoutRole } from "../http/roles.ts";
 
 /** Maximum numbers that one operator's token looks up in an hour of the clock. */
 const numbersPerHourMax = 100;
+
+/** Maximum lists that one operator's token checks or forecasts in an hour of the clock: the parts of the largest file of leads. */
+const listsPerHourMax = 200;
 
 /** Description of a route that looks up a number. */
 export const lookUpText = `Recorded by the number's keyed hash. A token looks up at most ${numbersPerHourMax} numbers in an hour; one number counts once.`;
@@ -33,7 +38,7 @@ export async function refuseLookUp(
   const hash = hashNumber(number, hashKeys.current).numberHash;
   const known = (await documents.read([name])).get(name.kind, name.key)?.value.numbers ?? [];
   if (known.includes(hash)) return undefined;
-  if (known.length >= numbersPerHourMax) return answerTooMany(c, endsAt - clock.now());
+  if (known.length >= numbersPerHourMax) return answerTooMany(c, lookedUp, deps);
   const entry = { action: "look_up", target: "number", reason: "look_up", hashes: [hash] };
   await recordNumbers(c, entry, deps);
   let isFull = false;
@@ -44,11 +49,36 @@ export async function refuseLookUp(
     return isFull ? undefined : { value: { numbers: [...numbers, hash] }, expiresAt: endsAt };
   };
   await changeDocument({ name, change }, deps);
-  return isFull ? answerTooMany(c, endsAt - clock.now()) : undefined;
+  return isFull ? answerTooMany(c, lookedUp, deps) : undefined;
 }
 
-function answerTooMany(c: Context<ApiEnv>, waitMs: number): Response {
-  const detail = `The token has looked up ${numbersPerHourMax} numbers in this hour, which is the maximum.`;
+/**
+ * Counts a check or a forecast of a list, by which a number can be looked up too: among many of which the answer is known.
+ *
+ * @returns the answer 429 above the hour's maximum; undefined if the list may be checked
+ */
+export async function refuseListCheck(
+  c: Context<ApiEnv>,
+  did: "checked" | "forecast",
+  deps: RouteDeps,
+): Promise<Response | undefined> {
+  const { clock, log } = deps;
+  const writer = writerOf(c);
+  const counted = await countWrites(
+    { writer, at: clock.now(), withinMs: hourMs, counters: { [did]: 1 } },
+    deps,
+  );
+  if ((counted[did] ?? 0) <= listsPerHourMax) return undefined;
+  const token_id = c.get("caller").tokenId;
+  log("warning", "guard.refused", { token_id, count: 1, reason: did });
+  return answerTooMany(c, `${did} ${listsPerHourMax} lists`, deps);
+}
+
+const lookedUp = `looked up ${numbersPerHourMax} numbers`;
+
+function answerTooMany(c: Context<ApiEnv>, did: string, { clock }: RouteDeps): Response {
+  const waitMs = hourMs - (clock.now() % hourMs);
+  const detail = `The token has ${did} in this hour, which is the maximum.`;
   const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
   return answerProblem(c, 429, { detail, headers });
 }

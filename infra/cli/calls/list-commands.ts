@@ -6,7 +6,7 @@ import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { listCalls } from "./chosen-calls.ts";
-import { Misuse } from "./failures.ts";
+import { Misuse, Refusal } from "./failures.ts";
 import type { ListedNumbers } from "../../../functions/api/operator/find-listed.ts";
 import { readBytes } from "./files.ts";
 import { type NumberList, readNumberList } from "./number-list.ts";
@@ -65,27 +65,39 @@ async function listOf(verb: string | undefined, values: Values, terminal: Comman
   return list;
 }
 
-/** Adds or removes numbers. Resolves to how many were on the list before; undefined for a list that is sent anew. */
+/** Adds or removes numbers. Resolves to how many were on the list before; undefined if that is not known, as of a list that is sent anew. */
 async function changeList(
   { verb, numbers }: { verb: "add" | "remove"; numbers: readonly string[] },
   values: Values,
   { ask, terminal }: CommandDeps,
 ): Promise<number | undefined> {
   const bar = barOf(numbers.length, values, terminal);
-  let known = 0;
+  let known: number | undefined = values.renew === true ? undefined : 0;
   for (let start = 0; start < numbers.length; start += numbersMax) {
     const some = numbers.slice(start, start + numbersMax);
     const isLast = start + numbersMax >= numbers.length;
     const renew = values.renew === true && isLast ? { renew: true } : {};
-    if (values.renew !== true) {
-      const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers: some });
-      known += listed.length;
-    }
+    const before = known === undefined ? undefined : await countListed(some, ask);
+    known = before === undefined || known === undefined ? undefined : known + before;
     await ask("/do-not-call", { [verb]: some, ...renew, ...(isLast ? {} : { more: true }) });
     bar.update(start + some.length);
   }
   bar.stop();
-  return values.renew === true ? undefined : known;
+  return known;
+}
+
+/** Counts those of the numbers that are on the list. Undefined: the token may check no more lists in this hour. */
+async function countListed(
+  phone_numbers: readonly string[],
+  ask: CommandDeps["ask"],
+): Promise<number | undefined> {
+  try {
+    const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers });
+    return listed.length;
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
 }
 
 /** Returns for each number if it is on the list. */

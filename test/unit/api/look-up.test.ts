@@ -78,4 +78,29 @@ describe("a list of numbers is checked", () => {
     expect(await recorded()).toMatchObject([{ action: "check_list", by: "opsSee", count: 3 }]);
     expect(JSON.stringify(await recorded())).not.toContain("numbers");
   });
+
+  it.each([
+    ["checked", "/find-listed", { phone_numbers: [number] }],
+    [
+      "forecast",
+      "/forecast",
+      { client: "crm", calls: [{ phone_number: number, agent_id: "agent_sales" }] },
+    ],
+  ])(
+    "at most two hundred times in an hour by one operator, however short: %s",
+    async (did, path, body) => {
+      const { ask, recorded, pass } = createAsking();
+      const check = (token = tokens.opsSee) => ask(path, body, token);
+      for (let lists = 0; lists < 200; lists++) expect((await check()).status).toBe(200);
+      const refused = await check();
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3000"]);
+      expect(refused.body.detail).toBe(
+        `The token has ${did} 200 lists in this hour, which is the maximum.`,
+      );
+      expect(await recorded()).toHaveLength(200);
+      expect((await check(tokens.opsDecide)).status).toBe(200);
+      pass(3_000_000);
+      expect((await check()).status).toBe(200);
+    },
+  );
 });
