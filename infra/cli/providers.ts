@@ -3,14 +3,11 @@
  * it up, and says what each answer means. The account's secrets are read from the environment.
  * `npm run providers -- callback ACCOUNT` prints the address that takes all callbacks of an account.
  */
+import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import {
-  mayBeCalled,
-  findTimeoutSeconds,
-  findAccountType,
-} from "../../shared/dial-plan/dial-plan.ts";
+import { mayBeCalled, findAccountType } from "../../shared/dial-plan/dial-plan.ts";
 import { callbackAddress, readPublicUrl } from "../../shared/settings/callback-url.ts";
 import { readHashKeys } from "../../shared/settings/settings.ts";
 import { isE164 } from "../../shared/telephony/phone-number.ts";
@@ -128,7 +125,7 @@ async function check(
     if (isWanted === undefined) throw new Failure("Nobody is here to be asked: add --yes.");
     if (!isWanted) throw new Failure("Nothing was sent.");
   }
-  const timeoutSeconds = findTimeoutSeconds(route, plan);
+  const timeoutSeconds = createRouteTable(plan).account(route).timeoutSeconds;
   const wanted = { agentId, route, phoneNumber, timeoutSeconds, callbacks };
   const isGood = await checkAccount(provider, wanted, surroundings);
   return isGood ? 0 : 2;

@@ -1,24 +1,13 @@
-import type * as z from "../lib/zod.ts";
-import {
-  type Call,
-  type CallRequest,
-  planAccountOf,
-  type Route,
-  sandboxType,
-  toSandboxRoute,
-} from "../calls/call-request.ts";
+import { type Call, type CallRequest, type Route, sandboxType } from "../calls/call-request.ts";
 import { isTestClient } from "../calls/ids.ts";
 import { presets } from "../telephony/hours-presets.ts";
 import type { HoursPreset } from "../telephony/hours-presets-base.ts";
 import { allStates, stateCodes } from "../telephony/state-presets.ts";
-import { accountSchema } from "./account-schema.ts";
 import { type DialPlan, planWithRoutesSchema } from "./plan-schema.ts";
 import type { RetryRule } from "./retry-rules.ts";
 import { isLoopback } from "../lib/https-url.ts";
 import { hourMs } from "../lib/units.ts";
 import { costlyServiceOf, countryOf } from "../telephony/phone-number.ts";
-import { defaultCallsPerSecond, defaultTimeoutSeconds } from "../providers/routes.ts";
-import { type Pace, toPace } from "../telephony/rate.ts";
 
 /**
  * Parses the dial plan: `override` (the variable DIAL_PLAN, JSON) if it is set, otherwise `bundled`.
@@ -170,65 +159,9 @@ export function mayBeDialed(
   return isTestClient(client) || mayBeCalled(request, plan);
 }
 
-/**
- * Returns the route of a client's calls to an agent: the agent's own, or else that of `*`. A test client's calls have the
- * sandbox's route in its place, whatever the plan says, and nobody else's have it.
- */
-export function findRoute(
-  { client, agentId }: { client: string; agentId: string },
-  plan: DialPlan,
-): Route | undefined {
-  const { agents } = plan;
-  if (last?.agents !== agents || last.agentId !== agentId || last.client !== client) {
-    const own = findAgentRoute(agentId, plan);
-    const route = own && isTestClient(client) ? toSandboxRoute(client, own) : own;
-    last = { agents, agentId, client, route };
-  }
-  return last.route;
-}
-
-/** Returns the agent's route in the plan, or else that of `*`. Only `findRoute` says where a client's calls go. */
+/** Returns the agent's route in the plan, or else that of `*`. Only `RouteTable.find` says where a client's calls go. */
 export function findAgentRoute(agentId: string, { agents }: DialPlan): Route | undefined {
   return Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
-}
-
-/**
- * The last result, cached because most calls of a batch have one agent, and decisions on one call need the route
- * several times.
- */
-let last:
-  | { agents: DialPlan["agents"]; agentId: string; client: string; route: Route | undefined }
-  | undefined;
-
-const defaultAccount = accountSchema.parse({});
-
-/** The settings of an account. Without `pace` it has no rate limit. */
-type AccountSettings = Omit<
-  z.infer<typeof accountSchema>,
-  "type" | "baseUrl" | "timeoutSeconds" | "callsPerSecond" | "burst"
-> & { timeoutSeconds: number; pace?: Pace };
-
-/** Returns the settings of the account that a route dials through: of a test call, those of its agent's account. */
-export function accountOf(route: Route, plan: DialPlan): AccountSettings {
-  const like = toPlanned(route, plan);
-  const {
-    type: _type,
-    baseUrl: _baseUrl,
-    timeoutSeconds = defaultTimeoutSeconds(like),
-    callsPerSecond = defaultCallsPerSecond(like),
-    burst,
-    ...account
-  } = plan.providers[like.provider] ?? defaultAccount;
-  return callsPerSecond === undefined
-    ? { ...account, timeoutSeconds }
-    : { ...account, timeoutSeconds, pace: toPace(callsPerSecond, burst) };
-}
-
-/** Returns a route with the account of the plan whose settings hold for it. */
-function toPlanned(route: Route, plan: DialPlan): Route {
-  if (route.type !== sandboxType) return route;
-  const provider = planAccountOf(route);
-  return { ...route, provider, type: findAccountType(provider, plan) ?? sandboxType };
 }
 
 /**
@@ -252,10 +185,4 @@ export function findAccountType(
   const own = Object.hasOwn(providers, account) ? providers[account] : undefined;
   if (own !== undefined) return own.type ?? account;
   return Object.values(agents).find(({ provider }) => provider === account)?.type;
-}
-
-/** Returns the time limit for an answer of the route's provider, in seconds. */
-export function findTimeoutSeconds(route: Route, plan: DialPlan): number {
-  const like = toPlanned(route, plan);
-  return plan.providers[like.provider]?.timeoutSeconds ?? defaultTimeoutSeconds(like);
 }

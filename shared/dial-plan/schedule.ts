@@ -1,6 +1,7 @@
 import type { CallRequest, Route } from "../calls/call-request.ts";
-import { findHours, findTimeoutSeconds, listRegions } from "./dial-plan.ts";
+import { findHours, listRegions } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
+import type { RouteTable } from "./route-table.ts";
 import type { Log } from "../lib/log.ts";
 import { countryOf } from "../telephony/phone-number.ts";
 import {
@@ -60,10 +61,11 @@ interface Rules {
 }
 
 /** Creates the schedule of a plan. Logs once per zone if the table of time zones and the runtime differ. */
-export function createSchedule(plan: DialPlan, log: Log): Schedule {
+export function createSchedule(table: RouteTable, log: Log): Schedule {
+  const { plan } = table;
   const rulesOf = createRules(plan);
   const openingFor = createOpenings({ plan, rulesOf, zonesNamed: createZones(log) });
-  const timeoutMs = (route: Route) => findTimeoutSeconds(route, plan) * 1000;
+  const timeoutMs = (route: Route) => table.account(route).timeoutSeconds * 1000;
   return {
     opening: (request, route, { from, until }) =>
       openingFor(request, route, { from, until, marginMs: timeoutMs(route) + closingMarginMs }),

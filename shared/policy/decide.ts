@@ -1,7 +1,8 @@
 import { hashedNumberOf } from "../calls/ids.ts";
 import { type Call, accountNameOf, type Route } from "../calls/call-request.ts";
 import type { Decided } from "../calls/transitions.ts";
-import { mayBeDialed, expiryOf, accountOf, findRoute } from "../dial-plan/dial-plan.ts";
+import { mayBeDialed, expiryOf } from "../dial-plan/dial-plan.ts";
+import type { RouteTable } from "../dial-plan/route-table.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
@@ -22,6 +23,7 @@ const overCapMs = 180_000;
 /** Everything that decides about a call that nobody has dialed, as dialers read it or forecasts assume it. */
 export interface DecisionInputs {
   plan: DialPlan;
+  table: RouteTable;
   schedule: Schedule;
   hashKeys: HashKeys;
   /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
@@ -64,7 +66,7 @@ export function decideWaiting(
   row: Waiting | undefined,
   known: DecisionInputs,
 ): WaitingDecision {
-  const { plan, now } = known;
+  const { table, now } = known;
   const dialAt = Math.max(now, row?.dueAt ?? 0);
   const end = decideEnd(call, dialAt, known);
   if (end?.state === "EXPIRED") {
@@ -72,7 +74,7 @@ export function decideWaiting(
   }
   if (end !== undefined) return { kind: "write", decided: end };
   const of = { client: call.client, agentId: call.request.agent_id };
-  const route = findRoute(of, plan);
+  const route = table.find(of);
   if (route === undefined) return wait(row, "route_gone", now);
   const closed = decideByClock(call, { route, at: dialAt }, known);
   if (closed !== undefined) return { kind: "write", decided: closed };
@@ -108,7 +110,7 @@ export function decideByClock(
 
 /** Returns the final state of a call that must end now, regardless of pauses, breakers and paces. */
 export function decideEnd(call: Call, at: number, known: DecisionInputs): Decided | undefined {
-  const { plan, documents, hashKeys } = known;
+  const { plan, table, documents, hashKeys } = known;
   const hashes = known.hashesOf(hashedNumberOf(call));
   const erasedAt = hashes && findErasure(call, hashes.own, documents);
   if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
@@ -124,7 +126,7 @@ export function decideEnd(call: Call, at: number, known: DecisionInputs): Decide
   ) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
-  const route = findRoute({ client: call.client, agentId: call.request.agent_id }, plan);
+  const route = table.find({ client: call.client, agentId: call.request.agent_id });
   // The context was checked at acceptance, but the agent's route may have changed since.
   if (route !== undefined && contextProblem(call.request, route) !== undefined) {
     return { state: "REJECTED", reason: "context_not_carried" };
@@ -138,11 +140,11 @@ export function findWaitReason(
   { row, route }: { row: Waiting | undefined; route: Route },
   known: DecisionInputs,
 ): string | undefined {
-  const { plan, documents, now, ahead } = known;
+  const { table, documents, now, ahead } = known;
   const of = { client: call.client, agentId: call.request.agent_id };
   if (isPaused(of, route, documents)) return "paused";
   const account = accountNameOf(route);
-  const { pace, callsPerDay = Infinity } = accountOf(route, plan);
+  const { pace, callsPerDay = Infinity } = table.account(route);
   if (callsPerDay < Infinity && countedIn(documents, { account }, now) >= callsPerDay) {
     return "calls_per_day";
   }
@@ -163,7 +165,7 @@ export function findWaitReason(
 function findFreshWaitReason(
   { client, request, acceptedAt }: Call,
   { account, route, permitAt }: { account: string; route: Route; permitAt: number | undefined },
-  { plan, documents, now, ahead, requestsAtOnce }: DecisionInputs,
+  { table, documents, now, ahead, requestsAtOnce }: DecisionInputs,
 ): string | undefined {
   const of = { client, agentId: request.agent_id };
   if (route.checks !== undefined) return "turn"; // the dispatcher bounds how many wait for a check's answer
@@ -171,7 +173,7 @@ function findFreshWaitReason(
   const { quick = false, busy = false } = documents.get("account", account)?.value ?? {};
   if (!quick || busy || now - acceptedAt > freshMsMax) return "turn";
   if (permitAt !== undefined && permitAt > now + freshPermitMsMax) return "pace";
-  const { concurrency = requestsAtOnce } = accountOf(route, plan);
+  const { concurrency = requestsAtOnce } = table.account(route);
   const most = Math.min(concurrency, requestsAtOnce);
   return (ahead.get(account) ?? 0) >= most ? "turn" : undefined;
 }

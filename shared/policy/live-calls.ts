@@ -1,6 +1,5 @@
 import type { Route } from "../calls/call-request.ts";
-import { accountOf } from "../dial-plan/dial-plan.ts";
-import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import type { RouteTable } from "../dial-plan/route-table.ts";
 import { minuteMs } from "../lib/units.ts";
 import type { ValueOf, DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 
@@ -50,7 +49,7 @@ export function meanMsIn(
 }
 
 /** Returns the time after which a call that began at `at` no longer counts as live, even if no end is known. */
-export function endsAtOf(at: number, route: Route, plan: DialPlan): number {
-  const { maxCallMinutes = callMinutesMax } = accountOf(route, plan);
+export function endsAtOf(at: number, route: Route, table: RouteTable): number {
+  const { maxCallMinutes = callMinutesMax } = table.account(route);
   return at + maxCallMinutes * minuteMs + marginMs;
 }

@@ -1,9 +1,10 @@
+import type { RouteTable } from "../dial-plan/route-table.ts";
 import type { Call, CallRequest } from "../calls/call-request.ts";
 import { type CallRow, headersOf } from "../calls/call-row.ts";
 import { requestIdOf } from "../calls/ids.ts";
 import { chainOf } from "../calls/chain.ts";
 import { mayBeTriedAgain, type NextTry, toTryId } from "../calls/tries.ts";
-import { findRetry, findRoute } from "../dial-plan/dial-plan.ts";
+import { findRetry } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import type { RetryRule } from "../dial-plan/retry-rules.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
@@ -12,7 +13,7 @@ import { findZone } from "../telephony/time-zone.ts";
 import { zoneNamesOf } from "../telephony/zones-of-number.ts";
 
 interface TryInputs {
-  plan: DialPlan;
+  table: RouteTable;
   schedule: Pick<Schedule, "opening">;
   now: number;
 }
@@ -21,10 +22,14 @@ interface TryInputs {
  * Returns the try that follows a placed call whose result has just become known; undefined if none does: by its result,
  * as its budget or its time is used up, as its callee has opted out, or as an operator has acted on it.
  */
-export function planNextTry(row: CallRow, { plan, schedule, now }: TryInputs): NextTry | undefined {
+export function planNextTry(
+  row: CallRow,
+  { table, schedule, now }: TryInputs,
+): NextTry | undefined {
   const { tries, request, result, claimedAt, agentId, optedOut } = row;
+  const { plan } = table;
   const rule = findRetry(agentId, plan);
-  const route = findRoute(row, plan);
+  const route = table.find(row);
   if (tries === undefined || request === null || result === null || claimedAt === null)
     return undefined;
   if (rule === undefined || route === undefined || optedOut || !mayBeTriedAgain(row, now))

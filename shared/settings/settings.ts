@@ -7,6 +7,7 @@ import { permitsLoopback } from "./loopback.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "../lib/log.ts";
 import { type HashKeys, parseHashKeys } from "../telephony/phone-number.ts";
+import { createRouteTable, type RouteTable } from "../dial-plan/route-table.ts";
 import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
 import {
   agentsOfClient,
@@ -25,6 +26,8 @@ export type Settings<Value> = { value: Value } | { problem: string };
 
 export interface ApiSettings {
   plan: DialPlan;
+  /** Routes and accounts of the plan. */
+  table: RouteTable;
   schedule: Schedule;
   hashKeys: HashKeys;
   /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
@@ -55,9 +58,10 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
   const hashKeys = readHashKeys(environment);
   const publicUrl = readPublicUrl(environment);
   const callbackKeyOf = createCallbackKeys(plan, environment);
-  const schedule = createSchedule(plan, log);
+  const table = createRouteTable(plan);
+  const schedule = createSchedule(table, log);
   const isLocal = permitsLoopback(environment);
-  return { plan, schedule, hashKeys, publicUrl, permitsLoopback: isLocal, callbackKeyOf };
+  return { plan, table, schedule, hashKeys, publicUrl, permitsLoopback: isLocal, callbackKeyOf };
 }
 
 /**

@@ -2,6 +2,7 @@
  * Measures the cost of deciding by calling hours, beside a bare cached Intl.DateTimeFormat that only formats
  * the local time, and the size of the tables.
  */
+import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -32,7 +33,7 @@ const plan = parseDialPlan(
   JSON.parse(await readFile(join(import.meta.dirname, "../../infra/dial-plan.json"), "utf8")),
   {},
 );
-const schedule = createSchedule(plan, () => undefined);
+const schedule = createSchedule(createRouteTable(plan), () => undefined);
 const request = { phone_number: "+12125550100", agent_id: "agent" };
 const route = findAgentRoute("agent", plan);
 if (route === undefined) throw new Error("no route");

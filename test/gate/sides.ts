@@ -1,3 +1,4 @@
+import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import { findPlanErrors } from "../../functions/api/calls/call-errors.ts";
 import { decide, toKnown } from "../../functions/dialer/decide/decide-delivered.ts";
 import { checkControls, findObstacle } from "../../functions/dialer/dial/claim-call.ts";
@@ -81,8 +82,9 @@ export const today: Side & Dialing = {
     const read = readDialPlan(value);
     if ("problems" in read) throw new Error(JSON.stringify(read.problems));
     const { plan } = read;
-    const schedule = createSchedule(plan, log);
-    return { agents: plan.agents, settings: { plan, schedule, hashKeys, providerOf } };
+    const table = createRouteTable(plan);
+    const schedule = createSchedule(table, log);
+    return { agents: plan.agents, settings: { plan, table, schedule, hashKeys, providerOf } };
   },
   decide: (asked, settings) => {
     const { delivered, row, ahead } = asked;

@@ -1,6 +1,6 @@
+import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import type { Call, Route } from "../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
 import { isRetried, withoutRetries } from "./chain-rules.ts";
 import type { Answer, PostedMark } from "./clients.ts";
 import type { DoneAction, SeenRow } from "./operator-acts.ts";
@@ -221,7 +221,7 @@ function callsAtNight({ posted, placements, scenario }: Happened): string[] {
 
 function callsTooFast({ requests, plan }: Happened): string[] {
   return [...Map.groupBy(requests, ({ account }) => account)].flatMap(([account, all]) => {
-    const pace = all[0] && accountOf(all[0].route, plan).pace;
+    const pace = all[0] && createRouteTable(plan).account(all[0].route).pace;
     if (pace === undefined) return [];
     const times = all.map(({ at }) => at).toSorted((a, b) => a - b);
     let arrivalMs = -Infinity;

@@ -1,5 +1,6 @@
+import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { accountOf, findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";
 import { pauseKeysOf } from "../../shared/policy/controls.ts";
 import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
@@ -70,7 +71,7 @@ export function turnViolations(turned: Turned): string[] {
         other.from <= from ||
         (other.isUrgent && other.client === client && other.from < free.until);
       const beforeNow = own.filter(goesBefore).length;
-      const { pace } = accountOf(route, plan);
+      const { pace } = createRouteTable(plan).account(route);
       const eachMs = pace === undefined ? callMs : pace.intervalUs / 1000;
       const most = dispatchMsMax + beforeNow * eachMs;
       const times = (dispatchedAt.get(id) ?? []).filter((at) => at > from && at < free.until);

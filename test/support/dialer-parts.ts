@@ -1,3 +1,4 @@
+import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import { slowMs } from "../../functions/dialer/runtime/time-limits.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
@@ -34,11 +35,11 @@ export const dialerParts = () => ({
 });
 
 /** Returns the settings of a dialer that follow from its plan. The world outside is a test's own. */
-export const settingsUnder = (plan: DialPlan, log: Log) => ({
-  plan,
-  schedule: createSchedule(plan, log),
-  hashKeys: { current: apiEnvironment.HASH_KEY },
-});
+export const settingsUnder = (plan: DialPlan, log: Log) => {
+  const table = createRouteTable(plan);
+  const schedule = createSchedule(table, log);
+  return { plan, table, schedule, hashKeys: { current: apiEnvironment.HASH_KEY } };
+};
 
 /**
  * Returns a sleep that moves a test's clock at once. A watch over a request that is under way for long (`slowMs`) never

@@ -2,6 +2,7 @@
  * `node test/support/livekit-process.ts URL SECONDS`: dials one call by LiveKit at this address, as the dialer does, whose
  * time is over after so many seconds. Prints the outcome, or why the request by which the phone rings was withheld.
  */
+import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import type { Delivery } from "../../functions/dialer/dial/delivery.ts";
 import { createLastLook } from "../../functions/dialer/dial/send-request.ts";
@@ -33,9 +34,11 @@ const call = aCall({ acceptedAt: startedAt - hourMs + Number(seconds) * 1000 });
 const row = rowIn("DIALING", call, { at: startedAt, route });
 const read = { get: () => undefined, isSuspended: false };
 const log = () => undefined;
+const table = createRouteTable(plan);
 const settings = {
   plan,
-  schedule: createSchedule(plan, log),
+  table,
+  schedule: createSchedule(table, log),
   hashKeys: { current: "5f".repeat(32) },
 };
 const clock = { now: Date.now, sleep: async () => undefined };

@@ -7,12 +7,7 @@ import {
   singleSchema,
 } from "../../../shared/calls/call-request.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
-import {
-  expiryOf,
-  findAgentRoute,
-  findRoute,
-  mayBeDialed,
-} from "../../../shared/dial-plan/dial-plan.ts";
+import { expiryOf, findAgentRoute, mayBeDialed } from "../../../shared/dial-plan/dial-plan.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import { contextProblem } from "../../../shared/providers/routes.ts";
@@ -79,11 +74,11 @@ export function findRefusals(
 export function findPlanErrors(
   request: CallRequest,
   caller: Pick<Caller, "client" | "agents"> & { at: number; notBefore?: number | undefined },
-  { plan, schedule }: Pick<ApiSettings, "plan" | "schedule">,
+  { plan, table, schedule }: Pick<ApiSettings, "plan" | "table" | "schedule">,
 ): { field: string; detail: string }[] {
   const { client, agents, at: acceptedAt, notBefore = acceptedAt } = caller;
   const errors: { field: string; detail: string }[] = [];
-  const route = findRoute({ client, agentId: request.agent_id }, plan);
+  const route = table.find({ client, agentId: request.agent_id });
   const wrongAgent = findAgentProblem(request.agent_id, { agents, route });
   if (wrongAgent !== undefined) errors.push({ field: "/agent_id", detail: wrongAgent });
   if (isTestClient(client) && !isTestNumber(request.phone_number)) {

@@ -1,4 +1,3 @@
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { findServedAt } from "../../../shared/policy/dispatcher.ts";
 import { comparePositions } from "../../../shared/ports/ledger.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
@@ -105,13 +104,13 @@ interface Served {
 function createLimits(
   account: string,
   { route, from, seenPace }: { route: Route; from: number; seenPace: Pace | undefined },
-  { plan, documents }: Pick<DecisionInputs, "plan" | "documents">,
+  { table, documents }: Pick<DecisionInputs, "table" | "documents">,
 ) {
-  const { pace: planned } = accountOf(route, plan);
+  const { pace: planned } = table.account(route);
   const isSlow = seenPace !== undefined && seenPace.intervalUs > (planned?.intervalUs ?? 0);
   const pace = isSlow ? seenPace : (planned ?? unpaced);
-  const live = createLine(account, { route, from }, { plan, documents });
-  const day = createDays(account, { route, from }, { plan, documents });
+  const live = createLine(account, { route, from }, { table, documents });
+  const day = createDays(account, { route, from }, { table, documents });
   return {
     /** Returns the next service of a call that is due at `dueAt`. */
     next(served: Served, dueAt: number): Served {
@@ -136,9 +135,9 @@ function createLimits(
 function createDays(
   account: string,
   { route, from }: { route: Route; from: number },
-  { plan, documents }: Pick<DecisionInputs, "plan" | "documents">,
+  { table, documents }: Pick<DecisionInputs, "table" | "documents">,
 ) {
-  const { callsPerDay } = accountOf(route, plan);
+  const { callsPerDay } = table.account(route);
   if (callsPerDay === undefined) return undefined;
   const counts = new Map([[nextDayAt(from), countedIn(documents, { account }, from)]]);
   const countOn = (at: number) => counts.get(nextDayAt(at)) ?? 0;
@@ -153,9 +152,9 @@ function createDays(
 function createLine(
   account: string,
   { route, from }: { route: Route; from: number },
-  { plan, documents }: Pick<DecisionInputs, "plan" | "documents">,
+  { table, documents }: Pick<DecisionInputs, "table" | "documents">,
 ) {
-  const { liveCalls: limit, meanCallSeconds } = accountOf(route, plan);
+  const { liveCalls: limit, meanCallSeconds } = table.account(route);
   if (limit === undefined) return undefined;
   const meanMs = meanMsIn(documents, { account, limit }) ?? meanCallSeconds * 1000;
   const ends = liveCallsIn(documents, { account, limit, now: from })

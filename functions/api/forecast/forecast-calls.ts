@@ -3,8 +3,7 @@ import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import { type Call, accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { mapInSlices } from "../../../shared/lib/slices.ts";
 import { isOnDoNotCallList } from "../../../shared/policy/controls.ts";
 import { createHolders, type Holder, type HolderOf } from "./holders.ts";
@@ -45,7 +44,7 @@ export interface Forecasted {
 
 /** The ends of the posted calls, in their order, and of the calls that wait already. */
 export interface ForecastedCalls {
-  plan: DialPlan;
+  table: RouteTable;
   posted: Forecasted[];
   waiting: Forecasted[];
 }
@@ -59,7 +58,7 @@ export interface ForecastedCalls {
  */
 export async function forecastCalls(
   posted: Posted,
-  { plan, schedule }: PlanWithSchedule,
+  { plan, table, schedule }: PlanWithSchedule,
   {
     read,
     hashKeys,
@@ -69,13 +68,13 @@ export async function forecastCalls(
 ): Promise<ForecastedCalls> {
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
-  const of = { plan, schedule, hashKeys, documents, hashesOf, now, ahead: new Map() };
+  const of = { plan, table, schedule, hashKeys, documents, hashesOf, now, ahead: new Map() };
   const known: DecisionInputs = { ...of, requestsAtOnce: Infinity };
   const at: AtPosting = {
     ...known,
     now: posted.at,
     holderOf: createHolders(documents, now),
-    wayOf: waysIn(plan),
+    wayOf: waysIn(table),
     agents: read.agents,
   };
   const fresh = await postedCalls(posted, at);
@@ -90,7 +89,7 @@ export async function forecastCalls(
     ended[one.index] = one;
   const endedOf = (one: Queued | Forecasted) =>
     isQueued(one) ? (ended[one.index] ?? { ...one, end: notForecast }) : one;
-  return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
+  return { table, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
 }
 
 /** Marks the calls that the delivery of their message would dial at once, by the dialers' rules. */
@@ -140,13 +139,13 @@ interface Way {
 }
 
 /** Returns a function that finds these once for each agent of a client, as naming a webhook's account parses a URL. */
-function waysIn(plan: DialPlan): (of: BacklogOf) => Way | undefined {
+function waysIn(table: RouteTable): (of: BacklogOf) => Way | undefined {
   const known = new Map<string, Map<string, Way | undefined>>();
   return ({ client, agentId }) => {
     const own = known.get(client) ?? new Map<string, Way | undefined>();
     known.set(client, own);
     if (!own.has(agentId)) {
-      const route = findRoute({ client, agentId }, plan);
+      const route = table.find({ client, agentId });
       own.set(agentId, route && { route, account: accountNameOf(route) });
     }
     return own.get(agentId);

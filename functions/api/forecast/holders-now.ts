@@ -1,7 +1,7 @@
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { BacklogOf } from "../../../shared/policy/breakers.ts";
-import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { countedIn } from "../../../shared/policy/day-counts.ts";
 import { decideByClock } from "../../../shared/policy/decide.ts";
 import { findStillReason } from "../../../shared/policy/dispatcher.ts";
@@ -27,7 +27,7 @@ export const turnReasons: ReadonlySet<string> = new Set(["turn", "pace", "in_fli
 /** Returns a function that tells what holds each of the calls that were read. */
 export function createHoldersNow(
   read: ControlsRead,
-  { plan, schedule, now, isOther }: PlanWithSchedule & { now: number; isOther: boolean },
+  { table, schedule, now, isOther }: PlanWithSchedule & { now: number; isOther: boolean },
 ): (waiting: WaitingCall) => HeldBy {
   const { documents } = read;
   const holderOf = createHolders(documents, now);
@@ -35,14 +35,14 @@ export function createHoldersNow(
   const routeOf = (of: BacklogOf) => {
     const name = backlogOf(of);
     if (!routes.has(name)) {
-      const route = findRoute(of, plan);
+      const route = table.find(of);
       routes.set(name, route && { route, account: accountNameOf(route) });
     }
     return routes.get(name);
   };
   const accounts = new Map<string, HeldBy>();
   const accountHolder = (account: string, route: Route): HeldBy => {
-    const known = accounts.get(account) ?? findAccountHolder(account, route, { plan, read, now });
+    const known = accounts.get(account) ?? findAccountHolder(account, route, { table, read, now });
     accounts.set(account, known);
     return known;
   };
@@ -54,7 +54,11 @@ export function createHoldersNow(
     if (way === undefined) return { reason: "route_gone", name: agentId, isExact: true };
     const holder = holderOf({ client: call.client, agentId }, way.route);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };
-    const closed = decideByClock(call, { route: way.route, at: now }, { plan, schedule });
+    const closed = decideByClock(
+      call,
+      { route: way.route, at: now },
+      { plan: table.plan, schedule },
+    );
     if (closed?.state === "WAITING") return { ...divided(closed.reason), isExact: hasNumber };
     if (dueAt > now) return { ...divided(reason), isExact: hasNumber };
     return accountHolder(way.account, way.route);
@@ -66,12 +70,12 @@ function findAccountHolder(
   account: string,
   route: Route,
   {
-    plan,
+    table,
     read: { documents, seenPaces },
     now,
-  }: { plan: PlanWithSchedule["plan"]; read: ControlsRead; now: number },
+  }: { table: RouteTable; read: ControlsRead; now: number },
 ): HeldBy {
-  const { liveCalls = Infinity, callsPerDay = Infinity } = accountOf(route, plan);
+  const { liveCalls = Infinity, callsPerDay = Infinity } = table.account(route);
   const held = (reason: string): HeldBy => ({ reason, name: account, isExact: true });
   if (callsPerDay < Infinity && countedIn(documents, { account }, now) >= callsPerDay) {
     return held("calls_per_day");

@@ -1,11 +1,13 @@
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
 import type { Limit } from "./forecast-schema.ts";
 
-/** A plan with its schedule. */
+/** A plan with its routes and its schedule. */
 export interface PlanWithSchedule {
   plan: DialPlan;
+  table: RouteTable;
   schedule: Schedule;
 }
 

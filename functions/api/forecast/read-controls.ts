@@ -1,5 +1,4 @@
 import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
-import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
@@ -61,8 +60,8 @@ export async function readControls(
 ): Promise<ControlsRead> {
   const { requests, client } = "requests" in asked ? asked : { requests: [], client: "" };
   const accountsOf = (of: BacklogOf) =>
-    plans.flatMap(({ plan }) => {
-      const route = findRoute(of, plan);
+    plans.flatMap(({ table }) => {
+      const route = table.find(of);
       return route === undefined ? [] : accountNameOf(route);
     });
   const posted = firstOf(
@@ -112,17 +111,17 @@ function speedsIn(
   documents: DocumentsRead,
   plans: readonly PlanWithSchedule[],
 ): Pick<ControlsRead, "seenPaces" | "unmeasured"> {
-  const { plan } = plans.at(-1) ?? {};
+  const { table } = plans.at(-1) ?? {};
   const { accounts = {} } = documents.get(dispatcherKey.kind, dispatcherKey.key)?.value ?? {};
   const seenPaces = new Map<string, Pace>();
   const unmeasured = new Set<string>();
   const routes = new Map(
-    Object.values(plan?.agents ?? {}).map((route) => [accountNameOf(route), route]),
+    Object.values(table?.plan.agents ?? {}).map((route) => [accountNameOf(route), route]),
   );
   for (const [account, route] of routes) {
-    if (plan === undefined) continue;
+    if (table === undefined) continue;
     const speed = Object.hasOwn(accounts, account) ? accounts[account]?.speed : undefined;
-    const seen = speed && toSeenPace(speed, accountOf(route, plan).pace);
+    const seen = speed && toSeenPace(speed, table.account(route).pace);
     if (seen !== undefined) seenPaces.set(account, seen);
     const isSlow = documents.get("account", account)?.value.quick === false;
     if (isSlow && !isSpeedKnown(speed)) unmeasured.add(account);
@@ -143,14 +142,14 @@ function firstOf(values: readonly string[], most: number): Set<string> {
 /** Names the documents of backlogs and of the accounts that a plan routes their agents to. */
 function keysOfBacklogs(
   backlogs: Iterable<BacklogOf>,
-  { plan }: PlanWithSchedule,
+  { table }: PlanWithSchedule,
   now: number,
 ): DocumentKey[] {
   return [...backlogs].flatMap((of): DocumentKey[] => {
-    const route = findRoute(of, plan);
+    const route = table.find(of);
     if (route === undefined) return pauseKeysOf(of, route);
     const account = accountNameOf(route);
-    const { liveCalls = 0, callsPerDay } = accountOf(route, plan);
+    const { liveCalls = 0, callsPerDay } = table.account(route);
     return [
       ...pauseKeysOf(of, route),
       ...breakerNamesOf(of, route).map((key) => ({ kind: "breaker", key }) as const),

@@ -1,6 +1,5 @@
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { doNotCallKeyOf, moreKeysOf } from "../../../shared/policy/controls.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { allHashesOf, type NumberHashes } from "../../../shared/telephony/phone-number.ts";
@@ -98,8 +97,8 @@ function onceEach(calls: readonly NumberCall[]): NumberCall[] {
 /** Returns a function that tells if a cap of one of the plans applies to a call. */
 function cappedBy(plans: readonly PlanWithSchedule[]): (call: NumberCall) => boolean {
   return ({ client, request }) =>
-    plans.some(({ plan, schedule }) => {
-      const route = findRoute({ client, agentId: request.agent_id }, plan);
+    plans.some(({ table, schedule }) => {
+      const route = table.find({ client, agentId: request.agent_id });
       return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
     });
 }

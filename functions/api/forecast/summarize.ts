@@ -1,6 +1,7 @@
+import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { backlogOfKey } from "../../../shared/calls/call-row.ts";
-import { accountOf, findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { ProblemError } from "../http/problem.ts";
 import { toIsoTime } from "../http/fields.ts";
@@ -24,19 +25,19 @@ type Dialed = Forecasted & { end: { kind: "dialed"; at: number } };
 
 /** Summarizes the ends of calls under a plan. */
 export function summarize(
-  { plan, posted, waiting }: ForecastedCalls,
+  { table, posted, waiting }: ForecastedCalls,
   read: Pick<ControlsRead, "agentsCut" | "isCut" | "seenPaces">,
 ): ForecastSummary {
   const dialed = posted.filter(isDialed);
   const counts = { refused: 0, rejected: 0, expire: 0, blocked: 0, wait: 0, now: 0 };
   for (const one of posted) counts[outcomeOf(one)] += 1;
   const unreadFrom = posted.findIndex(({ isUnread }) => isUnread);
-  const laterTries = dialed.reduce((sum, one) => sum + laterTriesOf(one, plan), 0);
+  const laterTries = dialed.reduce((sum, one) => sum + laterTriesOf(one, table.plan), 0);
   return {
     counts,
     ...timesOf(dialed),
     reasons: reasonsOf(posted),
-    accounts: listAccounts({ plan, posted, waiting }, read),
+    accounts: listAccounts({ table, posted, waiting }, read),
     rules: rulesOf(dialed),
     hours: hoursOf(dialed),
     unread: posted.filter(({ isUnread }) => isUnread).length,
@@ -134,12 +135,12 @@ function fieldAndError({ pointer, detail }: { pointer: string; detail: string })
 }
 
 function listAccounts(
-  { plan, posted, waiting }: ForecastedCalls,
+  { table, posted, waiting }: ForecastedCalls,
   { agentsCut, isCut, seenPaces }: Pick<ControlsRead, "agentsCut" | "isCut" | "seenPaces">,
 ): AccountForecast[] {
   const named = (agents: Iterable<string>) =>
     [...agents].map((agent) => {
-      const route = findAgentRoute(agent, plan);
+      const route = findAgentRoute(agent, table.plan);
       return route === undefined ? null : accountNameOf(route);
     });
   const cut = new Set(named(agentsCut));
@@ -148,7 +149,7 @@ function listAccounts(
     ({ account }) => account,
   );
   const others = Map.groupBy(waiting, ({ account }) => account);
-  const paces = pacesOf(plan);
+  const paces = pacesOf(table);
   return [...new Set([...own.keys(), ...others.keys()])].toSorted(byName).map((account) => {
     const dialed = (own.get(account) ?? []).filter(isDialed);
     const last = dialed.reduce<Dialed | undefined>(
@@ -189,10 +190,10 @@ function perSecondOf({ intervalUs }: Pace): number {
 }
 
 /** Returns the calls per second of each account of a plan that has a pace. */
-function pacesOf(plan: DialPlan): Map<string, number> {
+function pacesOf(table: RouteTable): Map<string, number> {
   return new Map(
-    Object.values(plan.agents).flatMap((route): [string, number][] => {
-      const { pace } = accountOf(route, plan);
+    Object.values(table.plan.agents).flatMap((route): [string, number][] => {
+      const { pace } = table.account(route);
       if (pace === undefined) return [];
       return [[accountNameOf(route), perSecondOf(pace)]];
     }),

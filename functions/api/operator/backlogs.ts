@@ -1,6 +1,5 @@
 import { isUrgentMark } from "../../../shared/calls/call-row.ts";
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type {
@@ -156,7 +155,7 @@ async function windowAfter(
 async function waitingIn(
   backlogs: readonly StoredDocument<"backlog">[],
   ledger: CallLedger,
-  { plan }: RouteDeps,
+  { settings: { table } }: RouteDeps,
 ): Promise<Waiting[]> {
   const waiting: Waiting[] = [];
   for (let start = 0; start < backlogs.length; start += headsAtOnce) {
@@ -166,7 +165,7 @@ async function waitingIn(
     for (const [index, document] of some.entries()) {
       if (!isReadable(document)) continue; // the dispatcher raises an alarm
       const head = heads[index]?.[0];
-      const route = findRoute(document.value, plan);
+      const route = table.find(document.value);
       if (head !== undefined) waiting.push({ document, head, route });
     }
   }

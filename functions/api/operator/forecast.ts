@@ -3,6 +3,7 @@ import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { isOfOtherKey } from "../../../shared/policy/controls.ts";
 import type { PlanWithSchedule } from "../forecast/queued.ts";
 import { readControls } from "../forecast/read-controls.ts";
+import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
 import { readCallAt } from "../calls/call-errors.ts";
 import type { RouteDeps } from "../http/context.ts";
@@ -102,7 +103,9 @@ function planIn(
   }
   const read = readDialPlan(value);
   if ("plan" in read) {
-    return { plan: { plan: read.plan, schedule: createSchedule(read.plan, log) } };
+    const { plan } = read;
+    const table = createRouteTable(plan);
+    return { plan: { plan, table, schedule: createSchedule(table, log) } };
   }
   const errors = read.problems.slice(0, planErrorsMax).map(({ path, message }) => ({
     pointer: toPointer(["plan", ...path]),

@@ -1,5 +1,6 @@
+import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
-import { accountOf, listRegions } from "../../../shared/dial-plan/dial-plan.ts";
+import { listRegions } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {
   findDispatched,
@@ -86,7 +87,8 @@ const showPlan = declareRoute({
   method: "get",
   path: "/plan",
   answer: planSchema,
-  async handle({ deps: { plan, ledger, documents, clock } }) {
+  async handle({ deps: { plan, settings, ledger, documents, clock } }) {
+    const { table } = settings;
     const accounts = accountsIn(plan);
     const names = accounts.map(({ name }) => name);
     const [read, dialing] = await Promise.all([
@@ -94,7 +96,7 @@ const showPlan = declareRoute({
         dispatcherKey,
         ...names.map((key) => ({ kind: "pace", key }) as const),
         ...accounts.flatMap(({ name, route }) =>
-          liveKeysOf(name, accountOf(route, plan).liveCalls ?? 0),
+          liveKeysOf(name, table.account(route).liveCalls ?? 0),
         ),
       ]),
       dialingNow(ledger),
@@ -112,7 +114,7 @@ const showPlan = declareRoute({
         };
       }),
       accounts: accounts.map((one) =>
-        toAccountView(one, { plan, read, dialing, now: clock.now() }),
+        toAccountView(one, { table, read, dialing, now: clock.now() }),
       ),
       rules: rulesIn(plan),
       destinations: destinationsText(plan),
@@ -135,7 +137,7 @@ function accountsIn({ agents }: DialPlan): { name: string; route: Route }[] {
 
 /** Facts about the use of an account's pace. */
 interface AccountFacts {
-  plan: DialPlan;
+  table: RouteTable;
   read: DocumentsRead;
   /** Requests under way by account. */
   dialing: Partial<Record<string, number>>;
@@ -144,9 +146,9 @@ interface AccountFacts {
 
 function toAccountView(
   { name, route }: { name: string; route: Route },
-  { plan, read, dialing, now }: AccountFacts,
+  { table, read, dialing, now }: AccountFacts,
 ): AccountInUse {
-  const { timeoutSeconds, pace, liveCalls } = accountOf(route, plan);
+  const { timeoutSeconds, pace, liveCalls } = table.account(route);
   const { allowance = null } = findDispatched(name, read) ?? {};
   const burst = pace?.burst ?? 1;
   const untilUs =

@@ -5,7 +5,7 @@ import type { Permission } from "../../../shared/calls/passed-check.ts";
 import { mayHaveBeenDialed, mayHaveHadRow } from "../../../shared/calls/restore-row.ts";
 import { states } from "../../../shared/calls/states.ts";
 import { isIdempotent } from "../../../shared/calls/transitions.ts";
-import { expiryOf, accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead, DocumentKey } from "../../../shared/ports/document-kinds.ts";
 import {
   type ControlDocuments,
@@ -183,7 +183,7 @@ export async function readControlDocuments(
   { numbers }: { numbers: boolean },
   deps: DialerDeps,
 ): Promise<ControlDocuments> {
-  const { plan, hashKeys } = deps.settings;
+  const { plan, table, hashKeys } = deps.settings;
   const keys = new Map<string, DocumentKey>();
   const want = (all: readonly DocumentKey[]) => {
     for (const one of all) keys.set(`${one.kind} ${one.key}`, one);
@@ -195,13 +195,13 @@ export async function readControlDocuments(
     backlogs.set(backlogOf(of), of);
   }
   for (const [key, of] of backlogs) {
-    const route = findRoute(of, plan);
+    const route = table.find(of);
     want(pauseKeysOf(of, route));
     if (route === undefined) continue;
     want([...breakerKeysOf(of, route), { kind: "backlog", key }]);
     const account = accountNameOf(route);
     want([{ kind: "account", key: account }]);
-    const { pace, callsPerDay } = accountOf(route, plan);
+    const { pace, callsPerDay } = table.account(route);
     if (pace !== undefined) want([paceKeyOf(account)]);
     if (route.callerIds !== undefined) want([callerIdsKeyOf(route)]);
     if (callsPerDay !== undefined) want([dayKeyOf({ account }, deps.clock.now())]);
@@ -252,9 +252,9 @@ export function toKnown(
   documents: ControlDocuments,
   { settings, clock, concurrency }: Pick<DialerDeps, "settings" | "clock" | "concurrency">,
 ): Known {
-  const { plan, schedule, hashKeys, providerOf } = settings;
+  const { plan, table, schedule, hashKeys, providerOf } = settings;
   const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
-  const of = { plan, schedule, hashKeys, documents, canLookUp };
+  const of = { plan, table, schedule, hashKeys, documents, canLookUp };
   return {
     ...of,
     hashesOf: (number) => allHashesOf(number, hashKeys),

@@ -1,7 +1,7 @@
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import { backlogOf, type CallRow } from "../../../shared/calls/call-row.ts";
 import { applyClaim, claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
-import { expiryOf, accountOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { mayProbe, listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import { decideByHours, findExpiryReason, decideOverCap } from "../../../shared/policy/decide.ts";
@@ -54,7 +54,7 @@ function checkTime(
   // Its checks are asked again with its next dispatch.
   if (permission !== undefined && now > permission.validUntil)
     return { state: "WAITING", reason: "turn", dueAt: row?.dueAt ?? now };
-  const { timeoutSeconds } = accountOf(route, settings.plan);
+  const { timeoutSeconds } = settings.table.account(route);
   if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
     return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
   }
@@ -82,7 +82,7 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
   const { deps, writes } = delivery;
   const { ledger, clock, random, settings, log } = deps;
   const { call, row, route } = dial;
-  const { timeoutSeconds } = accountOf(route, settings.plan);
+  const { timeoutSeconds } = settings.table.account(route);
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
   const { checks } = dial.permission ?? {};
@@ -141,7 +141,7 @@ export async function checkClaim(
 /** Counts the call towards its account's day, if the plan limits that. Returns false if the day is full. */
 async function enterAccountDay(claim: Claim, deps: DialerDeps): Promise<boolean> {
   const { row, dial } = claim;
-  const { callsPerDay } = accountOf(dial.route, deps.settings.plan);
+  const { callsPerDay } = deps.settings.table.account(dial.route);
   if (callsPerDay === undefined || row.resent) return true;
   claim.isInDay = await enterDay({ row, route: dial.route }, callsPerDay, deps);
   return claim.isInDay;

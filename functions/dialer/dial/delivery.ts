@@ -10,7 +10,6 @@ import type { LiveEntries } from "../record/live-calls.ts";
 import type { BatchWriter } from "../record/change-rows.ts";
 import type { Semaphore, Slot } from "../runtime/fair-semaphore.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
 import { leadMs, leadMsMax } from "../runtime/time-limits.ts";
@@ -92,7 +91,7 @@ const fastIntervalUsMax = 50_000;
 const permitsMax = 3;
 
 function findPace(route: Route, { settings }: Pick<DialerDeps, "settings">) {
-  return accountOf(route, settings.plan).pace;
+  return settings.table.account(route).pace;
 }
 
 /** Permission to send one request. */

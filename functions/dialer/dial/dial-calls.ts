@@ -2,7 +2,6 @@ import { type Call, accountNameOf } from "../../../shared/calls/call-request.ts"
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 
 import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
@@ -202,7 +201,7 @@ async function dialAll(
   };
   for (const dial of dials) count(dial, 1);
   const limits = new Map(
-    dials.map(({ route }) => [accountNameOf(route), accountOf(route, settings.plan).concurrency]),
+    dials.map(({ route }) => [accountNameOf(route), settings.table.account(route).concurrency]),
   );
   // All checks together leave half of the connections to calls.
   const checks = new Set(dials.flatMap(({ route }) => route.checks?.map(checkBreakerOf) ?? []));

@@ -1,6 +1,6 @@
 import { type Route, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { accountOf, expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { type ControlDocuments, findCurrentSince } from "../../../shared/policy/controls.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 import type { DocumentChange } from "../../../shared/ports/documents.ts";
@@ -56,7 +56,7 @@ async function request(
   const { dial, row } = claim;
   // A resend repeats the first request, along the first request's route.
   const route = row.route ?? dial.route;
-  const { timeoutSeconds, maxCallMinutes } = accountOf(route, settings.plan);
+  const { timeoutSeconds, maxCallMinutes } = settings.table.account(route);
   const attempt = row.attempt - (row.claims.length - 1);
   return settings
     .providerOf(route)
@@ -121,7 +121,7 @@ export function createLastLook(
   read: ControlDocuments,
   { deps, documents }: Delivery,
 ): LastLook {
-  const { timeoutSeconds } = accountOf(claim.row.route ?? claim.dial.route, deps.settings.plan);
+  const { timeoutSeconds } = deps.settings.table.account(claim.row.route ?? claim.dial.route);
   let refused: Decided | undefined;
 
   async function look(laterMs: number): Promise<Decided | undefined> {

@@ -1,7 +1,6 @@
 import { waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { claimLifeMs } from "../../../shared/calls/transitions.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
@@ -117,7 +116,7 @@ export function createAllowances(
   { clock, settings, memory, concurrency, consumers }: DialerDeps,
 ): Allowances {
   const { view, inFlight, notes } = seen;
-  const { plan } = settings;
+  const { table } = settings;
   const connections = concurrency * consumers;
 
   /** Calls of an account that were claimed too recently for their permits to show in its pace as read. */
@@ -128,7 +127,7 @@ export function createAllowances(
 
   return {
     ofAccount(account, route) {
-      const { pace, timeoutSeconds, liveCalls, callsPerDay } = accountOf(route, plan);
+      const { pace, timeoutSeconds, liveCalls, callsPerDay } = table.account(route);
       const live = view.liveIn(account, liveCalls ?? 0);
       const linesUsed = live.size + inFlight.countOthers(account, live);
       return allowAccount(

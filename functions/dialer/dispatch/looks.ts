@@ -1,7 +1,6 @@
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { claimAgeMsMax, claimLifeMs } from "../../../shared/calls/transitions.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialingCall } from "../../../shared/ports/ledger.ts";
 import { checksMsMax, slowMs } from "../runtime/time-limits.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -68,7 +67,7 @@ export function createLooks(
 function requestEndsAt(call: DialingCall, view: View, { settings }: DialerDeps): number {
   const one = view.get(backlogOf(call));
   if (one === undefined) return call.dueAt;
-  const { timeoutSeconds } = accountOf(one.route, settings.plan);
+  const { timeoutSeconds } = settings.table.account(one.route);
   const claimedAt = call.dueAt - claimLifeMs(timeoutSeconds);
   return claimedAt + claimAgeMsMax + (one.isSlow ? timeoutSeconds * 1000 : slowMs);
 }

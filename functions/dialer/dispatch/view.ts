@@ -1,6 +1,5 @@
 import { backlogOf, isUrgentMark } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
-import { accountOf, findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import {
   accountBreakerOf,
   backlogBreakerOf,
@@ -13,7 +12,7 @@ import type {
   StoredDocument,
 } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import {
   pauseKeysOf,
   type ControlDocuments,
@@ -93,7 +92,7 @@ export function createView(deps: DialerDeps): View {
     if (!warnedOf.has(name)) deps.log("alarm", "document.unreadable", { ...of });
     warnedOf.add(name);
   };
-  const { plan } = deps.settings;
+  const { table } = deps.settings;
   const list = createBacklogList(deps);
   let controls: Controls = {
     breakers: new Map(),
@@ -104,10 +103,10 @@ export function createView(deps: DialerDeps): View {
   const dayCountOf = (account: string) => countedIn(controls.state, { account }, deps.clock.now());
   return {
     async read() {
-      const tests = testRoutesIn(list, plan); // a new one is known from the next look on
+      const tests = testRoutesIn(list, table); // a new one is known from the next look on
       const [read, isListed] = await Promise.all([readControls(tests, deps), list.readOn()]);
       controls = read;
-      waiting = toWaiting(withAnswers(list), controls, { plan, now: deps.clock.now(), warn });
+      waiting = toWaiting(withAnswers(list), controls, { table, now: deps.clock.now(), warn });
       return isListed;
     },
     documentOf: (key) => list.get(key),
@@ -130,14 +129,14 @@ export function createView(deps: DialerDeps): View {
       const of = { account, limit, now: deps.clock.now() };
       return new Set(liveCallsIn(controls.state, of).map(({ call }) => call));
     },
-    hasPace: ({ route }) => accountOf(route, plan).pace !== undefined,
+    hasPace: ({ route }) => table.account(route).pace !== undefined,
     hasLimit({ route }) {
-      const { liveCalls, callsPerDay } = accountOf(route, plan);
+      const { liveCalls, callsPerDay } = table.account(route);
       return liveCalls !== undefined || callsPerDay !== undefined;
     },
     dayCountOf,
     isDayFull: ({ account, route }) =>
-      dayCountOf(account) >= (accountOf(route, plan).callsPerDay ?? Infinity),
+      dayCountOf(account) >= (table.account(route).callsPerDay ?? Infinity),
     isSuspended() {
       const { state } = controls;
       const sweep = state.get(sweepKey.kind, sweepKey.key)?.value;
@@ -148,20 +147,20 @@ export function createView(deps: DialerDeps): View {
 }
 
 /** Returns the routes of the backlogs of test calls, whose accounts no plan names. */
-function testRoutesIn(list: BacklogList, plan: DialPlan): Route[] {
+function testRoutesIn(list: BacklogList, table: RouteTable): Route[] {
   return [...list.all()].flatMap(({ value }) =>
-    isTestClient(value.client) ? (findRoute(value, plan) ?? []) : [],
+    isTestClient(value.client) ? (table.find(value) ?? []) : [],
   );
 }
 
 async function readControls(tests: readonly Route[], deps: DialerDeps): Promise<Controls> {
   const { documents, settings } = deps;
-  const { plan } = settings;
+  const { table } = settings;
   const accounts = new Map(
-    [...Object.values(plan.agents), ...tests].map((route) => [accountNameOf(route), route]),
+    [...Object.values(table.plan.agents), ...tests].map((route) => [accountNameOf(route), route]),
   );
   const now = deps.clock.now();
-  const keys = [...accounts].flatMap(([account, route]) => keysOf(account, route, { plan, now }));
+  const keys = [...accounts].flatMap(([account, route]) => keysOf(account, route, { table, now }));
   const [state, breakers, pauses] = await Promise.all([
     readWithSuspension(keys, deps),
     documents.list("breaker", { limit: pageDocuments }),
@@ -189,10 +188,10 @@ function* withAnswers(list: BacklogList): Iterable<Backlog> {
 function keysOf(
   account: string,
   route: Route,
-  { plan, now }: { plan: DialPlan; now: number },
+  { table, now }: { table: RouteTable; now: number },
 ): DocumentKey[] {
-  const { liveCalls = 0, callsPerDay } = accountOf(route, plan);
-  const hasPool = Object.values(plan.agents).some(
+  const { liveCalls = 0, callsPerDay } = table.account(route);
+  const hasPool = Object.values(table.plan.agents).some(
     ({ provider, callerIds }) => provider === route.provider && callerIds !== undefined,
   );
   return [
@@ -221,7 +220,7 @@ function areReadable(keys: readonly DocumentKey[], read: DocumentsRead): boolean
 function toWaiting(
   backlogs: Iterable<Backlog>,
   { breakers, pauses, state }: Controls,
-  { plan, now, warn }: { plan: DialPlan; now: number; warn(of: UnreadableOf): void },
+  { table, now, warn }: { table: RouteTable; now: number; warn(of: UnreadableOf): void },
 ): Map<string, Waiting> {
   const waiting = new Map<string, Waiting>();
   /** Accounts by route, cached because naming a webhook's account parses a URL, and many backlogs may share a route. */
@@ -232,13 +231,13 @@ function toWaiting(
     const isIt =
       known.get(account) ??
       ((breaker === undefined || isReadable(breaker)) &&
-        areReadable(keysOf(account, route, { plan, now }), state));
+        areReadable(keysOf(account, route, { table, now }), state));
     known.set(account, isIt);
     return isIt;
   };
   for (const backlog of backlogs) {
     const { key, value } = backlog;
-    const route = findRoute(value, plan);
+    const route = table.find(value);
     if (route === undefined) continue;
     const account = accounts.get(route) ?? accountNameOf(route);
     accounts.set(route, account);

@@ -1,6 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { recordLookupMiss, requireReview, type Write } from "../../../shared/calls/transitions.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
@@ -48,7 +47,7 @@ export async function lookUpCalls(
   const limits = new Map(
     lookUps.map(({ row: { route } }) => [
       route.provider,
-      accountOf(route, settings.plan).concurrency,
+      settings.table.account(route).concurrency,
     ]),
   );
   const slots = createSemaphore({

@@ -2,7 +2,6 @@ import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallState, statesWhere } from "../../../shared/calls/states.ts";
 import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
@@ -30,7 +29,7 @@ export function findPeriod(
   { claimedAt, lostUntil, route }: Pick<CallRow, "lostUntil"> & { claimedAt: number; route: Route },
   { settings }: DialerDeps,
 ): Pick<SoughtCall, "from" | "until"> {
-  const limitMs = accountOf(route, settings.plan).timeoutSeconds * 1000;
+  const limitMs = settings.table.account(route).timeoutSeconds * 1000;
   return {
     from: claimedAt - clockMarginMs,
     until: (lostUntil ?? claimedAt) + claimAgeMsMax + limitMs + clockMarginMs,

@@ -1,7 +1,6 @@
 import DataLoader from "dataloader";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import { endsAtOf, type LiveCall, liveKeysOf, roomOf } from "../../../shared/policy/live-calls.ts";
@@ -60,7 +59,7 @@ interface Claimed {
 
 /** Adds the claimed calls of one delivery to the live calls. Those added at the same time share writes. */
 export function createLiveEntries(deps: LiveDeps) {
-  const { plan } = deps.settings;
+  const { table } = deps.settings;
   const loader = new DataLoader<Claimed, boolean>(
     async (claims) => {
       const byAccount = Map.groupBy(claims, ({ route }) => accountNameOf(route));
@@ -78,7 +77,7 @@ export function createLiveEntries(deps: LiveDeps) {
      * @returns false if the account has as many live calls as it may have
      */
     async enter(claimed: Claimed): Promise<boolean> {
-      return accountOf(claimed.route, plan).liveCalls === undefined || loader.load(claimed);
+      return table.account(claimed.route).liveCalls === undefined || loader.load(claimed);
     },
   };
 }
@@ -91,7 +90,7 @@ async function enterAll(
   deps: LiveDeps,
 ): Promise<ReadonlySet<Claimed>> {
   const [{ route } = { route: undefined }] = claims;
-  const limit = route && accountOf(route, deps.settings.plan).liveCalls;
+  const limit = route && deps.settings.table.account(route).liveCalls;
   const entered = new Set<Claimed>();
   if (limit === undefined) return entered;
   let left = claims;
@@ -126,7 +125,7 @@ function addEntry(
   const part = former ?? free[Math.floor(random.fraction() * free.length)];
   if (part === undefined) return undefined;
   const at = clock.now();
-  const entry = { call: row.id, claim: version, at, endsAt: endsAtOf(at, route, settings.plan) };
+  const entry = { call: row.id, claim: version, at, endsAt: endsAtOf(at, route, settings.table) };
   if (former === undefined) part.room -= 1;
   part.value = {
     ...part.value,
@@ -150,8 +149,8 @@ export interface EndedCall {
  * its `endsAt`.
  */
 export async function leaveLive(ended: readonly EndedCall[], deps: LiveDeps): Promise<void> {
-  const { plan } = deps.settings;
-  const limited = ended.filter(({ route }) => accountOf(route, plan).liveCalls !== undefined);
+  const { table } = deps.settings;
+  const limited = ended.filter(({ route }) => table.account(route).liveCalls !== undefined);
   const byAccount = Map.groupBy(limited, ({ route }) => accountNameOf(route));
   await Promise.all(
     [...byAccount].map(async ([account, own]) => {
@@ -175,7 +174,7 @@ async function leaveAccount(
   deps: LiveDeps,
 ): Promise<void> {
   const [{ route } = { route: undefined }] = ended;
-  const limit = route && accountOf(route, deps.settings.plan).liveCalls;
+  const limit = route && deps.settings.table.account(route).liveCalls;
   if (limit === undefined) return;
   const findEnded = ({ call, claim }: LiveCall) =>
     ended.find((one) => one.id === call && (one.claim === undefined || one.claim === claim));

@@ -35,8 +35,8 @@ export function completeResult(
     const { dueAt } = recorded;
     return dueAt === null ? recorded : { ...recorded, dueAt: Math.min(dueAt, tries.until) };
   }
-  const { plan, schedule } = deps.settings;
-  const next = planNextTry(recorded, { plan, schedule, now: at });
+  const { table, schedule } = deps.settings;
+  const next = planNextTry(recorded, { table, schedule, now: at });
   if (next === undefined || recorded.route === null) return { ...recorded, request: null };
   return { ...recorded, next, backlog: resultsBacklogOf(recorded.route), dueAt: at };
 }

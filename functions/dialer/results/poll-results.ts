@@ -5,7 +5,6 @@ import { isTestClient } from "../../../shared/calls/ids.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "../../../shared/calls/record-result.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { withTimeLimit } from "../../../shared/lib/retry.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -126,11 +125,11 @@ function isSpent({ statementsLeft }: Pick<DialerDeps, "statementsLeft">): boolea
  */
 export async function pollLive(account: string, deps: DialerDeps, deadline: number): Promise<void> {
   const { documents, ledger, clock, settings } = deps;
-  const { plan } = settings;
+  const { plan, table } = settings;
   const route = isTestClient(account)
     ? { type: sandboxType, provider: account }
     : Object.values(plan.agents).find((one) => accountNameOf(one) === account);
-  const limit = route && accountOf(route, plan).liveCalls;
+  const limit = route && table.account(route).liveCalls;
   if (limit === undefined) return;
   const now = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, now + pollLiveMs * partOfSweep);
@@ -186,7 +185,7 @@ async function pollLists(
     const { listResults } = settings.providerOf(route);
     const own = left.filter((row) => JSON.stringify(row.route) === key);
     if (listResults === undefined || own.length < listedMin) continue;
-    await clock.sleep(1000 / accountOf(route, settings.plan).pollsPerSecond);
+    await clock.sleep(1000 / settings.table.account(route).pollsPerSecond);
     if (clock.now() >= endAt) break;
     const askedAt = clock.now();
     const from = Math.min(...own.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
@@ -226,7 +225,7 @@ async function pollEach(
   const { clock, settings } = deps;
   let failures = 0;
   for (const row of rows) {
-    const { pollsPerSecond } = accountOf(row.route, settings.plan);
+    const { pollsPerSecond } = settings.table.account(row.route);
     const startAt = clock.now();
     if (startAt >= endAt || isSpent(deps)) return;
     try {

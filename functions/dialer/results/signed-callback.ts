@@ -2,7 +2,6 @@ import type { Route } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { proveLostClaim } from "../../../shared/calls/restore-row.ts";
 import { states } from "../../../shared/calls/states.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { ToldResult } from "../../../shared/providers/provider.ts";
@@ -223,7 +222,7 @@ function findClaim(
   if (told.call === undefined) return undefined;
   const last = claims.at(-1);
   if (told.call.attempt > attempt) {
-    const route = row.route ?? findRoute(row, settings.plan);
+    const route = row.route ?? settings.table.find(row);
     return route?.provider === account ? { claim: random.version(), standing: "lost" } : undefined;
   }
   if (!isOfAccount) return undefined;

@@ -1,6 +1,5 @@
 import { type CallRow, toCall, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { mayHaveBeenDialed, recoverRow, type Restored } from "../../../shared/calls/restore-row.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
@@ -200,6 +199,6 @@ async function readEnds(
 /** Returns the route along which a call can be looked up, if it was dialed. */
 function routeToPoll(row: CallRow, { settings }: DialerDeps): Route | undefined {
   const isWaiting = row.state === "WAITING";
-  const route = (isWaiting ? undefined : row.route) ?? findRoute(row, settings.plan);
+  const route = (isWaiting ? undefined : row.route) ?? settings.table.find(row);
   return route !== undefined && settings.providerOf(route).lookUp !== undefined ? route : undefined;
 }

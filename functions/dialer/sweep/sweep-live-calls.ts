@@ -1,7 +1,6 @@
 import { hasEnded } from "../../../shared/calls/record-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { leaveLive } from "../record/live-calls.ts";
@@ -16,10 +15,10 @@ const youngMs = minuteMs;
  */
 export async function sweepLiveCalls(deps: DialerDeps): Promise<void> {
   const { documents, ledger, clock, settings } = deps;
-  const { plan } = settings;
+  const { plan, table } = settings;
   const limits = new Map(
     Object.values(plan.agents).flatMap((route) => {
-      const { liveCalls } = accountOf(route, plan);
+      const { liveCalls } = table.account(route);
       return liveCalls === undefined ? [] : [[accountNameOf(route), { route, limit: liveCalls }]];
     }),
   );

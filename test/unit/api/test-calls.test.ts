@@ -1,7 +1,8 @@
+import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { testClientOf } from "../../../shared/calls/ids.ts";
-import { findRoute, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
@@ -101,7 +102,10 @@ describe("a token of mode test", () => {
   it("reads and cancels only test calls, which say that they are tests and name no prefix", async () => {
     const api = createApi();
     const client = testClientOf("acme");
-    const route = findRoute({ client, agentId: "agent_sales" }, parseDialPlan(plan, {}));
+    const route = createRouteTable(parseDialPlan(plan, {})).find({
+      client,
+      agentId: "agent_sales",
+    });
     const acceptedAt = Date.now();
     const tested = aCall({ client, acceptedAt });
     const real = aCall({ client: "acme", acceptedAt });

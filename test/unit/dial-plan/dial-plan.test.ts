@@ -1,11 +1,7 @@
+import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import {
-  mayBeCalled,
-  parseDialPlan,
-  accountOf,
-  findAgentRoute,
-} from "../../../shared/dial-plan/dial-plan.ts";
+import { mayBeCalled, parseDialPlan, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { malformedSecrets, missingSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 
@@ -35,7 +31,9 @@ describe("the dial plan", () => {
       destinations: { deny: [], allowServices: [] },
     });
     const route = findAgentRoute("any", parsed());
-    expect(route && accountOf(route, parsed())).toMatchObject({ timeoutSeconds: 30 });
+    expect(route && createRouteTable(parsed()).account(route)).toMatchObject({
+      timeoutSeconds: 30,
+    });
   });
 
   it("asks for results only where it says so, for four hours by default", () => {
@@ -256,7 +254,7 @@ describe("the dial plan", () => {
     const paceOf = (agent: string, providers = {}) => {
       const paced = parsed({ agents, providers });
       const route = findAgentRoute(agent, paced);
-      return route && accountOf(route, paced).pace?.intervalUs;
+      return route && createRouteTable(paced).account(route).pace?.intervalUs;
     };
     expect(paceOf("carrier")).toBe(1_000_000);
     expect(paceOf("carrier", { twilio: { concurrency: 5 } })).toBe(1_000_000);
@@ -282,9 +280,9 @@ describe("the dial plan", () => {
     const [all, eu] = [findAgentRoute("x", accounts), findAgentRoute("eu", accounts)];
     expect(eu).toEqual({ provider: "hook-eu", type: "webhook", url });
     expect(missingSecrets(accounts, {})).toEqual(["WEBHOOK_SECRET", "HOOK_EU_SECRET"]);
-    expect([all, eu].map((route) => route && accountOf(route, accounts).timeoutSeconds)).toEqual([
-      30, 5,
-    ]);
+    expect(
+      [all, eu].map((route) => route && createRouteTable(accounts).account(route).timeoutSeconds),
+    ).toEqual([30, 5]);
     expect([all, eu].map((route) => route && accountNameOf(route))).toEqual([
       "webhook:https://example.com",
       "hook-eu:https://example.com",

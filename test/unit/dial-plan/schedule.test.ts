@@ -1,3 +1,4 @@
+import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../../shared/calls/call-request.ts";
 import { parseDialPlan, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
@@ -20,7 +21,7 @@ function scheduleOf(more: object, events: LogFields[] = []) {
     },
     {},
   );
-  const schedule = createSchedule(plan, (_level, event, fields) =>
+  const schedule = createSchedule(createRouteTable(plan), (_level, event, fields) =>
     events.push({ event, ...fields } as LogFields),
   );
   const routeFor = ({ agent_id }: CallRequest) => {
@@ -214,7 +215,7 @@ describe("a call's schedule", () => {
       },
       {},
     );
-    const schedule = createSchedule(plan, () => undefined);
+    const schedule = createSchedule(createRouteTable(plan), () => undefined);
     const route = { ...webhook, type: "webhook", callingHours: "lost" } as const;
     const now = Date.parse("2026-06-01T12:00Z");
     expect(schedule.closedBy(call("+12125550100"), route, now)).toBe("callingHours.lost");

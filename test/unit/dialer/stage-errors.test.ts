@@ -5,7 +5,6 @@ import {
   failBeforeRequest,
   failRequest,
 } from "../../../functions/dialer/dial/stage-errors.ts";
-import { findRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { Withheld } from "../../../shared/lib/http-client.ts";
 import { aCall } from "../../support/calls.ts";
 import { aRowIn } from "../../support/call-rows.ts";
@@ -14,10 +13,10 @@ import { createDialerBench } from "../../support/dialer.ts";
 const { deps } = createDialerBench();
 const call = aCall();
 const row = aRowIn("DIALING", { id: call.id, claims: ["last"] });
-const route = findRoute(
-  { client: call.client, agentId: call.request.agent_id },
-  deps.settings.plan,
-);
+const route = deps.settings.table.find({
+  client: call.client,
+  agentId: call.request.agent_id,
+});
 if (route === undefined) throw new Error("the bench's plan has no route");
 const dial = { kind: "dial", call, row, route, dialAt: 1 } as const;
 const claim: Claim = { dial, row, version: "last", startedAt: 1 };

@@ -1,3 +1,4 @@
+import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openBreaker } from "../../../functions/dialer/breakers/circuit-breaker.ts";
@@ -22,7 +23,7 @@ import {
 } from "../../../shared/calls/ids.ts";
 import { callStates } from "../../../shared/calls/states.ts";
 import { applyClaim } from "../../../shared/calls/transitions.ts";
-import { accountOf, findRoute, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { putEntries, renewNumbers } from "../../../shared/policy/dnc-entries.ts";
 import {
   createRequestMessage,
@@ -51,7 +52,8 @@ const plan = parseDialPlan(
   },
   {},
 );
-const sandboxRoute = findRoute({ client, agentId: "agent_sales" }, plan);
+const table = createRouteTable(plan);
+const sandboxRoute = table.find({ client, agentId: "agent_sales" });
 
 describe("test calls are apart from real ones", () => {
   const real = fc.string({ minLength: 1 }).filter((name) => !isTestClient(name));
@@ -63,7 +65,7 @@ describe("test calls are apart from real ones", () => {
   it("by their route, which the client alone decides", () => {
     fc.assert(
       fc.property(level, (of) => {
-        const route = findRoute(of, plan);
+        const route = table.find(of);
         expect(route?.type === sandboxType).toBe(isTestClient(of.client));
         const account = route === undefined ? "" : accountNameOf(route);
         expect(account.startsWith("test:")).toBe(isTestClient(of.client));
@@ -97,7 +99,7 @@ describe("test calls are apart from real ones", () => {
     for (const name of ["acme", client]) {
       const call = aCall({ client: name, acceptedAt: 1 });
       const body = { text: JSON.stringify(call.request), isBatch: false };
-      const route = findRoute({ client: name, agentId: "a" }, plan);
+      const route = table.find({ client: name, agentId: "a" });
       const dispatches = await dispatchesOf([accountNameOf(route ?? { provider: "" })]);
       const sent = [createRequestMessage(call, body), toCallsMessage([call]), ...dispatches];
       for (const json of sent.map(toJson)) {
@@ -153,7 +155,7 @@ describe("test calls are apart from real ones", () => {
   });
 
   it("by their claims: none is dialed along a real route, and no real call in the sandbox", () => {
-    const realRoute = findRoute({ client: "acme", agentId: "agent_sales" }, plan);
+    const realRoute = table.find({ client: "acme", agentId: "agent_sales" });
     for (const [of, route] of [
       [client, realRoute],
       ["acme", sandboxRoute],
@@ -200,11 +202,13 @@ function isOfTests(backlog: string): boolean {
 
 describe("a test client's account", () => {
   it("has the pace, the limits and the time limit of the agent's, and is no plan's", () => {
-    const own = findRoute({ client: "acme", agentId: "a" }, plan);
+    const own = table.find({ client: "acme", agentId: "a" });
     if (own === undefined || sandboxRoute === undefined) throw new Error("there is no route");
-    expect(accountOf(sandboxRoute, plan)).toEqual(accountOf(own, plan));
-    expect(accountOf(own, plan)).toMatchObject({ timeoutSeconds: 7, callsPerDay: 3, liveCalls: 2 });
-    expect(accountOf(own, plan).pace).toBeDefined(); // twilio's default
+    const { name, mode } = table.account(sandboxRoute);
+    expect({ name, mode }).toEqual({ name: sandboxRoute.provider, mode: "test" });
+    expect({ ...table.account(own), name, mode }).toEqual(table.account(sandboxRoute));
+    expect(table.account(own)).toMatchObject({ timeoutSeconds: 7, callsPerDay: 3, liveCalls: 2 });
+    expect(table.account(own).pace).toBeDefined(); // twilio's default
     expect(resultsBacklogOf(sandboxRoute)).toBe("results:test:*");
   });
 

@@ -1,3 +1,4 @@
+import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import { callsIn, indexOf, readCallId, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
@@ -36,7 +37,8 @@ function nextAfter({ dialed, hours, result = noAnswer }: Given): string | undefi
   const agents = { agent_sales: { ...agent_sales, retry } };
   const hoursOfPlan = { callingHours: { default: hours }, results: {} };
   const plan = parseDialPlan({ ...testPlan, agents, ...hoursOfPlan }, {});
-  const schedule = createSchedule(plan, () => undefined);
+  const table = createRouteTable(plan);
+  const schedule = createSchedule(table, () => undefined);
   const request = {
     phone_number: "+12025550123",
     agent_id: "agent_sales",
@@ -49,7 +51,7 @@ function nextAfter({ dialed, hours, result = noAnswer }: Given): string | undefi
   const until = acceptedAt + 72 * hourMs;
   const tries = { number: times.length, budget: 6, until, dialedAt: times.slice(0, -1) };
   const ended = { ...row, acceptedAt, claimedAt, request, tries, result };
-  const next = planNextTry(ended, { plan, schedule, now: claimedAt + minuteMs });
+  const next = planNextTry(ended, { table, schedule, now: claimedAt + minuteMs });
   return next && new Date(next.dueAt - offsetMs).toISOString().slice(8, 16);
 }
 

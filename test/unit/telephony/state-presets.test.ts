@@ -1,3 +1,4 @@
+import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -127,7 +128,7 @@ describe("a plan with us-states", () => {
     const route = findAgentRoute("any", plan);
     if (route === undefined) throw new Error("no route");
     const request = { phone_number, agent_id: "any" };
-    const schedule = createSchedule(plan, () => undefined);
+    const schedule = createSchedule(createRouteTable(plan), () => undefined);
     expect(schedule.closedBy(request, route, Date.parse(now))).toBe(rule);
     const inSeattle = { phone_number: "+12065550123", agent_id: "any" };
     expect(schedule.closedBy(inSeattle, route, Date.parse("2026-06-02T03:30Z"))).toBeUndefined();

@@ -1,0 +1,106 @@
+import {
+  accountNameOf,
+  planAccountOf,
+  type Route,
+  sandboxType,
+  toSandboxRoute,
+} from "../calls/call-request.ts";
+import { isTestClient } from "../calls/ids.ts";
+import { defaultCallsPerSecond, defaultTimeoutSeconds } from "../providers/routes.ts";
+import { type Pace, toPace } from "../telephony/rate.ts";
+import { accountSchema } from "./account-schema.ts";
+import { findAccountType, findAgentRoute } from "./dial-plan.ts";
+import type { DialPlan } from "./plan-schema.ts";
+
+/** Calls that reach people, or tests, which a sandbox dials. */
+export type Mode = "live" | "test";
+
+/** The account that calls along a route are placed under, with its settings and their defaults. */
+export interface ResolvedAccount {
+  /** Name of its documents, slots and dispatches. Each host of a webhook is an account of its own. */
+  name: string;
+  /** Name in the plan's `providers`. The account of test calls has the settings of the account that they stand for. */
+  planned: string;
+  mode: Mode;
+  timeoutSeconds: number;
+  concurrency: number | undefined;
+  /** Undefined: no rate limit. */
+  pace: Pace | undefined;
+  callsPerDay: number | undefined;
+  liveCalls: number | undefined;
+  maxCallMinutes: number | undefined;
+  meanCallSeconds: number;
+  pollsPerSecond: number;
+}
+
+/** The routes and accounts of a plan, each made once. It is made with the settings, so that another plan has another. */
+export interface RouteTable {
+  plan: DialPlan;
+  /**
+   * Returns the route of a client's calls to an agent: the agent's own, or else that of `*`. A test client's calls have the
+   * sandbox's route in its place, whatever the plan says, and nobody else's have it.
+   */
+  find(of: { client: string; agentId: string }): Route | undefined;
+  /** Returns the account of a route of the plan, or of a row's own route, whose account the plan may have lost. */
+  account(route: Route): ResolvedAccount;
+}
+
+/** Maximum accounts that a table remembers. Rows may have routes to hosts that the plan has no more. */
+const accountsMax = 10_000;
+
+export function createRouteTable(plan: DialPlan): RouteTable {
+  const accountsByRoute = new WeakMap<Route, ResolvedAccount>();
+  const accounts = new Map<string, ResolvedAccount>();
+  /** Routes of test clients, by the client and by the agent's own route, of which a plan has few. */
+  const sandboxes = new Map<string, Map<Route, Route>>();
+
+  function findAccount(route: Route): ResolvedAccount {
+    const { type, provider, url = "" } = route;
+    const key = `${type} ${provider} ${url}`;
+    const account = accounts.get(key) ?? resolveAccount(route, plan);
+    if (accounts.size >= accountsMax) accounts.clear();
+    accounts.set(key, account);
+    return account;
+  }
+
+  return {
+    plan,
+    find({ client, agentId }) {
+      const own = findAgentRoute(agentId, plan);
+      if (own === undefined || !isTestClient(client)) return own;
+      const ofClient = sandboxes.get(client) ?? new Map<Route, Route>();
+      sandboxes.set(client, ofClient);
+      const sandbox = ofClient.get(own) ?? toSandboxRoute(client, own);
+      ofClient.set(own, sandbox);
+      return sandbox;
+    },
+    account(route) {
+      const account = accountsByRoute.get(route) ?? findAccount(route);
+      accountsByRoute.set(route, account);
+      return account;
+    },
+  };
+}
+
+const defaultSettings = accountSchema.parse({});
+
+function resolveAccount(route: Route, plan: DialPlan): ResolvedAccount {
+  const isTest = route.type === sandboxType;
+  const planned = isTest ? planAccountOf(route) : route.provider;
+  const type = isTest ? (findAccountType(planned, plan) ?? sandboxType) : route.type;
+  const settings = plan.providers[planned] ?? defaultSettings;
+  const { callsPerSecond = defaultCallsPerSecond({ ...route, type }), burst } = settings;
+  return {
+    name: accountNameOf(route),
+    planned,
+    mode: isTest ? "test" : "live",
+    timeoutSeconds: settings.timeoutSeconds ?? defaultTimeoutSeconds({ type }),
+    concurrency: settings.concurrency,
+    pace: callsPerSecond === undefined ? undefined : toPace(callsPerSecond, burst),
+    callsPerDay: settings.callsPerDay,
+    liveCalls: settings.liveCalls,
+    maxCallMinutes: settings.maxCallMinutes,
+    meanCallSeconds: settings.meanCallSeconds,
+    pollsPerSecond: settings.pollsPerSecond,
+  };
+}
