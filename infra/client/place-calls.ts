@@ -1,10 +1,12 @@
+import { checkOptions, placeChecks } from "./check-options.ts";
 import { OutboundCallsError, replaceFields } from "./errors.ts";
+import type { KeyTracker } from "./key-memory.ts";
 import { type Answer, sendUntilAnswered } from "./retry.ts";
 import { partLimits, splitCalls } from "./split-calls.ts";
-import type { Call, ClientDeps, PlacedRequest, RequestError } from "./types.ts";
+import type { Call, CallOptions, ClientDeps, PlacedRequest, RequestError } from "./types.ts";
 
 /** Settings of placing. The same key with other options is refused by the service. */
-export interface PlaceOptions {
+export interface PlaceOptions extends CallOptions {
   /**
    * Names the request, for 24 hours: a repeat under the same key with the same calls and options calls nobody twice. 1 to
    * 240 printable ASCII characters without a comma. Default: a random key. Set it to an id of your own, such as that of the
@@ -17,8 +19,6 @@ export interface PlaceOptions {
   urgent?: boolean;
   /** Your name for requests that belong together: 1 to 64 printable ASCII characters, without spaces at its ends. */
   campaign?: string;
-  /** Ends the tries. The error then says whether calls may have been accepted. */
-  signal?: AbortSignal;
 }
 
 /** All accepted parts of a list of calls. */
@@ -38,10 +38,15 @@ export async function placeCall(
   options: PlaceOptions,
   deps: ClientDeps,
 ): Promise<PlacedRequest> {
-  const idempotencyKey = readKey(options.idempotencyKey);
-  const text = JSON.stringify(call);
+  const { keys } = deps;
+  const [idempotencyKey, isFresh] = readKey("placeCall", options);
+  if (typeof call !== "object" || call === null || Array.isArray(call)) {
+    throw new TypeError("call of placeCall must be an object.");
+  }
+  const tracker = keys.track([idempotencyKey], isFresh);
+  const part = { text: JSON.stringify(call), count: 1, idempotencyKey, isBatch: false, tracker };
   try {
-    return await placePart({ text, count: 1, idempotencyKey, isBatch: false }, options, deps);
+    return await placePart(part, options, deps);
   } catch (error) {
     throw toWhole(error, { idempotencyKey });
   }
@@ -59,13 +64,21 @@ export async function placeCalls(
   options: PlaceOptions,
   deps: ClientDeps,
 ): Promise<PlacedCalls> {
-  const idempotencyKey = readKey(options.idempotencyKey);
+  const { keys } = deps;
+  const [idempotencyKey, isFresh] = readKey("placeCalls", options);
+  if (!Array.isArray(calls)) throw new TypeError("calls of placeCalls must be an array.");
   const parts = splitCalls(calls, partLimits); // before the first wait: what is passed may be changed after it
+  const { msMax, ...others } = options;
+  const end = Date.now() + (msMax ?? 0);
   const requests: PlacedRequest[] = [];
   for (const [index, { text, count, from }] of parts.entries()) {
-    const part = { text, count, idempotencyKey: `${idempotencyKey}.${index}`, isBatch: true };
+    const partKey = `${idempotencyKey}.${index}`;
+    // The tries of a part are those of the whole, too: accepted parts count, as a new key would call their people twice.
+    const tracker = keys.track([idempotencyKey, partKey], isFresh);
+    const part = { text, count, idempotencyKey: partKey, isBatch: true, tracker };
     try {
-      requests.push(await placePart(part, options, deps));
+      const left = msMax === undefined ? {} : { msMax: Math.max(0, end - Date.now()) };
+      requests.push(await placePart(part, { ...others, ...left }, deps));
     } catch (error) {
       throw toWhole(error, { idempotencyKey, accepted: requests, from });
     }
@@ -83,11 +96,12 @@ interface Part {
   count: number;
   idempotencyKey: string;
   isBatch: boolean;
+  tracker: KeyTracker;
 }
 
 async function placePart(
-  { text, count, idempotencyKey, isBatch }: Part,
-  { signal, ...options }: PlaceOptions,
+  { text, count, idempotencyKey, isBatch, tracker }: Part,
+  { signal, msMax, ...options }: PlaceOptions,
   { api, ...deps }: ClientDeps,
 ): Promise<PlacedRequest> {
   const header = { "Idempotency-Key": idempotencyKey, ...toHeaders(options) };
@@ -98,7 +112,8 @@ async function placePart(
       isBatch
         ? api.POST("/v1/calls/batch", { ...fixed, ...init, body: [] })
         : api.POST("/v1/calls", { ...fixed, ...init, body: { phone_number: "", agent_id: "" } }),
-    { ...deps, status: 201, signal },
+    { statuses: [201], tracker, signal, msMax },
+    deps,
   );
   return { ...readAccepted(answer, count), idempotencyKey };
 }
@@ -132,14 +147,15 @@ function readAccepted({ response }: Answer<unknown>, count: number) {
   };
 }
 
-/** Returns the key, or a random one of 128 bits. @throws RangeError if the service would not take it */
-function readKey(key = randomKey()): string {
-  if (!/^[\x20-\x2b\x2d-\x7e]{1,240}$/.test(key) || key !== key.trim()) {
-    const words =
-      "1 to 240 printable ASCII characters without a comma, and without spaces at its ends";
-    throw new RangeError(`idempotencyKey must be ${words}`);
-  }
-  return key;
+/**
+ * Checks the options and returns the key, or a random one of 128 bits, and whether it is random.
+ *
+ * @throws {TypeError | RangeError} if an option is wrong, by its name
+ */
+function readKey(method: string, options: PlaceOptions): [key: string, isFresh: boolean] {
+  checkOptions(method, options, placeChecks);
+  const { idempotencyKey } = options;
+  return idempotencyKey === undefined ? [randomKey(), true] : [idempotencyKey, false];
 }
 
 function randomKey(): string {
@@ -154,12 +170,11 @@ interface Whole {
   from?: number;
 }
 
-/** Turns the error of a part into that of the whole. Accepted parts count: a new key would call their people twice. */
+/** Turns the error of a part into that of the whole. */
 function toWhole(error: unknown, { idempotencyKey, accepted = [], from = 0 }: Whole): unknown {
   if (!(error instanceof OutboundCallsError)) return error;
-  const isMaybeAccepted = error.isMaybeAccepted || accepted.length > 0;
   const errors = error.errors.map((one) => shift(one, from));
-  return replaceFields(error, { errors, isMaybeAccepted, idempotencyKey, accepted });
+  return replaceFields(error, { errors, idempotencyKey, accepted });
 }
 
 function shift(error: RequestError, from: number): RequestError {

@@ -1,8 +1,22 @@
 import type { Client } from "openapi-fetch";
-import type { components, paths } from "./generated/openapi.ts";
+import type { components, operations, paths } from "./generated/openapi.ts";
+import type { KeyMemory } from "./key-memory.ts";
 
 /** The operations of the service's OpenAPI document. */
 export type Api = Client<paths>;
+
+/** The JSON that an operation answers. */
+export type AnswerOf<Operation extends keyof operations, Status extends number = 200> =
+  operations[Operation]["responses"] extends Record<
+    Status,
+    { content: { "application/json": infer Body } }
+  >
+    ? Body
+    : never;
+
+/** The JSON that an operation takes. */
+export type BodyOf<Operation extends "putReceiver" | "addOptOuts"> =
+  operations[Operation]["requestBody"]["content"]["application/json"];
 
 /** A call as `POST /v1/calls` takes it. */
 export type Call = components["schemas"]["Call"];
@@ -24,11 +38,19 @@ export type RequestError = NonNullable<components["schemas"]["Problem"]["errors"
 /** Sends a Request. */
 export type Send = (request: Request) => Promise<Response>;
 
+/** Options that every method has. */
+export interface CallOptions {
+  /** Ends the work. The error is then of the type `aborted`. */
+  signal?: AbortSignal;
+  /** Milliseconds after which the method has ended, whatever it waits for. Default: that of `retry`; of lists, for each page. */
+  msMax?: number;
+}
+
 /** Bounds of the tries of one request. All times are in milliseconds. */
 export interface RetryOptions {
   /** Tries in all. Default: 8. */
   triesMax?: number;
-  /** Time of all tries and waits together; no try begins after it. Default: 120,000. At most 23 hours. */
+  /** Time after which a method has ended, with all tries and waits. Default: 120,000. At most 23 hours. */
   msMax?: number;
   /** Time of one try. Default: 35,000, as the service answers within 30 s or not at all. */
   tryMsMax?: number;
@@ -45,4 +67,7 @@ export interface ClientDeps {
   api: Api;
   fetch: Send;
   bounds: RetryBounds;
+  keys: KeyMemory;
+  /** True if `fetch` is the runtime's own, whose errors tell whether anything was sent. Another one may have tried twice. */
+  isOwnFetch: boolean;
 }

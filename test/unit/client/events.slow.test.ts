@@ -46,10 +46,39 @@ describe("an event", () => {
     expect(() => verifyEvent(signed(body), body, "whsec_")).toThrow();
   });
 
+  it("is verified by either secret while one takes the other's place", () => {
+    const body = JSON.stringify(eventExamples["call.placed"]);
+    for (const by of [secret, other]) {
+      const headers = signed(body, { by });
+      expect(verifyEvent(headers, body, [other, secret])).toMatchObject({ id: "call_x.1" });
+      expect(verifyEvent(headers, body, `${other},${secret}`)).toMatchObject({ id: "call_x.1" });
+    }
+    const third = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+    for (const secrets of [[third, other], [], [secret, "whsec_"], ""]) {
+      expect(() => verifyEvent(signed(body), body, secrets)).toThrow();
+    }
+  });
+
+  it("of a later version's type is unknown, with all that was sent", () => {
+    const sent = { type: "call.teleported", timestamp: "2027-01-01T00:00:00Z", data: { id: "x" } };
+    const body = JSON.stringify(sent);
+    expect(verifyEvent(signed(body), body, secret)).toEqual({
+      ...sent,
+      type: "unknown",
+      sentType: "call.teleported",
+      id: "call_x.1",
+    });
+    const test = JSON.stringify({ ...sent, type: "receiver.test" });
+    expect(verifyEvent(signed(test), test, secret)).toMatchObject({ type: "receiver.test" });
+  });
+
   it("is told apart by its type", () => {
-    expectTypeOf<OutboundCallsEvent["type"]>().toEqualTypeOf<(typeof eventTypes)[number]>();
+    type Known = Exclude<OutboundCallsEvent["type"], "unknown" | "receiver.test">;
+    expectTypeOf<Known>().toEqualTypeOf<(typeof eventTypes)[number]>();
     const resultOf = (event: OutboundCallsEvent) => {
       if (event.type === "call.ended") return event.data.result.status;
+      if (event.type === "unknown") return event.sentType;
+      if (event.type === "receiver.test") return event.type;
       return event.type === "request.finished" ? event.data.counts.by_state : event.data.state;
     };
     expectTypeOf(resultOf).returns.not.toBeAny();

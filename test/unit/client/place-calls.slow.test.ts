@@ -320,7 +320,5 @@ describe("a client", () => {
       await expect(clientOf().placeCall(call, { idempotencyKey })).rejects.toThrow(RangeError);
     }
     expect(() => clientOf({ baseUrl: "nowhere" })).toThrow(RangeError);
-    const campaign = await failureOf(clientOf().placeCall(call, { campaign: "日" }));
-    expect(campaign).toMatchObject({ type: "refused", isMaybeAccepted: false });
   });
 });

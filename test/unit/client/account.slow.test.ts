@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { createClient } from "../../../infra/client/index.ts";
+import { createTestApi } from "../../support/api.ts";
+import { tokens } from "../../support/environment.ts";
+
+const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
+
+/** A client of a new service, whose answers may be lost on their way. */
+function openService(token: string, lost: Set<number> = new Set()) {
+  const { app } = createTestApi();
+  let requests = 0;
+  const seen: string[] = [];
+  const fetch = async (request: Request) => {
+    const { pathname, search } = new URL(request.url);
+    seen.push(`${request.method} ${pathname}${search}`);
+    const answer = await app.fetch(request);
+    if (lost.has(++requests)) throw new Error("lost");
+    return answer;
+  };
+  const options = { baseUrl: "https://calls.example.com", fetch, retry: { delayMs: 1 } };
+  return { client: createClient({ ...options, token }), seen, options };
+}
+
+describe("a client's own account", () => {
+  it("tells its token, its usage and its requests", async () => {
+    const { client } = openService(tokens.crmDesk);
+    expect(await client.getToken()).toMatchObject({ client: "crm", mode: "real" });
+    const usage = await client.getUsage({ groupBy: "campaign" });
+    expect(usage.total).toMatchObject({ accepted: 0 });
+    const listed = [];
+    for await (const request of client.listRequests({ campaign: "spring" })) listed.push(request);
+    expect(listed).toEqual([]);
+  });
+
+  it("finds the request of a key, and adds opt-outs", async () => {
+    const { client, options } = openService(tokens.crmDesk);
+    const caller = createClient({ ...options, token: tokens.crm });
+    const placed = await caller.placeCall(call, { idempotencyKey: "appointment-1" });
+    expect(await client.findRequest("appointment-1")).toMatchObject({ id: placed.requestId });
+    expect(await client.findRequest("appointment-2")).toBeUndefined();
+    const desk = createClient({ ...options, token: tokens.crmOptOut });
+    expect(await desk.addOptOuts(["+12025550199"], { reason: "complaint" })).toEqual({
+      added: 1,
+    });
+  });
+
+  it("keeps receivers of events, through lost answers", async () => {
+    const { client, seen } = openService(tokens.crmEvents, new Set([4]));
+    const { receivers } = client;
+    const made = await receivers.put("main", { url: "https://example.com/events" });
+    expect(made.secret).toMatch(/^whsec_/);
+    expect((await receivers.list()).map(({ name }) => name)).toEqual(["main"]);
+    expect((await receivers.test("main")).event_id).toMatch(/^test_/);
+    await receivers.delete("main"); // its first answer is lost, and the second is a 404
+    expect(seen.filter((one) => one.startsWith("DELETE"))).toHaveLength(2);
+    await expect(receivers.delete("main")).rejects.toMatchObject({ type: "refused", status: 404 });
+  });
+
+  it("rotates a secret once, though the answer is lost: each rotation ends the secret before the last", async () => {
+    const { client, seen } = openService(tokens.crmEvents, new Set([2]));
+    await client.receivers.put("main", { url: "https://example.com/events" });
+    await expect(client.receivers.rotateSecret("main")).rejects.toMatchObject({
+      type: "unavailable",
+    });
+    expect(seen.filter((one) => one.includes("rotate"))).toHaveLength(1);
+    expect((await client.receivers.rotateSecret("main")).secret).toMatch(/^whsec_/);
+    const deliveries = [];
+    for await (const one of client.receivers.listDeliveries("main")) deliveries.push(one);
+    expect(deliveries).toEqual([]);
+    const [from, until] = [new Date(Date.now() - 60_000), new Date()];
+    await client.receivers.replay("main", { from, until });
+  });
+});
