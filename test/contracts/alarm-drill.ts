@@ -25,8 +25,12 @@ const root = resolve(import.meta.dirname, "../..");
 const operator = createToken();
 const second = 1_000;
 
-/** Returns the text of the runbook. */
-const runbook = () => readFile(join(root, "docs/operators.md"), "utf8");
+/** Returns the text of the runbook: both pages that tell an operator what to do. */
+async function runbook(): Promise<string> {
+  const pages = ["docs/incidents.md", "docs/operators.md"];
+  const texts = await Promise.all(pages.map((page) => readFile(join(root, page), "utf8")));
+  return texts.join("\n");
+}
 
 /** Returns the commands that a text names, as they are printed. */
 const commandsIn = (text: string) =>

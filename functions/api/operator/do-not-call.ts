@@ -134,7 +134,7 @@ export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
 function refuseOtherKey(c: Context<ApiEnv>): Response {
   const detail =
     "Entries of the list may stand under a HASH_KEY that is not held, so nobody is dialed. Set that key as the former one " +
-    "(docs/operators.md), or send all of the list again, with renew.";
+    "(docs/administration.md), or send all of the list again, with renew.";
   return answerProblem(c, 409, { detail });
 }
 

@@ -58,7 +58,7 @@ const findListed = declareRoute({
       if (isOfOtherKey(read, hashKeys)) {
         const detail =
           "The do-not-call list was made under another HASH_KEY: nobody is dialed. Set that key as the former one " +
-          "(docs/operators.md), or send all of the list again, with renew.";
+          "(docs/administration.md), or send all of the list again, with renew.";
         return answerProblem(c, 409, { detail });
       }
       for (const [index, hashes] of numbers.entries()) {

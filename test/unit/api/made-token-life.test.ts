@@ -15,7 +15,7 @@ import { perTier } from "../../support/per-tier.ts";
 
 const minuteMs = 60_000;
 const clients = ["shop", "desk"] as const;
-/** Age of a backup from which its restore is noticed for sure (docs/operators.md). */
+/** Age of a backup from which its restore is noticed for sure (docs/incidents.md). */
 const backupMsMin = 3 * minuteMs;
 
 interface Made {

@@ -14,7 +14,7 @@ const tokenOf = {
 type Role = keyof typeof tokenOf;
 const roles: readonly Role[] = ["see", "find", "decide", "reveal", "configure"];
 
-/** Roles of the routes, as docs/operators.md tells them. Other GETs need `see`, and other POSTs `decide`. */
+/** Roles of the routes, as docs/administration.md lists them. Other GETs need `see`, and other POSTs `decide`. */
 const told: Record<string, Role> = {
   searchCalls: "find",
   search: "see",

@@ -11,6 +11,7 @@ import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { typeNames } from "../../../shared/providers/routes.ts";
+import { listPlanSettings, planSettingsTable } from "../../support/plan-settings.ts";
 
 const inDocs = await readdir("docs", { recursive: true });
 const pages = [
@@ -100,6 +101,11 @@ describe("the documentation", () => {
     expect(() => parseDialPlan(JSON.parse(json), {})).not.toThrow();
   });
 
+  it("has each setting of the dial plan in docs/dial-plan.md as its schema describes it", () => {
+    expect(textOf.get("docs/dial-plan.md")).toContain(`\n${planSettingsTable()}\n`);
+    expect(listPlanSettings().length).toBeGreaterThan(50);
+  });
+
   const setup = [
     ...(textOf.get("docs/provider-setup.md") ?? "").matchAll(/^## (\S+)\n(.*?)(?=^## )/gms),
   ].map(([, name = "", section = ""]) => ({ name, section }));
@@ -171,9 +177,9 @@ describe("the documentation", () => {
     expect(byOperator).toEqual(expected);
   });
 
-  it("says in docs/operators.md what to do about each alarm", async () => {
+  it("says in docs/incidents.md what to do about each alarm", async () => {
     const [, section = ""] =
-      /^## Alarms\n(.*?)(?=^## )/ms.exec(textOf.get("docs/operators.md") ?? "") ?? [];
+      /^## Alarms\n(.*?)(?=^## )/ms.exec(textOf.get("docs/incidents.md") ?? "") ?? [];
     const cells = [...section.matchAll(/^\| (`[^|]+) \|/gm)].map(([, cell = ""]) => cell);
     const explained = cells.flatMap((cell) =>
       [...cell.matchAll(/`([\w.]+)`/g)].map(([, one = ""]) => one),
