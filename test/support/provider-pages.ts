@@ -1,9 +1,15 @@
-import type { DialOutcome, FoundCall } from "../../shared/providers/provider.ts";
-import type { AnswerFixture, FixtureSource, ResultFixture } from "../contracts/provider-bench.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { toStatusOutcome } from "../../shared/providers/provider-http.ts";
+import type { DialOutcome } from "../../shared/providers/provider.ts";
+import { tellsVoicemail } from "../../shared/providers/routes.ts";
+import type { AnswerFixture, FixtureSource, LookUpFixture } from "../contracts/provider-bench.ts";
 import { ambiguousWords } from "./provider-answers/ambiguous-words.ts";
+import { toJson } from "./plan-text.ts";
 import { answersOfProviders } from "./provider-answers/index.ts";
 import { providerNotes } from "./provider-answers/notes.ts";
 import { resultsOfProviders } from "./provider-results/index.ts";
+import { linesOfResults } from "./provider-result-lines.ts";
+import { providerSetups, setupPlan } from "./provider-setup.ts";
 
 /** Classes of outcomes, as docs/providers.md names them. */
 export const classes: Record<DialOutcome["kind"], string> = {
@@ -16,46 +22,39 @@ export const classes: Record<DialOutcome["kind"], string> = {
   unknown: "unknown",
 };
 
+/** Returns the type of a provider, by which its page is named. */
+export const typeOf = (name: string) => name.toLowerCase().replaceAll(" ", "-");
+
 /** Returns the page of each provider, by its name under docs/providers. */
 export function makeProviderPages(): Map<string, string> {
   return new Map(
-    Object.keys(answersOfProviders).map((name) => [
-      `${name.toLowerCase().replaceAll(" ", "-")}.md`,
-      pageOf(name),
-    ]),
+    Object.keys(answersOfProviders).map((name) => [`${typeOf(name)}.md`, pageOf(name)]),
   );
 }
 
 function pageOf(name: string): string {
   const { answers = [], lookUps = [] } = answersOfProviders[name] ?? {};
   const notes = providerNotes[name] ?? { answers: [], records: [] };
-  const results = resultsOfProviders[name] ?? [];
   const words = ambiguousWords.filter(({ providers }) => providers.includes(name));
-  const type = name.toLowerCase().replaceAll(" ", "-");
   const sections: [heading: string, lines: string[]][] = [
-    ["What to know of its answers", notes.answers],
-    ["How its answers are read", linesOf(answers.map(answerIn))],
+    ["Answers", [...answerLines(answers), ...notes.answers]],
     [
-      "How a look-up reads its records",
-      linesOf(lookUps.map(({ says, page, found }) => [foundAs(found), { text: says ?? page }])),
+      "Results",
+      [
+        ...resultLines(name),
+        ...words.map(
+          ({ word, means, by, otherwise }) =>
+            `${word}: ${means}. Told apart by ${by}. Otherwise ${otherwise}.`,
+        ),
+        ...notes.records,
+      ],
     ],
-    ["What to know of its results", notes.records],
-    [
-      "How its results are read",
-      linesOf(results.map(({ says, result }) => [statusOf(result), { text: says }])),
-    ],
-    [
-      "Words that stand for several causes",
-      words.map(
-        ({ word, means, by, otherwise }) =>
-          `${word}: ${means}. Told apart by ${by}. Otherwise ${otherwise}.`,
-      ),
-    ],
-    ["Where this is from", originsOf(answers)],
+    ["Evidence", evidence(answers, providerSetups[typeOf(name)]?.open)],
   ];
   return [
     `# ${name}`,
-    `This page is for engineers who want to know why an answer of ${name} led to a call's state. \`npm run pages\` makes it from what the adapter is tested with (\`test/support/provider-answers/${type}.ts\`): change that. What each class does to a call: [providers.md](../providers.md#what-providers-answer).`,
+    `How to set up ${name}, and how its answers are read. For all providers: [providers.md](../providers.md). \`npm run pages\` makes this page from the tests' data.`,
+    setupOf(name, lookUps),
     ...sections
       .filter(([, lines]) => lines.length > 0)
       .map(([heading, lines]) => `## ${heading}\n\n${lines.map((line) => `- ${line}`).join("\n")}`),
@@ -65,48 +64,55 @@ function pageOf(name: string): string {
     .replace(/\n+$/, "\n");
 }
 
-function answerIn({ status, says, page, outcome }: AnswerFixture): [string, Item] {
-  const ofNumber = outcome.kind === "rejected" && outcome.blamesNumber === true;
-  const name = classes[outcome.kind];
-  return [ofNumber ? `${name}'s number` : name, { status, text: says ?? page }];
+function setupOf(name: string, lookUps: LookUpFixture[]): string {
+  const setup = providerSetups[typeOf(name)];
+  if (setup === undefined) throw new Error(`${name} has no setup`);
+  const lines = [
+    ...setup.steps,
+    `**Context**: ${setup.context.replace(/\.$/, "")}.`,
+    ...(setup.duration === undefined ? [] : [`**\`maxCallMinutes\`**: ${setup.duration}.`]),
+    ...lookUpLines(lookUps),
+  ];
+  const plan = toJson(setupPlan(typeOf(name)));
+  return `\`\`\`json\n${plan}\n\`\`\`\n\n${lines.map((line) => `- ${line}`).join("\n")}`;
 }
 
-function foundAs(found: FoundCall | undefined): string {
-  if (found === undefined) return "undecided";
-  if ("notPlaced" in found) return `not placed: ${classes[found.notPlaced.kind]}`;
-  if (found.by === "id") return "PLACED";
-  const { length } = found.providerCallIds;
-  return length === 0 ? "undecided" : "a candidate";
+/** Says how a call of unknown outcome is found, by what the fixtures find. */
+function lookUpLines(lookUps: LookUpFixture[]): string[] {
+  if (lookUps.length === 0) return [];
+  const ways = lookUps.flatMap(({ found }) => (found && "by" in found ? found.by : []));
+  const way = ways.includes("number") ? "number and time" : "our id";
+  return [`**Unknown outcomes**: looked up by ${way}.`];
 }
 
-function statusOf({ status, human }: ResultFixture["result"]): string {
-  return human === true ? `\`${status}\`, a person` : `\`${status}\``;
-}
-
-/** An item of a line: what was answered, and its status if it has one. */
-interface Item {
-  text: string;
-  status?: number;
-}
-
-/**
- * Returns a line for each class, with its items by status. Items that differ by a D-code or a SIP status alone become
- * one.
- */
-function linesOf(items: [name: string, item: Item][]): string[] {
+/** Lists by class the answers that are read otherwise than by their status. */
+function answerLines(answers: AnswerFixture[]): string[] {
+  const special = answers.filter(({ status, outcome }) => {
+    const isSuccess = status >= 200 && status <= 299;
+    const byStatus = isSuccess
+      ? "placed"
+      : toStatusOutcome({ status, headers: new Headers(), text: "" }, 0).kind;
+    return outcome.kind !== byStatus || blamesNumber(outcome);
+  });
+  const items = special.map(
+    (one) => [nameOf(one.outcome), one.status, one.says ?? one.page] as const,
+  );
   return [...Map.groupBy(items, ([name]) => name)].map(([name, all]) => {
-    const byStatus = Map.groupBy(
-      all.map(([, item]) => item),
-      ({ status }) => status,
+    const byStatus = Map.groupBy(all, ([, status]) => status);
+    const parts = [...byStatus].map(
+      ([status, same]) => `${status} ${merged(same.map(([, , text]) => text)).join("; ")}`,
     );
-    const parts = [...byStatus].map(([status, same]) => {
-      const texts = merged(same.map(({ text }) => text)).join("; ");
-      return status === undefined ? texts : `${status} ${texts}`;
-    });
     return `**${name}**: ${parts.join(". ")}.`;
   });
 }
 
+const blamesNumber = (outcome: DialOutcome) =>
+  outcome.kind === "rejected" && outcome.blamesNumber === true;
+
+const nameOf = (outcome: DialOutcome) =>
+  blamesNumber(outcome) ? `${classes.rejected}'s number` : classes[outcome.kind];
+
+/** Merges texts that differ by a D-code or a SIP status alone. */
 function merged(texts: string[]): string[] {
   const found = texts.map((text) => codePattern.exec(text) ?? [text]);
   const alike = Map.groupBy(found, ([whole, before, , after]) =>
@@ -122,26 +128,47 @@ function merged(texts: string[]): string[] {
 /** A text that ends in a D-code or a SIP status, or goes on behind it. */
 const codePattern = /^(.*(?:with|SIP)) (D?\d{1,3})((?:[, ].*)?)$/;
 
+/** Says which results a provider's records tell, and by which words where these have other names. */
+function resultLines(name: string): string[] {
+  const results = resultsOfProviders[name === "SignalWire" ? "Twilio" : name];
+  if (results === undefined) return [];
+  const statuses = [...new Set(results.map(({ result }) => result.status))];
+  const route = parseDialPlan(setupPlan(typeOf(name)), {}).agents["*"];
+  const told = statuses.flatMap((status) => {
+    if (status === "live" || status === "unknown") return [];
+    if (status !== "voicemail" || (route !== undefined && tellsVoicemail(route))) {
+      return `\`${status}\``;
+    }
+    return asksForMachines(name) ? "`voicemail` (with `machineDetection`)" : [];
+  });
+  const hasCost = results.some(({ result }) => result.cost !== undefined);
+  return [
+    `Reported: ${told.join(", ")}${hasCost ? ", and the cost" : ""}.`,
+    ...(name === "SignalWire"
+      ? ["Read as [Twilio's](twilio.md#results)."]
+      : linesOfResults(results)),
+  ];
+}
+
+/** True if a route of this provider may ask for the detection of answering machines. */
+const asksForMachines = (name: string) =>
+  providerSetups[typeOf(name)]?.steps.some((step) => step.includes("`machineDetection`")) === true;
+
 const kinds: Record<FixtureSource, string> = {
-  capture: "captured by somebody who received them",
-  example: "the vendor's own examples",
+  capture: "captured",
+  example: "the vendor's example",
   made: "made from its reference or source code",
 };
 
-/** Returns how the answers came about, and the pages that they are from. */
-function originsOf(answers: AnswerFixture[]): string[] {
+/** Returns how the answers of the tests came about, the pages that they are from, and what is not known. */
+function evidence(answers: AnswerFixture[], open: string | undefined): string[] {
   const counts = Object.entries(kinds).flatMap(([source, text]) => {
     const count = answers.filter((one) => (one.source ?? "made") === source).length;
-    return count === 0 ? [] : `${text}: ${count}`;
+    return count === 0 ? [] : `${count} ${text}`;
   });
-  const pages = new Set(
-    answers.map(
-      ({ page }) =>
-        page
-          .split(": ", 1)[0]
-          ?.replace(/\/\d+$/, "")
-          .split(", ", 1)[0],
-    ),
-  );
-  return [`Answers ${counts.join("; ")}.`, `${[...pages].join("; ")}.`];
+  const hosts = new Set(answers.map(({ page }) => page.split(/[/:,]/, 1)[0]));
+  return [
+    `Answers in the tests: ${counts.join(", ")}. From: ${[...hosts].join(", ")}.`,
+    ...(open === undefined ? [] : [`Not documented: ${open}`]),
+  ];
 }

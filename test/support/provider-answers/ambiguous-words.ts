@@ -18,8 +18,7 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
   {
     providers: ["LiveKit"],
     word: "`USER_UNAVAILABLE`",
-    means:
-      "a phone that rang out; SIP 404, 410, 484, 402 and every other 4xx; a silent trunk (livekit/sip 692, 861, livekit/livekit 4890)",
+    means: "a phone that rang out; every other SIP 4xx; a silent trunk (livekit/sip 692, 861)",
     by: "`sip.callStatus`, which stays `dialing` if no phone rang, and 20 s or more from joining to leaving",
     otherwise: "`unknown`",
   },
@@ -27,7 +26,7 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
     providers: ["LiveKit"],
     word: "`USER_REJECTED`",
     means: "busy; declined; a number that does not exist; a trunk that refuses us",
-    by: "nothing: `sip.callStatusCode`, of which users write, is in neither repository",
+    by: "nothing",
     otherwise: "`unknown`",
   },
   {
@@ -48,7 +47,7 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
     providers: ["ElevenLabs", "Vapi"],
     word: "SIP 480",
     means: "a phone that rang out, or is switched off; in users' logs a trunk without a free line",
-    by: "nothing. Each of these passes, so a later try is right",
+    by: "nothing. A later try is right for each",
     otherwise: "`no_answer`",
   },
   {
@@ -97,7 +96,7 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
     providers: ["Twilio", "Exotel", "Retell"],
     word: "`failed`, `dial_failed`",
     means: "a number that does not exist; a carrier's failure",
-    by: "nothing. Nobody was reached. A plan whose `retry` has `failed` calls such numbers again",
+    by: "nothing. Nobody was reached. A `retry` after `failed` calls such numbers again",
     otherwise: "`failed`",
   },
   {

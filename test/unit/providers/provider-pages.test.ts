@@ -1,6 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import * as z from "zod/v4/core";
+import { providerTypes } from "../../../shared/providers/list.ts";
 import { ambiguousWords } from "../../support/provider-answers/ambiguous-words.ts";
 import { answersOfProviders } from "../../support/provider-answers/index.ts";
 import { providerNotes } from "../../support/provider-answers/notes.ts";
@@ -10,7 +12,7 @@ import { resultsOfProviders } from "../../support/provider-results/index.ts";
 const directory = "docs/providers";
 const pages = makeProviderPages();
 
-describe("the pages of providers' answers", () => {
+describe("the pages of providers", () => {
   it("are those that `npm run pages` makes", async () => {
     expect((await readdir(directory)).toSorted()).toEqual([...pages.keys()].toSorted());
     for (const [name, text] of pages) {
@@ -21,12 +23,27 @@ describe("the pages of providers' answers", () => {
   it("are short, and linked from docs/providers.md, which says what each class does", async () => {
     const text = await readFile("docs/providers.md", "utf8");
     for (const [name, page] of pages) {
-      expect(page.split(/\s+/).length).toBeLessThan(900);
+      expect(page.split(/\s+/).length).toBeLessThan(550);
       expect(text).toContain(`(providers/${name})`);
     }
     const told = [...text.matchAll(/^\| (PLACED|the \w+|later|a person|unknown) +\|/gm)];
     expect(told.map(([, name = ""]) => name).toSorted()).toEqual(Object.values(classes).toSorted());
   });
+
+  it.each(providerTypes.filter(({ name }) => pages.has(`${name}.md`)))(
+    "name every field of a route of $name",
+    ({ name, routeSchema }) => {
+      const { properties = {} } = z.toJSONSchema(routeSchema, {
+        io: "input",
+        unrepresentable: "any",
+      });
+      const common = new Set(["provider", "callingHours", "checks", "type", "baseUrl"]);
+      const fields = Object.keys(properties).filter((field) => !common.has(field));
+      expect(fields.filter((field) => !pages.get(`${name}.md`)?.includes(`\`${field}\``))).toEqual(
+        [],
+      );
+    },
+  );
 
   it("have notes and words of providers that there are", () => {
     const names = Object.keys(answersOfProviders);

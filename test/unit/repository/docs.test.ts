@@ -106,9 +106,10 @@ describe("the documentation", () => {
     expect(listPlanSettings().length).toBeGreaterThan(50);
   });
 
-  const setup = [
-    ...(textOf.get("docs/provider-setup.md") ?? "").matchAll(/^## (\S+)\n(.*?)(?=^## )/gms),
-  ].map(([, name = "", section = ""]) => ({ name, section }));
+  const setup = [...textOf].flatMap(([page, section]) => {
+    const [, name] = /^docs\/providers\/(.+)\.md$/.exec(page) ?? [];
+    return name === undefined ? [] : { name, section };
+  });
 
   it("tells of every provider how it is set up, but of the simulator", () => {
     const names = typeNames.filter((name) => name !== "simulator");
