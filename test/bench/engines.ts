@@ -80,6 +80,9 @@ async function raceAll(names: readonly string[], results: Results): Promise<Run>
   return run;
 }
 
+/** The page of all figures of the race. README.md has a short one. */
+const racePage = "test/bench/engines/results.md";
+
 /** Replaces what stands between a page's comments `<!-- name -->` and `<!-- /name -->`. */
 async function fill(page: string, name: string, text: string): Promise<void> {
   const path = join(root, page);
@@ -105,9 +108,9 @@ async function draw({
     `Measured on ${date} by \`npm run bench -- engines --runs ${runs.length}\`: ${count}; ${machine}; load average ${Math.max(...loads).toFixed(1)}. ${
       done.hangSeconds === 60 ? "" : `Each of the minutes took ${done.hangSeconds} s. `
     }${leftOut.length === 0 ? "" : `**Left out: ${leftOut.join(", ")}.** `}`.trim();
-  await fill("docs/performance.md", "fates", `${lead}\n\n${fatesTable(runs)}`);
-  await fill("docs/performance.md", "times", timesTable(runs));
-  await fill("docs/performance.md", "costs", costsTable(runs));
+  await fill(racePage, "fates", `${lead}\n\n${fatesTable(runs)}`);
+  await fill(racePage, "times", timesTable(runs));
+  await fill(racePage, "costs", costsTable(runs));
   await fill("README.md", "race", shortTable(runs));
   const pictures = join(root, "docs/pictures");
   await writeFile(join(pictures, "race-fates.svg"), fatesPicture(runs));

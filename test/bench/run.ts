@@ -83,7 +83,7 @@ const chosen = process.argv.slice(2);
 if (chosen[0] === "engines") {
   prepare(join(here, "engines"));
   run(process.execPath, [join(here, "engines.ts"), ...chosen.slice(1)], here);
-  format("README.md", "docs/performance.md", "test/bench/engines/results.json");
+  format("README.md", "test/bench/engines/results.md", "test/bench/engines/results.json");
   process.exit();
 }
 const unknown = chosen.filter((part) => !parts.includes(part));
@@ -124,11 +124,4 @@ const told = known.map(
 await writeFile(resultsFile, JSON.stringify(measured));
 const text = `# Speed and cost\n\n${lead}\n\n## Targets\n\n${targets}\n\n${told.join("\n")}`;
 await writeFile(join(here, "results.md"), text);
-const page = join(here, "../../docs/performance.md");
-const old = await readFile(page, "utf8");
-await writeFile(
-  page,
-  // A function, as dollars in a replacement's text have a meaning.
-  old.replace(/(?<=<!-- bench -->\n)[^]*?(?=<!-- \/bench -->)/, () => `\n${targets}\n\n`),
-);
-format("docs/performance.md", "test/bench/results.md", "test/bench/results.json");
+format("test/bench/results.md", "test/bench/results.json");
