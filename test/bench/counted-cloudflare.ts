@@ -194,7 +194,7 @@ function countedQueue<Body>(
 }
 
 /** Returns the ids of the workerd processes that this process has started. Linux only. */
-async function workerdPids(): Promise<number[]> {
+export async function workerdPids(): Promise<number[]> {
   const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
   const pids: number[] = [];
   for (const child of children.trim().split(" ")) {

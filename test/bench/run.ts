@@ -18,6 +18,7 @@ const competitors = join(here, "competitors");
 const parts = [
   "accept",
   "batch",
+  "bodies",
   "callbacks",
   "forecast",
   "dialing",

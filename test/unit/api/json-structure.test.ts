@@ -1,6 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findExcess, type JsonStructure } from "../../../functions/api/http/json-structure.ts";
+import {
+  findExcess,
+  isDense,
+  type JsonStructure,
+  judgeStructure,
+} from "../../../functions/api/http/json-structure.ts";
 import { perTier } from "../../support/per-tier.ts";
 
 const structure: JsonStructure = [
@@ -9,9 +14,11 @@ const structure: JsonStructure = [
   [4, "entries"],
 ];
 
-/** Bytes of a text that is large enough to be judged. */
-const large = (text: string) => new TextEncoder().encode(text + " ".repeat(256 * 1024));
-const judge = (text: string) => findExcess(large(text), structure);
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const judge = (text: string) => judgeStructure(bytesOf(text), structure);
+const sizeMax = 4 * 1024 * 1024;
+/** Bytes of repeated texts, as many as fit into the largest body. */
+const filledWith = (text: string) => bytesOf(`[${text.repeat(sizeMax / text.length)}`);
 
 /** True if a value keeps within the structure, member by member. */
 function fits(value: unknown, depth = 0): boolean {
@@ -59,6 +66,36 @@ describe("the structure of a large body", () => {
   });
 
   it("is not judged of a small body, which names each problem", () => {
-    expect(findExcess(new TextEncoder().encode("[[[[[]]]]]"), structure)).toBeUndefined();
+    expect(findExcess(bytesOf("[[[[[]]]]]"), structure)).toBeUndefined();
+  });
+
+  it.each(["[", "{},", "0,", '"a",', '{"abcd":1},', '[      ""],', '"a":1,  "b":1 , '])(
+    "is judged of a large one of %s, whatever is looked at",
+    (text) => {
+      for (let n = 0; n < 10; n++) {
+        expect(findExcess(filledWith(text), structure)).toMatch(/^must /);
+      }
+    },
+  );
+
+  it("is judged where what is too much stands together, or at places that look alike", () => {
+    const cluster = "{},".repeat(sizeMax / 20);
+    const blank = " ".repeat(sizeMax - cluster.length);
+    for (const text of [blank + cluster, cluster + blank]) {
+      expect(findExcess(bytesOf(`[${text}`), structure)).toMatch(/^must /);
+    }
+    const everyWindow = `${"{},".repeat(42)}  ${" ".repeat(896)}`;
+    for (let n = 0; n < 10; n++) {
+      expect(isDense(filledWith(everyWindow), Math.random)).toBe(true);
+    }
+  });
+
+  it("is left to the schema in usual bodies, whose values take little more than their bytes", () => {
+    const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
+    const named = { ...call, context: { first_name: "Ada", city: "New York", account: "acc_77" } };
+    const written = { ...call, context: { note: "Ask for Ada, and say hello. ".repeat(20) } };
+    for (const one of [{ ...call, timezone: "America/New_York" }, named, written]) {
+      expect(isDense(filledWith(`${JSON.stringify(one)},`), Math.random)).toBe(false);
+    }
   });
 });

@@ -1,0 +1,177 @@
+/**
+ * Measures what it costs to judge the structure of large bodies, beside decoding and parsing them, and the memory that
+ * workerd takes for the largest bodies: those that are refused, and those that are right.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { endpoints } from "../../functions/api/calls/endpoints.ts";
+import { findExcess } from "../../functions/api/http/json-structure.ts";
+import { tokens } from "../support/environment.ts";
+import { jsonRequest } from "../support/json-request.ts";
+import { workerText } from "./bundle-size.ts";
+import { workerdPids } from "./counted-cloudflare.ts";
+import { cpuOf, inTurns } from "./measure.ts";
+import { report, table, times } from "./report.ts";
+
+const batch = endpoints.find(({ path }) => path === "/v1/calls/batch");
+if (batch?.structure === undefined) throw new Error("there is no structure of a batch");
+const { structure, bytesMax, path } = batch;
+const mebibyte = 1024 * 1024;
+
+/** Target: the judging beside the parsing; memory of a refused body beside the body; memory of one that is right. */
+const judgedMax = 0.3;
+const refusedTimesMax = 3;
+const acceptedMiBMax = 64;
+
+const required = { phone_number: "+12025550123", agent_id: "agent_sales" };
+/** Returns calls as JSON, at most ten thousand and as many as fit into the largest body. */
+function batchOf(contextOf: (index: number) => object): string {
+  const calls: string[] = [];
+  let left = bytesMax - 2;
+  for (let index = 0; index < 10_000; index++) {
+    const call = JSON.stringify({ ...required, ...contextOf(index) });
+    left -= call.length * 2 > left ? call.length : Buffer.byteLength(call) + 1;
+    if (left < 0) break;
+    calls.push(call);
+  }
+  return `[${calls.join(",")}]`;
+}
+
+const note = (text: string) => (index: number) => ({ context: { note: `${text} ${index}` } });
+const usual: Record<string, string> = {
+  "calls without a context": batchOf(() => ({ timezone: "America/New_York" })),
+  "calls of four entries": batchOf((index) => ({
+    context: { first_name: "Ada", last_name: "Lovelace", account: `acc_${index}`, city: "London" },
+  })),
+  "calls of a hundred entries": batchOf((index) => ({
+    context: Object.fromEntries(
+      Array.from({ length: 100 }, (_, n) => [`field_${n}`, `v${index}_${n}`]),
+    ),
+  })),
+  "calls with a long text": batchOf(note("Ask for Ada, and say hello. ".repeat(14))),
+  "calls with escapes": batchOf(note('say "hello"\n'.repeat(25))),
+  "calls in other scripts": batchOf(note("Zoë aus São Paulo, 日本語のテキスト ".repeat(4))),
+};
+const hostile: Record<string, string> = {
+  "brackets, one in another": "[".repeat(bytesMax / 2) + "]".repeat(bytesMax / 2),
+  objects: `[${"{},".repeat(bytesMax / 3 - 2)}{}]`,
+  numbers: `[${"0,".repeat(bytesMax / 2 - 2)}0]`,
+};
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+const rows: string[][] = [];
+let highest = 0;
+for (const [name, text] of Object.entries(usual)) {
+  const bytes = new TextEncoder().encode(text);
+  const [parsed, judged] = await inTurns(
+    [
+      { name: "parse", round: () => cpuOf(() => void JSON.parse(decoder.decode(bytes))) },
+      { name: "judge", round: () => cpuOf(() => void findExcess(bytes, structure)) },
+    ],
+    { count: 21, warmUps: 4 },
+  );
+  if (parsed === undefined || judged === undefined) throw new Error("nothing was measured");
+  highest = Math.max(highest, judged.median / parsed.median);
+  rows.push([name, inMiB(bytes.byteLength), times(judged, parsed)]);
+}
+
+const script = await workerText("test/bench/bodies-worker.ts");
+/** Reads a body and does nothing with it: what the runtime itself takes. */
+const floorScript = `export default {
+  async fetch(request) {
+    const body = await request.arrayBuffer();
+    return new Response(null, { status: body.byteLength > 0 ? 422 : 400 });
+  },
+};`;
+/** Memory that workerd takes at most for a body, above what it has taken before, and the answer's status. */
+async function memoryFor(body: string, of: string): Promise<{ bytes: number; status: number }> {
+  const others = await workerdPids();
+  const worker = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script: of,
+      compatibilityDate: "2026-06-01",
+      compatibilityFlags: ["nodejs_compat"],
+      log: new Log(LogLevel.ERROR),
+    }),
+  );
+  try {
+    const url = new URL(path, await worker.ready);
+    const post = async (text: string) => {
+      const response = await fetch(url, jsonRequest(tokens.crm, "POST", text));
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const pid = (await workerdPids()).find((one) => !others.includes(one));
+    if (pid === undefined) throw new Error("there is no workerd");
+    for (let n = 0; n < 20; n++) await post(JSON.stringify([required]));
+    const before = await memoryOf(pid, "VmRSS");
+    await writeFile(`/proc/${pid}/clear_refs`, "5"); // sets VmHWM to VmRSS
+    const status = await post(body);
+    return { bytes: (await memoryOf(pid, "VmHWM")) - before, status };
+  } finally {
+    await worker.dispose();
+  }
+}
+
+async function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) * 1024;
+}
+
+function inMiB(bytes: number): string {
+  return `${(bytes / mebibyte).toFixed(1)} MiB`;
+}
+
+/** Returns the median of three starts, as a collection of garbage may come or not. */
+async function medianFor(body: string, of = script): Promise<{ bytes: number; status: number }> {
+  const starts: { bytes: number; status: number }[] = [];
+  for (let n = 0; n < 3; n++) starts.push(await memoryFor(body, of));
+  const [, median] = starts.toSorted((one, other) => one.bytes - other.bytes);
+  if (median === undefined) throw new Error("nothing was measured");
+  return median;
+}
+
+let refusedMax = 0;
+let acceptedMax = 0;
+const memory: string[][] = [];
+for (const [name, body] of [...Object.entries(hostile), ...Object.entries(usual)]) {
+  const isRefused = Object.hasOwn(hostile, name);
+  const { bytes, status } = await medianFor(body);
+  if (status !== (isRefused ? 422 : 201)) throw new Error(`${name} was answered ${status}`);
+  const size = Buffer.byteLength(body);
+  const floor = (await medianFor(body, floorScript)).bytes;
+  if (isRefused) refusedMax = Math.max(refusedMax, 1 + (bytes - floor) / size);
+  else acceptedMax = Math.max(acceptedMax, bytes / mebibyte);
+  memory.push([name, inMiB(size), String(status), inMiB(bytes), inMiB(floor)]);
+}
+
+report({
+  title: "Large bodies",
+  text: [
+    "CPU of judging the structure of a batch, beside decoding and parsing it:",
+    table(["Batch", "Size", "CPU"], rows),
+    "Memory that workerd's process takes at most for one body, above what it had taken for small batches, and what it takes for a Worker that reads the body and does nothing with it:",
+    table(["Batch", "Size", "Answer", "Memory", "Only read"], memory),
+  ].join("\n\n"),
+  targets: [
+    {
+      what: "judging a large body, beside parsing it",
+      target: `≤ ${judgedMax} ×`,
+      measured: `${highest.toFixed(2)} ×`,
+      met: highest <= judgedMax,
+    },
+    {
+      what: "memory of a refused body and of what is above only reading it, beside the body",
+      target: `≤ ${refusedTimesMax} ×`,
+      measured: `${refusedMax.toFixed(1)} ×`,
+      met: refusedMax <= refusedTimesMax,
+    },
+    {
+      what: "memory of the largest batches that are right",
+      target: `< ${acceptedMiBMax} MiB`,
+      measured: `${acceptedMax.toFixed(0)} MiB`,
+      met: acceptedMax < acceptedMiBMax,
+    },
+  ],
+});
