@@ -1,4 +1,4 @@
-/** What a user sets up at a provider. `npm run pages` makes a part of its page of it, and the tests parse each plan. */
+/** A provider as a user sets it up. `npm run pages` makes a part of its page of it, and the tests parse each plan. */
 interface ProviderSetup {
   /** The agents' route. */
   route: Record<string, unknown>;
@@ -6,13 +6,13 @@ interface ProviderSetup {
   account?: Record<string, unknown>;
   /** Countries that the example allows. Default: US. */
   country?: string;
-  /** What to set up, as a list. The fields of the route are named in it. */
+  /** List of things to set up. It names every field of the route. */
   steps: string[];
   /** Where a call's context goes, and what it may hold. */
   context: string;
   /** Name of the field that takes `maxCallMinutes`. Absent: the provider takes none. */
   duration?: string;
-  /** What was not tested, or is not documented. */
+  /** Facts that are not documented. */
   open?: string;
 }
 
