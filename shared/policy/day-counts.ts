@@ -34,11 +34,14 @@ interface Counting {
   at: number;
   calls: number;
   limit: number;
+  /** The request under an Idempotency-Key whose calls are counted. Absent: calls of no key. */
+  request?: CountedKey | undefined;
 }
 
 /** Result of counting calls. `total`: those of the day, with these. */
 export type CountedCalls =
-  | { isCounted: true; total: number }
+  /** `isRepeat`: the request had been counted before, and these calls are its. `marks`: number of marks of the day. */
+  | { isCounted: true; total: number; isRepeat: boolean; marks: number }
   /** `isFirst`: the limit was not met before on this day. `left`: how many more the day takes. */
   | { isCounted: false; isFirst: boolean; left: number };
 
@@ -47,28 +50,57 @@ export type CountedCalls =
  * returns the sum, so no more than `limit` calls are ever counted. Calls above it are given back by a second addition. In between, calls
  * that would have fitted may be refused.
  *
- * @throws if the document cannot be reached. The calls may be counted all the same
+ * The addition also marks the request, before its key is bound: its repeat after a failure is then known, whether or not
+ * the addition was done or the key was bound. Of requests that are one, the one that is marked first stays counted.
+ *
+ * @throws if the document cannot be reached. The calls may be counted all the same, and are marked then
  */
 export async function countCalls(
   of: Counted,
-  { at, calls, limit }: Counting,
+  { at, calls, limit, request }: Counting,
   documents: Documents,
 ): Promise<CountedCalls> {
   const [key, expiresAt] = [dayKeyOf(of, at), expiryOf(at)];
-  const { calls: total = calls } = await documents.add(key, { calls }, expiresAt);
-  if (total <= limit) return { isCounted: true, total };
-  const after = await documents.add(key, { calls: -calls, refused: 1 }, expiresAt);
+  const mark = request && markOf(request);
+  const marked = (times: number) => (mark === undefined ? {} : { [mark]: times });
+  const all = await documents.add(key, { calls, ...marked(1) }, expiresAt);
+  if (mark !== undefined && (all[mark] ?? 0) > 1) {
+    const once = await documents.add(key, { calls: -calls, ...marked(-1) }, expiresAt);
+    if ((once[mark] ?? 0) < 1) throw new Error("the same request gave its calls back meanwhile");
+    return countAgain(once, { calls, limit });
+  }
+  const { calls: total = calls } = all;
+  const marks = Object.keys(all).filter(isMark).length;
+  if (total <= limit) return { isCounted: true, total, isRepeat: false, marks };
+  const after = await documents.add(key, { calls: -calls, refused: 1, ...marked(-1) }, expiresAt);
   const { calls: counted = 0, refused = 1 } = after;
   return { isCounted: false, isFirst: refused === 1, left: Math.max(0, limit - counted) };
 }
 
-/** Gives back calls that were counted and that nobody dials. */
+/**
+ * Judges calls that are counted already, as of a repeat after a failure. Above the limit they are left to whoever has counted
+ * them to be given back: it may be doing so.
+ *
+ * @param day the day's counters, with these calls
+ */
+export function countAgain(
+  day: Readonly<Record<string, number>>,
+  { calls, limit }: Pick<Counting, "calls" | "limit">,
+): CountedCalls {
+  const { calls: total = calls } = day;
+  const marks = Object.keys(day).filter(isMark).length;
+  if (total <= limit) return { isCounted: true, total, isRepeat: true, marks };
+  return { isCounted: false, isFirst: false, left: Math.max(0, limit - (total - calls)) };
+}
+
+/** Gives back calls that were counted and that nobody dials, and their request's mark. */
 export async function releaseCalls(
   of: Counted,
-  { at, calls }: Pick<Counting, "at" | "calls">,
+  { at, calls, request }: Omit<Counting, "limit">,
   documents: Documents,
 ): Promise<void> {
-  await documents.add(dayKeyOf(of, at), { calls: -calls }, expiryOf(at));
+  const back = { calls: -calls, ...(request && { [markOf(request)]: -1 }) };
+  await documents.add(dayKeyOf(of, at), back, expiryOf(at));
 }
 
 /** Returns the expiry of a day's counts: a day after its end, as a call of its last minute may be given back. */
@@ -91,23 +123,6 @@ function markOf({ key, fingerprint }: CountedKey): string {
   return `${markPrefix}${key} ${fingerprint.slice(0, 16)}`;
 }
 
-/**
- * Marks in the day's counts that a request is counted, before its key is bound: a repeat after a 503 is then known, whether or
- * not the key was bound.
- *
- * @returns `isRepeat`: the request was marked before, so its calls are counted twice now. `marks`: number of marks of the day
- * @throws if the document cannot be reached. The request may be marked all the same
- */
-export async function markCounted(
-  of: Counted,
-  { at, request }: { at: number; request: CountedKey },
-  documents: Documents,
-): Promise<{ isRepeat: boolean; marks: number }> {
-  const mark = markOf(request);
-  const all = await documents.add(dayKeyOf(of, at), { [mark]: 1 }, expiryOf(at));
-  return { isRepeat: (all[mark] ?? 0) > 1, marks: Object.keys(all).filter(isMark).length };
-}
-
 /** True if a request is marked in the counts of the day of `at`, as read. */
 export function isMarkedIn(
   documents: DocumentsRead,
@@ -116,16 +131,6 @@ export function isMarkedIn(
 ): boolean {
   const { kind, key } = dayKeyOf(of, at);
   return (documents.get(kind, key)?.value[markOf(request)] ?? 0) > 0;
-}
-
-/** Gives back the calls of a marked request, and its mark. */
-export async function releaseMarked(
-  of: Counted,
-  { at, calls, request }: Pick<Counting, "at" | "calls"> & { request: CountedKey },
-  documents: Documents,
-): Promise<void> {
-  const back = { calls: -calls, [markOf(request)]: -1 };
-  await documents.add(dayKeyOf(of, at), back, expiryOf(at));
 }
 
 /** Number of marks of a day from which on those are forgotten that are not needed, and after how many more once again. */

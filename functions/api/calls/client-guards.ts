@@ -4,15 +4,14 @@ import { isTestClient } from "../../../shared/calls/ids.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import {
+  countAgain,
   countCalls,
   type CountedKey,
   dayKeyOf,
   forgetMarks,
   isMarkedIn,
-  markCounted,
   nextDayAt,
   releaseCalls,
-  releaseMarked,
 } from "../../../shared/policy/day-counts.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { countWaiting } from "./count-waiting.ts";
@@ -24,6 +23,7 @@ import {
   readKeyOf,
 } from "./idempotency.ts";
 
+type Day = Readonly<Record<string, number>>;
 type GuardDeps = Pick<ApiDeps, "documents" | "ledger" | "randomId" | "log" | "settings">;
 
 /**
@@ -39,111 +39,125 @@ export async function findGuardedOrigin(
   request: FreshRequest,
   deps: GuardDeps,
 ): Promise<Origin | Response> {
-  const { client, count, refusals, quota } = request;
+  const { client, refusals, quota } = request;
   const guard = strictest(findGuard(client, deps.settings.plan), quota);
   if (guard === undefined || refusals.length > 0) return findOrigin(c, request, deps);
   const keyed = readKeyOf(c, request);
-  let refusal: string | undefined;
+  let entered: Entered;
   try {
-    // A repeat, whether or not its key was bound, or a request under a used key: nothing of it is counted.
-    if (keyed !== undefined && (await isKnown(request, keyed, deps))) {
-      return await findOrigin(c, request, deps);
-    }
-    refusal = await enter(request, guard, deps);
+    const known = keyed && (await findKnown(request, keyed, deps));
+    // A repeat of an accepted request, or a request under a used key: nothing of it is counted.
+    if (known === "bound") return await findOrigin(c, request, deps);
+    entered = await enter(request, { guard, keyed, counted: known }, deps);
   } catch (error) {
     return answerUnreachable(c, error, deps);
   }
-  if (refusal !== undefined) {
-    return findOrigin(c, { ...request, refusals: [{ pointer: "", detail: refusal }] }, deps);
+  if ("refusal" in entered) {
+    const { refusal: detail } = entered;
+    return findOrigin(c, { ...request, refusals: [{ pointer: "", detail }] }, deps);
   }
-  if (keyed !== undefined) return findMarked(c, { request, keyed }, deps);
-  const giveBack = () => release({ client, at: request.at, count }, deps);
+  const giveBack = () => release({ request, keyed }, deps);
   const origin = await findOrigin(c, request, deps);
-  if (!(origin instanceof Response)) return { ...origin, giveBack };
-  if (origin.status === 422) await giveBack();
+  if (origin instanceof Response) {
+    // A malformed key, or one that another request has bound meanwhile. Repeats of this one are refused, too.
+    if (origin.status === 422 && !entered.isRepeat) await giveBack();
+    return origin;
+  }
+  if (keyed === undefined) return { ...origin, giveBack };
+  await forgetBound(request, entered.marks, deps);
   return origin;
 }
 
-/** True if a request's key is bound, or its calls are counted already. */
-async function isKnown(
+/**
+ * Result of counting a request. `isRepeat`: another request under its key has counted it, and gives it back. `marks`: number of
+ * marks of the client's day.
+ */
+type Entered = { isRepeat: boolean; marks: number } | { refusal: string };
+
+/**
+ * Returns whether a request's key is bound. If it is not, but its calls are counted already, as of a request that was answered
+ * 503: the counters of the day. Undefined: neither.
+ */
+async function findKnown(
   { client, at }: FreshRequest,
   keyed: CountedKey,
   { documents }: GuardDeps,
-): Promise<boolean> {
+): Promise<"bound" | Day | undefined> {
   const bound = { kind: "idempotency-key", key: keyed.key } as const;
   const read = await documents.read([bound, dayKeyOf({ client }, at)]);
-  if (read.get(bound.kind, bound.key) !== undefined) return true;
-  return isMarkedIn(read, { client }, { at, request: keyed });
+  if (read.get(bound.kind, bound.key) !== undefined) return "bound";
+  if (!isMarkedIn(read, { client }, { at, request: keyed })) return undefined;
+  const { kind, key } = dayKeyOf({ client }, at);
+  return read.get(kind, key)?.value;
 }
 
-/** Marks a counted request, and finds its origin. Of requests that are one, the one that is marked first stays counted. */
-async function findMarked(
-  c: Context<ApiEnv>,
-  { request, keyed }: { request: FreshRequest; keyed: CountedKey },
-  deps: GuardDeps,
-): Promise<Origin | Response> {
-  const { client, at, count: calls } = request;
-  const { documents, log } = deps;
-  let marked: { isRepeat: boolean; marks: number };
-  try {
-    marked = await markCounted({ client }, { at, request: keyed }, documents);
-  } catch (error) {
-    await release(request, deps);
-    return answerUnreachable(c, error, deps);
-  }
-  if (marked.isRepeat) await release(request, deps);
-  const origin = await findOrigin(c, request, deps);
-  const failed = (error: unknown) =>
-    log("warning", "guard.release_failed", { client, count: calls, error: errorForLog(error) });
-  if (origin instanceof Response) {
-    // Another request has bound the key meanwhile. Repeats of this one are refused, too.
-    if (origin.status === 422 && !marked.isRepeat) {
-      await releaseMarked({ client }, { at, calls, request: keyed }, documents).catch(failed);
-    }
-    return origin;
-  }
-  const freshVersion = () => randomVersion(deps.randomId());
-  await forgetMarks({ client }, { at, marks: marked.marks }, { documents, freshVersion }).catch(
-    failed,
+/** Forgets marks of bound keys, by which their repeats are known. A failure leaves them. */
+async function forgetBound(
+  { client, at, count }: FreshRequest,
+  marks: number,
+  { documents, randomId, log }: GuardDeps,
+): Promise<void> {
+  const freshVersion = () => randomVersion(randomId());
+  const stores = { documents, freshVersion };
+  await forgetMarks({ client }, { at, marks }, stores).catch((error: unknown) =>
+    log("warning", "guard.release_failed", { client, count, error: errorForLog(error) }),
   );
-  return origin;
 }
 
-/** Counts the calls of a request towards its client's guards. Returns why they are refused, naming the limit. */
+/**
+ * Counts the calls of a request towards its client's guards.
+ *
+ * @param asked.counted counters of the day, among which those of this request are already. Undefined: they are not
+ * @returns why they are refused, naming the limit
+ */
 async function enter(
-  { client, count: calls, at }: FreshRequest,
-  { callsPerDay = Infinity, waiting }: Guard,
+  request: FreshRequest,
+  asked: { guard: Guard; keyed: CountedKey | undefined; counted: Day | undefined },
   deps: GuardDeps,
-): Promise<string | undefined> {
+): Promise<Entered> {
+  const { client, count: calls, at } = request;
+  const { callsPerDay = Infinity, waiting } = asked.guard;
   const { documents, log } = deps;
-  const day = await countCalls({ client }, { at, calls, limit: callsPerDay }, documents);
+  const counting = { at, calls, limit: callsPerDay, request: asked.keyed };
+  const day =
+    asked.counted === undefined
+      ? await countCalls({ client }, counting, documents)
+      : countAgain(asked.counted, counting);
   if (!day.isCounted) {
     const fields = { client, count: calls, reason: "callsPerDay" };
     if (day.isFirst && !isTestClient(client)) log("alarm", "guard.refused", fields);
     else log("warning", "guard.refused", fields);
     const until = new Date(nextDayAt(at)).toISOString();
-    return `exceeds the client's callsPerDay of ${callsPerDay}, which has ${day.left} left until ${until}`;
+    const left = `which has ${day.left} left until ${until}`;
+    return { refusal: `exceeds the client's callsPerDay of ${callsPerDay}, ${left}` };
   }
-  if (waiting === undefined) return undefined;
-  const giveBack = () => release({ client, at, count: calls }, deps);
-  const of = { client, at, calls, total: day.total, limit: waiting };
+  const { total, isRepeat, marks } = day;
+  if (waiting === undefined) return { isRepeat, marks };
+  const giveBack = async () => {
+    if (!isRepeat) await release({ request, keyed: asked.keyed }, deps);
+  };
+  const of = { client, at, calls, total, limit: waiting };
   const standing = await countWaiting(of, deps).catch(async (error: unknown) => {
     await giveBack();
     throw error;
   });
-  if (standing <= waiting) return undefined;
+  if (standing <= waiting) return { isRepeat, marks };
   await giveBack();
   log("warning", "guard.refused", { client, count: calls, reason: "waiting" });
   const left = Math.max(0, waiting - (standing - calls));
-  return `exceeds the client's limit of ${waiting} calls waiting, which has ${left} left`;
+  return {
+    refusal: `exceeds the client's limit of ${waiting} calls waiting, which has ${left} left`,
+  };
 }
 
-/** Gives back the calls of a request. If this fails, the client's day has fewer left. */
+/** Gives back the calls of a request, and its mark. If this fails, the client's day has fewer left. */
 async function release(
-  { client, at, count: calls }: Pick<FreshRequest, "client" | "at" | "count">,
+  { request, keyed }: { request: FreshRequest; keyed: CountedKey | undefined },
   { documents, log }: GuardDeps,
 ): Promise<void> {
-  await releaseCalls({ client }, { at, calls }, documents).catch((error: unknown) => {
+  const { client, at, count: calls } = request;
+  const released = { at, calls, request: keyed };
+  await releaseCalls({ client }, released, documents).catch((error: unknown) => {
     log("warning", "guard.release_failed", { client, count: calls, error: errorForLog(error) });
   });
 }

@@ -148,6 +148,67 @@ describe("callsPerDay of a client", () => {
     expect(await counted()).toBe(5);
   });
 
+  it("counts once a request whose count failed, whether or not it was done all the same", async () => {
+    const failing: ("before" | "after")[] = [];
+    const { post, counted } = createGuarded({ crm: { callsPerDay: 5 } }, (documents) => ({
+      ...documents,
+      async add(...addition) {
+        const fails = failing.shift();
+        if (fails === "before") throw new Error("down");
+        const counters = await documents.add(...addition);
+        if (fails === "after") throw new Error("the answer was lost");
+        return counters;
+      },
+    }));
+    failing.push("after");
+    for (const status of [503, 201, 201]) {
+      expect((await post(3, { key: "one" })).status).toBe(status);
+    }
+    expect(await counted()).toBe(3);
+    failing.push("before", "after");
+    for (const status of [503, 503, 201]) {
+      expect((await post(2, { key: "two" })).status).toBe(status);
+    }
+    expect(await counted()).toBe(5);
+  });
+
+  it("counts each call once, whatever fails and is repeated", async () => {
+    const fails = fc.constantFrom("no", "no", "before", "after");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 6 }),
+        fc.array(fails, { maxLength: 30 }),
+        async (requests, failing) => {
+          const left = [...failing];
+          const failed = <Values extends unknown[], Answer>(
+            work: (...values: Values) => Promise<Answer>,
+          ) => {
+            return async (...values: Values) => {
+              const how = left.shift();
+              if (how === "before") throw new Error("down");
+              const answer = await work(...values);
+              if (how === "after") throw new Error("the answer was lost");
+              return answer;
+            };
+          };
+          const { post, counted } = createGuarded({ crm: { callsPerDay: 100 } }, (documents) => ({
+            ...documents,
+            add: failed(documents.add),
+            write: failed(documents.write),
+            read: failed(documents.read),
+          }));
+          for (const [index, count] of requests.entries()) {
+            let status = 503;
+            while (status === 503) status = (await post(count, { key: `key ${index}` })).status;
+            expect(status).toBe(201);
+          }
+          expect(await counted()).toBe(requests.reduce((sum, count) => sum + count, 0));
+        },
+      ),
+      { numRuns: perTier({ quick: 60, slow: 500 }) },
+    );
+  });
+
   it("counts once requests of one key that come at the same moment", async () => {
     const { post, counted } = createGuarded({ crm: { callsPerDay: 100 } });
     const answers = await Promise.all([1, 2, 3].map(async () => post(3, { key: "one" })));
