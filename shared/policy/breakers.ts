@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { backlogOf, type CallRow } from "../calls/call-row.ts";
-import { accountNameOf, type Route } from "../calls/call-request.ts";
 import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/document-kinds.ts";
 
 export type BreakerDocument = StoredDocument<"breaker">;
@@ -83,37 +82,36 @@ export function readRefusals(counters: Record<string, number>) {
   return { refusals, countries, numbers };
 }
 
-/** Names the breakers that a call must pass, its account's first. */
-export function breakerNamesOf(of: BacklogOf, route: Route): string[] {
-  const own = [accountBreakerOf(accountNameOf(route)), backlogBreakerOf(of)];
-  return route.checks === undefined ? own : [...own, ...route.checks.map(checkBreakerOf)];
+/** Names the breakers that a call of an account and a backlog must pass, its account's first. */
+export function breakerNamesOf(
+  of: BacklogOf,
+  { account, checks = [] }: { account: string; checks?: readonly string[] | undefined },
+): string[] {
+  return [accountBreakerOf(account), backlogBreakerOf(of), ...checks.map(checkBreakerOf)];
 }
 
 /** Names the breakers that a call must pass, and the failure counts of its account and backlog. */
-export function breakerKeysOf(of: BacklogOf, route: Route): DocumentKey[] {
-  const names = breakerNamesOf(of, route);
+export function breakerKeysOf(of: BacklogOf, names: readonly string[]): DocumentKey[] {
   return [
     ...names.map((key) => ({ kind: "breaker", key }) as const),
     ...[...names, refusalsOf(of)].map((key) => ({ kind: "failures", key }) as const),
   ];
 }
 
-/** Returns the open breakers among those that a call must pass. */
+/** Returns the open breakers among those of these names, which a call must pass. */
 export function listOpenBreakers(
-  of: BacklogOf,
-  route: Route,
+  names: readonly string[],
   documents: DocumentsRead,
 ): BreakerDocument[] {
-  return listNotClosedBreakers(of, route, documents).filter(({ value }) => value.state === "open");
+  return listNotClosedBreakers(names, documents).filter(({ value }) => value.state === "open");
 }
 
-/** Returns the open and half-open breakers among those that a call must pass. */
+/** Returns the open and half-open breakers among those of these names. */
 export function listNotClosedBreakers(
-  of: BacklogOf,
-  route: Route,
+  names: readonly string[],
   documents: DocumentsRead,
 ): BreakerDocument[] {
-  return breakerNamesOf(of, route).flatMap((name) => {
+  return names.flatMap((name) => {
     const breaker = documents.get("breaker", name);
     return breaker === undefined || breaker.value.state === "closed" ? [] : breaker;
   });

@@ -98,15 +98,11 @@ export function pauseKeysOf({ client, agentId }: BacklogOf, route: Route | undef
 }
 
 /**
- * True if a pause keeps calls of a client and an agent along a route waiting. A pause with an end needs no look at the
- * clock: its document expires then, and is not read any more.
+ * True if one of these pauses keeps calls waiting. A pause with an end needs no look at the clock: its document expires
+ * then, and is not read any more.
  */
-export function isPaused(
-  of: BacklogOf,
-  route: Route | undefined,
-  documents: DocumentsRead,
-): boolean {
-  return pauseKeysOf(of, route).some(({ kind, key }) => documents.get(kind, key) !== undefined);
+export function isPaused(pauses: readonly DocumentKey<"pause">[], documents: DocumentsRead) {
+  return pauses.some(({ kind, key }) => documents.get(kind, key) !== undefined);
 }
 
 /**

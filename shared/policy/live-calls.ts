@@ -1,5 +1,4 @@
-import type { Route } from "../calls/call-request.ts";
-import type { RouteTable } from "../dial-plan/route-table.ts";
+import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 import { minuteMs } from "../lib/units.ts";
 import type { ValueOf, DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 
@@ -49,7 +48,9 @@ export function meanMsIn(
 }
 
 /** Returns the time after which a call that began at `at` no longer counts as live, even if no end is known. */
-export function endsAtOf(at: number, route: Route, table: RouteTable): number {
-  const { maxCallMinutes = callMinutesMax } = table.account(route);
+export function endsAtOf(
+  at: number,
+  { maxCallMinutes = callMinutesMax }: Pick<ResolvedAccount, "maxCallMinutes">,
+): number {
   return at + maxCallMinutes * minuteMs + marginMs;
 }

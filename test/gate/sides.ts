@@ -1,6 +1,6 @@
 import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import { findPlanErrors } from "../../functions/api/calls/call-errors.ts";
-import { decide, toKnown } from "../../functions/dialer/decide/decide-delivered.ts";
+import { decide, type Dial, toKnown } from "../../functions/dialer/decide/decide-delivered.ts";
 import { checkControls, findObstacle } from "../../functions/dialer/dial/claim-call.ts";
 import { dialCalls } from "../../functions/dialer/dial/dial-calls.ts";
 import { checkClock } from "../../functions/dialer/dial/send-request.ts";
@@ -10,8 +10,9 @@ import type { Log } from "../../shared/lib/log.ts";
 import { Withheld } from "../../shared/lib/http-client.ts";
 import { readDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
-import { decideFirst } from "../../shared/policy/decide-first.ts";
+import { decideFirst } from "../../shared/rules/decide-first.ts";
 import * as core from "./frozen/core.mjs";
+import { dialOf } from "../support/resolved.ts";
 import type { Dialing } from "./delivered.ts";
 import type { Asked, AskedLater, Side } from "./judged.ts";
 
@@ -47,7 +48,11 @@ export const frozen: Side & Dialing = {
   },
   decide: ({ delivered, row, documents, clock, ahead, concurrency }, settings) => {
     const known = core.toKnown(documents, { settings, clock, concurrency });
-    return core.decide(delivered, row, { ...known, ahead });
+    const { kind, route, dialAt, ...others } = Object(
+      core.decide(delivered, row, { ...known, ahead }),
+    );
+    if (kind !== "dial") return { kind, ...others };
+    return { kind, route, dialAt, call: others.call, row: others.row };
   },
   decideFirst: ({ call, documents, clock, concurrency }, settings) => {
     const known = core.toKnown(documents, { settings, clock, concurrency });
@@ -66,6 +71,13 @@ export const frozen: Side & Dialing = {
     core.checkClock({ dial, ...claim }, { laterMs }, { settings, clock }),
   acceptance: ({ call }, settings) => core.findPlanErrors(call.request, callerOf(call), settings),
 };
+
+/** Returns the decision to dial, as the dialer hands it on. */
+function dialIn({ dial }: AskedLater, settings: object): Dial {
+  const { permission } = dial;
+  const known = dialOf(dial, Object(settings));
+  return permission === undefined ? known : Object.assign(known, { permission });
+}
 
 function decideNow({ documents, clock, concurrency }: Asked, settings: object) {
   const known = toKnown(documents, Object({ settings, clock, concurrency }));
@@ -88,21 +100,33 @@ export const today: Side & Dialing = {
   },
   decide: (asked, settings) => {
     const { delivered, row, ahead } = asked;
-    return decide(delivered, row, { ...decideNow(asked, settings), ahead });
+    const decision = decide(delivered, row, { ...decideNow(asked, settings), ahead });
+    if (decision.kind !== "dial") return decision;
+    const { kind, target, dialAt, call, row: read } = decision;
+    return { kind, route: target.route, dialAt, call, row: read };
   },
   decideFirst: (asked, settings) =>
     (["restored", "dead_letter"] as const).map((reason) =>
       decideFirst(asked.call, reason, decideNow(asked, settings)),
     ),
   beforeClaim: (asked, settings) => {
-    const { dial, clock, deadline, stopped } = asked;
+    const { clock, deadline, stopped } = asked;
     const deps = { settings, clock, log };
-    return findObstacle(dial, Object({ deps, deadline, stopped, documents: readOnce(asked) }));
+    return findObstacle(
+      dialIn(asked, settings),
+      Object({ deps, deadline, stopped, documents: readOnce(asked) }),
+    );
   },
-  orders: ({ dial, claim, documents, clock }, settings) =>
-    checkControls({ dial, ...claim }, documents, Object({ settings, clock })),
-  byClock: ({ dial, claim, laterMs, clock }, settings) =>
-    checkClock({ dial, ...claim }, { laterMs }, Object({ settings, clock })),
+  orders: (asked, settings) => {
+    const { claim, documents, clock } = asked;
+    const dial = dialIn(asked, settings);
+    return checkControls({ dial, ...claim }, documents, Object({ settings, clock }));
+  },
+  byClock: (asked, settings) => {
+    const { claim, laterMs, clock } = asked;
+    const dial = dialIn(asked, settings);
+    return checkClock({ dial, ...claim }, { laterMs }, Object({ settings, clock }));
+  },
   acceptance: ({ call }, settings) =>
     findPlanErrors(call.request, callerOf(call), Object(settings)),
 };

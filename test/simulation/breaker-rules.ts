@@ -1,4 +1,4 @@
-import type { Call } from "../../shared/calls/call-request.ts";
+import { accountNameOf, type Call } from "../../shared/calls/call-request.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";
 import { parseValue, type ValueOf } from "../../shared/ports/document-kinds.ts";
 import type { DocumentVersion } from "./documents.ts";
@@ -32,7 +32,10 @@ export function breakerViolations({
     const call = callOf.get(one.id);
     if (call === undefined) continue;
     const of = { client: call.client, agentId: call.request.agent_id };
-    for (const name of breakerNamesOf(of, one.route)) {
+    for (const name of breakerNamesOf(of, {
+      account: accountNameOf(one.route),
+      checks: one.route.checks,
+    })) {
       requestsOf.set(name, [...(requestsOf.get(name) ?? []), one]);
     }
   }

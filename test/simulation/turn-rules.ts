@@ -56,7 +56,9 @@ export function turnViolations(turned: Turned): string[] {
   return waiting.flatMap((one) => {
     const { client, agentId, route, account, id } = one;
     const names = [
-      ...breakerNamesOf({ client, agentId }, route).map((key) => `breaker ${key}`),
+      ...breakerNamesOf({ client, agentId }, { account, checks: route.checks }).map(
+        (key) => `breaker ${key}`,
+      ),
       ...pauseKeysOf({ client, agentId }, route).map(({ kind, key }) => `${kind} ${key}`),
     ];
     const obstacles = [

@@ -2,6 +2,7 @@
  * `node test/support/livekit-process.ts URL SECONDS`: dials one call by LiveKit at this address, as the dialer does, whose
  * time is over after so many seconds. Prints the outcome, or why the request by which the phone rings was withheld.
  */
+import { dialOf } from "./resolved.ts";
 import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import type { Delivery } from "../../functions/dialer/dial/delivery.ts";
@@ -46,7 +47,7 @@ const clock = { now: Date.now, sleep: async () => undefined };
 const deps = { settings, clock, log } as unknown as DialerDeps;
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nor of the delivery
 const delivery = { deps, documents: async () => read } as unknown as Delivery;
-const dial = { kind: "dial", call, row: undefined, route, dialAt: startedAt } as const;
+const dial = dialOf({ call, row: undefined, route, dialAt: startedAt }, settings);
 const look = createLastLook({ dial, row, version: "claim", startedAt }, read, delivery);
 const environment = { LIVEKIT_API_KEY: "key", LIVEKIT_API_SECRET: "secret" };
 const options = { environment, fetch: sendByNode, now: Date.now, print: log };

@@ -1,3 +1,4 @@
+import { accountNameOf } from "../../shared/calls/call-request.ts";
 import { expect } from "vitest";
 import type { Backlogs } from "../../functions/api/operator/backlogs.ts";
 import type { Pauses } from "../../functions/api/operator/pauses.ts";
@@ -69,7 +70,10 @@ export function createOperatorBench(agents: object = testPlan.agents) {
   function breakersOf(agentId: string) {
     const route = findAgentRoute(agentId, plan);
     if (route === undefined) throw new Error("the plan has no such agent");
-    const [account = "", backlog = ""] = breakerNamesOf({ client: "crm", agentId }, route);
+    const [account = "", backlog = ""] = breakerNamesOf(
+      { client: "crm", agentId },
+      { account: accountNameOf(route) },
+    );
     return { account, backlog };
   }
   return { app, documents, ledger, send, ask, breakers, wait, put, pause, open, breakersOf };

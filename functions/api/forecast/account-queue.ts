@@ -2,9 +2,10 @@ import { findServedAt } from "../../../shared/policy/dispatcher.ts";
 import { comparePositions } from "../../../shared/ports/ledger.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import { liveCallsIn, meanMsIn } from "../../../shared/policy/live-calls.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
 import { countedIn, nextDayAt } from "../../../shared/policy/day-counts.ts";
-import type { DecisionInputs } from "../../../shared/policy/decide.ts";
+import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import type { DecisionInputs } from "../../../shared/rules/decide.ts";
 import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyServed, createTurns } from "../../../shared/policy/turns.ts";
 import type { Limit } from "./forecast-schema.ts";
@@ -45,8 +46,7 @@ export function createAccountQueue(
 ): AccountQueue {
   const { documents } = inputs;
   const { kind, key } = paceKeyOf(account);
-  const limits =
-    items[0] && createLimits(account, { route: items[0].route, from, seenPace }, inputs);
+  const limits = items[0] && createLimits(items[0].target.account, { from, seenPace }, inputs);
   const turn = findServedAt(account, documents);
   const turns = createTurns<Queued>(turn);
   const atOnce = items.filter(({ isAtOnce }) => isAtOnce);
@@ -102,15 +102,15 @@ interface Served {
 
 /** The limits of an account: its pace or the speed that was seen, its live calls, and its calls of a day. */
 function createLimits(
-  account: string,
-  { route, from, seenPace }: { route: Route; from: number; seenPace: Pace | undefined },
-  { table, documents }: Pick<DecisionInputs, "table" | "documents">,
+  account: ResolvedAccount,
+  { from, seenPace }: { from: number; seenPace: Pace | undefined },
+  { documents }: Pick<DecisionInputs, "documents">,
 ) {
-  const { pace: planned } = table.account(route);
+  const { pace: planned } = account;
   const isSlow = seenPace !== undefined && seenPace.intervalUs > (planned?.intervalUs ?? 0);
   const pace = isSlow ? seenPace : (planned ?? unpaced);
-  const live = createLine(account, { route, from }, { table, documents });
-  const day = createDays(account, { route, from }, { table, documents });
+  const live = createLine(account, { from, documents });
+  const day = createDays(account, { from, documents });
   return {
     /** Returns the next service of a call that is due at `dueAt`. */
     next(served: Served, dueAt: number): Served {
@@ -133,13 +133,11 @@ function createLimits(
 
 /** The calls that an account with `callsPerDay` has placed on each day, UTC. */
 function createDays(
-  account: string,
-  { route, from }: { route: Route; from: number },
-  { table, documents }: Pick<DecisionInputs, "table" | "documents">,
+  { name, callsPerDay }: ResolvedAccount,
+  { from, documents }: { from: number; documents: DocumentsRead },
 ) {
-  const { callsPerDay } = table.account(route);
   if (callsPerDay === undefined) return undefined;
-  const counts = new Map([[nextDayAt(from), countedIn(documents, { account }, from)]]);
+  const counts = new Map([[nextDayAt(from), countedIn(documents, { account: name }, from)]]);
   const countOn = (at: number) => counts.get(nextDayAt(at)) ?? 0;
   return {
     /** Returns the first time from `at` on at which the day has room. Days after it have none of these calls yet. */
@@ -150,11 +148,9 @@ function createDays(
 
 /** The live calls of an account with `liveCalls`. Each is assumed to last as long as the mean. */
 function createLine(
-  account: string,
-  { route, from }: { route: Route; from: number },
-  { table, documents }: Pick<DecisionInputs, "table" | "documents">,
+  { name: account, liveCalls: limit, meanCallSeconds }: ResolvedAccount,
+  { from, documents }: { from: number; documents: DocumentsRead },
 ) {
-  const { liveCalls: limit, meanCallSeconds } = table.account(route);
   if (limit === undefined) return undefined;
   const meanMs = meanMsIn(documents, { account, limit }) ?? meanCallSeconds * 1000;
   const ends = liveCallsIn(documents, { account, limit, now: from })

@@ -1,11 +1,13 @@
-import { hashedNumberOf } from "../../../shared/calls/ids.ts";
-import type { BacklogOf } from "../../../shared/policy/breakers.ts";
-import { type Call, accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { mapInSlices } from "../../../shared/lib/slices.ts";
 import { isOnDoNotCallList } from "../../../shared/policy/controls.ts";
+import {
+  createResolver,
+  type ResolvedCall,
+  type ResolvedRoute,
+} from "../../../shared/rules/resolved-call.ts";
 import { createHolders, type Holder, type HolderOf } from "./holders.ts";
 import type { ControlsRead } from "./read-controls.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
@@ -15,7 +17,7 @@ import {
   decideByClock,
   decideWaiting,
   decideEnd,
-} from "../../../shared/policy/decide.ts";
+} from "../../../shared/rules/decide.ts";
 import { findPlanErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
@@ -68,13 +70,14 @@ export async function forecastCalls(
 ): Promise<ForecastedCalls> {
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
-  const of = { plan, table, schedule, hashKeys, documents, hashesOf, now, ahead: new Map() };
+  const resolver = createResolver(table, hashesOf);
+  const of = { table, resolver, schedule, hashKeys, documents, now, ahead: new Map() };
   const known: DecisionInputs = { ...of, requestsAtOnce: Infinity };
   const at: AtPosting = {
     ...known,
     now: posted.at,
     holderOf: createHolders(documents, now),
-    wayOf: waysIn(table),
+    plan,
     agents: read.agents,
   };
   const fresh = await postedCalls(posted, at);
@@ -97,7 +100,7 @@ function goAtOnce(fresh: readonly Queued[], known: DecisionInputs): void {
   const ahead = new Map<string, number>();
   for (const item of fresh) {
     if (item.dueAt > known.now) continue;
-    if (decideWaiting(item, undefined, { ...known, ahead }).kind !== "dial") continue;
+    if (decideWaiting(item.resolved, { ...known, ahead }).kind !== "dial") continue;
     item.isAtOnce = true;
     ahead.set(item.account, (ahead.get(item.account) ?? 0) + 1);
   }
@@ -106,7 +109,7 @@ function goAtOnce(fresh: readonly Queued[], known: DecisionInputs): void {
 /** Everything known about calls when they are posted. */
 interface AtPosting extends DecisionInputs {
   holderOf: HolderOf;
-  wayOf: ReturnType<typeof waysIn>;
+  plan: DialPlan;
   /** Agents whose pauses and breakers were read. */
   agents: ReadonlySet<string>;
 }
@@ -132,47 +135,24 @@ function holdBack(item: Queued, holder: Holder | undefined, now: number): End | 
   return undefined;
 }
 
-/** The route, account and pace of an agent's calls. */
-interface Way {
-  route: Route;
-  account: string;
-}
-
-/** Returns a function that finds these once for each agent of a client, as naming a webhook's account parses a URL. */
-function waysIn(table: RouteTable): (of: BacklogOf) => Way | undefined {
-  const known = new Map<string, Map<string, Way | undefined>>();
-  return ({ client, agentId }) => {
-    const own = known.get(client) ?? new Map<string, Way | undefined>();
-    known.set(client, own);
-    if (!own.has(agentId)) {
-      const route = table.find({ client, agentId });
-      own.set(agentId, route && { route, account: accountNameOf(route) });
-    }
-    return own.get(agentId);
-  };
-}
-
 /** Returns the posted calls that enter queues, and the ends of those that enter none. */
 function postedCalls(
   { calls, client, agents, at }: Posted,
   known: AtPosting,
 ): Promise<(Queued | Forecasted)[]> {
   const requestId = createRequestId(at, "f".repeat(32)); // after every real id of this millisecond
-  const backlogs = new Map<string, string>();
   return mapInSlices(calls, (one, index) => {
     if ("errors" in one) return refused(one.errors);
     const { request } = one;
     const { agent_id: agentId } = request;
-    const way = known.wayOf({ client, agentId });
+    const target = known.resolver.find({ client, agentId });
     const errors = findPlanErrors(request, { client, agents, at }, known);
-    if (errors.length > 0 || way === undefined) {
+    if (errors.length > 0 || target === undefined) {
       return refused(errors.map(({ field, detail }) => ({ pointer: `/${index}${field}`, detail })));
     }
-    const backlog = backlogs.get(agentId) ?? backlogOf({ client, agentId });
-    backlogs.set(agentId, backlog);
     const id = toCallId(requestId, index);
     const call = { id, requestId, batchCalls: calls.length, client, acceptedAt: at, request };
-    return freshCall(call, { ...way, backlog, index }, known);
+    return freshCall(known.resolver.resolve(call, undefined), { target, index }, known);
   });
 }
 
@@ -181,13 +161,15 @@ function postedCalls(
  * do-not-call list.
  */
 function freshCall(
-  call: Call,
-  { index, route, account, backlog }: Way & { index: number; backlog: string },
+  resolved: ResolvedCall,
+  { index, target }: { index: number; target: ResolvedRoute },
   known: AtPosting,
 ): Queued | Forecasted {
-  const { now, documents, hashKeys, hashesOf, agents, holderOf } = known;
-  const { agent_id: agentId } = call.request;
-  const hashes = hashesOf(hashedNumberOf(call));
+  const { now, documents, hashKeys, agents, holderOf } = known;
+  const { call, of, backlog, hashes } = resolved;
+  const { agentId } = of;
+  const { route } = target;
+  const account = target.account.name;
   const isUnread = hashes === undefined || !agents.has(agentId);
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
   if (
@@ -196,18 +178,13 @@ function freshCall(
   ) {
     return ended({ kind: "rejected", reason: "do_not_call" });
   }
-  const closed = decideByClock(call, { route, at: now }, known);
+  const closed = decideByClock(resolved, { route, at: now }, known);
   if (closed !== undefined && closed.state !== "WAITING") return ended(toEnd(closed, none));
   const queued: Queued = {
-    // Written out, as spreading ten thousand calls takes longer than everything else here.
     id: call.id,
-    requestId: call.requestId,
-    batchCalls: call.batchCalls,
-    client: call.client,
-    acceptedAt: call.acceptedAt,
-    request: call.request,
+    resolved,
     index,
-    route,
+    target,
     account,
     backlog,
     dueAt: closed?.dueAt ?? now,
@@ -220,7 +197,7 @@ function freshCall(
     end: undefined,
   };
   if (closed !== undefined) addDelay(queued, { ...limitIn(closed.reason), ms: closed.dueAt - now });
-  const blocked = holdBack(queued, holderOf({ client: call.client, agentId }, route), now);
+  const blocked = holdBack(queued, holderOf(of, target), now);
   return blocked === undefined ? queued : ended(blocked);
 }
 
@@ -230,17 +207,19 @@ function waitingCall(
   index: number,
   known: AtPosting,
 ): Queued | Forecasted {
-  const { agent_id: agentId } = call.request;
-  const { route, account = null } = known.wayOf({ client: call.client, agentId }) ?? {};
+  const resolved = known.resolver.resolve(call, undefined);
+  const { target } = resolved;
+  const account = target?.account.name ?? null;
   const isUnread = false;
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
-  const over = decideEnd(call, known.now, known);
+  const over = decideEnd(resolved, known.now, known);
   if (over !== undefined && over.state !== "WAITING") return ended(toEnd(over, none));
-  if (route === undefined || account === null)
+  if (target === undefined || account === null)
     return ended({ kind: "blocked", reason: "route_gone" });
-  const of = { index, route, account, backlog, dueAt, reason, hasNumber, isAtOnce: false };
-  const queued = { ...call, ...of, decidedAt: undefined, isUnread, delays: none, end: undefined };
-  const holder = known.holderOf({ client: call.client, agentId }, route);
+  const of = { id: call.id, resolved, index, target, account, backlog, dueAt, reason, hasNumber };
+  const fresh = { isAtOnce: false, decidedAt: undefined, isUnread, delays: none, end: undefined };
+  const queued: Queued = { ...of, ...fresh };
+  const holder = known.holderOf(resolved.of, target);
   const blocked = holdBack(queued, holder, known.now);
   return blocked === undefined ? queued : ended(blocked);
 }

@@ -1,11 +1,9 @@
-import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { BacklogOf } from "../../../shared/policy/breakers.ts";
-import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
+import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
 import { countedIn } from "../../../shared/policy/day-counts.ts";
-import { decideByClock } from "../../../shared/policy/decide.ts";
+import { decideByClock } from "../../../shared/rules/decide.ts";
 import { findStillReason } from "../../../shared/policy/dispatcher.ts";
 import { liveCallsIn } from "../../../shared/policy/live-calls.ts";
+import { createResolver } from "../../../shared/rules/resolved-call.ts";
 import { createHolders } from "./holders.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
@@ -31,51 +29,34 @@ export function createHoldersNow(
 ): (waiting: WaitingCall) => HeldBy {
   const { documents } = read;
   const holderOf = createHolders(documents, now);
-  const routes = new Map<string, { route: Route; account: string } | undefined>();
-  const routeOf = (of: BacklogOf) => {
-    const name = backlogOf(of);
-    if (!routes.has(name)) {
-      const route = table.find(of);
-      routes.set(name, route && { route, account: accountNameOf(route) });
-    }
-    return routes.get(name);
-  };
+  const resolver = createResolver(table, () => undefined);
   const accounts = new Map<string, HeldBy>();
-  const accountHolder = (account: string, route: Route): HeldBy => {
-    const known = accounts.get(account) ?? findAccountHolder(account, route, { table, read, now });
-    accounts.set(account, known);
+  const accountHolder = (account: ResolvedAccount): HeldBy => {
+    const known = accounts.get(account.name) ?? findAccountHolder(account, { read, now });
+    accounts.set(account.name, known);
     return known;
   };
   return (waiting) => {
     const { call, dueAt, reason, hasNumber } = waiting;
     if (isOther) return { reason: "other_hash_key", name: "", isExact: true };
-    const { agent_id: agentId } = call.request;
-    const way = routeOf({ client: call.client, agentId });
-    if (way === undefined) return { reason: "route_gone", name: agentId, isExact: true };
-    const holder = holderOf({ client: call.client, agentId }, way.route);
+    const resolved = resolver.resolve(call, undefined);
+    const { of, target } = resolved;
+    if (target === undefined) return { reason: "route_gone", name: of.agentId, isExact: true };
+    const holder = holderOf(of, target);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };
-    const closed = decideByClock(
-      call,
-      { route: way.route, at: now },
-      { plan: table.plan, schedule },
-    );
+    const { route } = target;
+    const closed = decideByClock(resolved, { route, at: now }, { schedule });
     if (closed?.state === "WAITING") return { ...divided(closed.reason), isExact: hasNumber };
     if (dueAt > now) return { ...divided(reason), isExact: hasNumber };
-    return accountHolder(way.account, way.route);
+    return accountHolder(target.account);
   };
 }
 
 /** Returns what holds the due calls of an account that nothing else holds. */
 function findAccountHolder(
-  account: string,
-  route: Route,
-  {
-    table,
-    read: { documents, seenPaces },
-    now,
-  }: { table: RouteTable; read: ControlsRead; now: number },
+  { name: account, liveCalls = Infinity, callsPerDay = Infinity }: ResolvedAccount,
+  { read: { documents, seenPaces }, now }: { read: ControlsRead; now: number },
 ): HeldBy {
-  const { liveCalls = Infinity, callsPerDay = Infinity } = table.account(route);
   const held = (reason: string): HeldBy => ({ reason, name: account, isExact: true });
   if (callsPerDay < Infinity && countedIn(documents, { account }, now) >= callsPerDay) {
     return held("calls_per_day");

@@ -1,8 +1,9 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import { type BacklogOf, listNotClosedBreakers } from "../../../shared/policy/breakers.ts";
 import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
-import { isLedgerSuspended, pauseKeysOf } from "../../../shared/policy/controls.ts";
+import { isLedgerSuspended } from "../../../shared/policy/controls.ts";
+import type { ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 
 /** A pause, a breaker or the like, which keeps all calls of a client and agent waiting. */
@@ -16,26 +17,25 @@ export interface Holder {
 }
 
 /** Returns what holds the calls of an agent along a route; undefined if nothing does. */
-export type HolderOf = (of: BacklogOf, route: Route) => Holder | undefined;
+export type HolderOf = (of: BacklogOf, target: ResolvedRoute) => Holder | undefined;
 
 /** Returns a function that tells what holds calls, and remembers its answers. */
 export function createHolders(documents: DocumentsRead, now: number): HolderOf {
   const isRestored = isLedgerSuspended(documents, 0);
   const known = new Map<string, Holder | undefined>();
-  return (of, route) => {
+  return (of, target) => {
     if (isRestored) return { reason: "restored", name: "", until: null };
     const key = backlogOf(of);
-    if (!known.has(key)) known.set(key, longestOf(listHolders(of, route, { documents, now })));
+    if (!known.has(key)) known.set(key, longestOf(listHolders(target, { documents, now })));
     return known.get(key);
   };
 }
 
 function listHolders(
-  of: BacklogOf,
-  route: Route,
+  { route, account, breakers: names, pauses: pauseKeys }: ResolvedRoute,
   { documents, now }: { documents: DocumentsRead; now: number },
 ): Holder[] {
-  const pauses = pauseKeysOf(of, route).flatMap(({ kind, key }): Holder[] => {
+  const pauses = pauseKeys.flatMap(({ kind, key }): Holder[] => {
     const pause = documents.get(kind, key)?.value;
     if (pause === undefined) return [];
     const [name = ""] = Object.entries(pause.of).map((words) => words.join(" "));
@@ -43,12 +43,11 @@ function listHolders(
     return [{ reason: "paused", name, until }];
   });
   // Half-open, an account that answers quickly soon is as fast as before.
-  const isQuick = documents.get("account", accountNameOf(route))?.value.quick === true;
-  const breakers = listNotClosedBreakers(of, route, documents).flatMap(
-    ({ key, value }): Holder[] =>
-      value.state === "half_open" && isQuick
-        ? []
-        : [{ reason: "breaker_open", name: key, until: null }],
+  const isQuick = documents.get("account", account.name)?.value.quick === true;
+  const breakers = listNotClosedBreakers(names, documents).flatMap(({ key, value }): Holder[] =>
+    value.state === "half_open" && isQuick
+      ? []
+      : [{ reason: "breaker_open", name: key, until: null }],
   );
   const held = [...pauses, ...breakers].filter(({ until }) => until === null || until > now);
   if (!isPoolResting(route, { documents, now })) return held;

@@ -1,4 +1,4 @@
-import type { Call, Route } from "../../../shared/calls/call-request.ts";
+import type { ResolvedCall, ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
@@ -12,10 +12,12 @@ export interface PlanWithSchedule {
 }
 
 /** A call in a forecast's queue, which updates the call as simulated time passes. */
-export interface Queued extends Call {
+export interface Queued {
+  id: string;
+  resolved: ResolvedCall;
   /** Index of the call among all calls of the forecast. */
   index: number;
-  route: Route;
+  target: ResolvedRoute;
   account: string;
   backlog: string;
   /** The earliest time at which the call itself may go, in milliseconds since the epoch. */

@@ -148,11 +148,11 @@ function keysOfBacklogs(
   return [...backlogs].flatMap((of): DocumentKey[] => {
     const route = table.find(of);
     if (route === undefined) return pauseKeysOf(of, route);
-    const account = accountNameOf(route);
-    const { liveCalls = 0, callsPerDay } = table.account(route);
+    const { name: account, liveCalls = 0, callsPerDay } = table.account(route);
+    const { checks } = route;
     return [
       ...pauseKeysOf(of, route),
-      ...breakerNamesOf(of, route).map((key) => ({ kind: "breaker", key }) as const),
+      ...breakerNamesOf(of, { account, checks }).map((key) => ({ kind: "breaker", key }) as const),
       paceKeyOf(account),
       { kind: "account", key: account },
       ...liveKeysOf(account, liveCalls),

@@ -1,11 +1,6 @@
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import {
-  type DecisionInputs,
-  decideByClock,
-  decideOverCap,
-} from "../../../shared/policy/decide.ts";
+import { type DecisionInputs, decideByClock, decideOverCap } from "../../../shared/rules/decide.ts";
 import { giveWay, sliceItems } from "../../../shared/lib/slices.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
 import { freeAt } from "../../../shared/telephony/frequency-cap.ts";
@@ -97,9 +92,9 @@ function earliest(queues: readonly AccountQueue[]) {
 /** Decides as the dispatcher would at `known.now`, by time alone. Undefined: the call may go. */
 function stepByClock(item: Queued, known: DecisionInputs): Step | undefined {
   const { now } = known;
-  const { route, dueAt, decidedAt, delays } = item;
+  const { resolved, target, dueAt, decidedAt, delays } = item;
   if (decidedAt === now && dueAt === now) return undefined;
-  const closed = decideByClock(item, { route, at: now }, known);
+  const closed = decideByClock(resolved, { route: target.route, at: now }, known);
   if (closed?.state !== "WAITING") return closed && toEnd(closed, delays);
   return { kind: "wait", ...limitIn(closed.reason), dueAt: closed.dueAt, reason: closed.reason };
 }
@@ -107,17 +102,18 @@ function stepByClock(item: Queued, known: DecisionInputs): Step | undefined {
 /** Decides as the dialer would under the claim at `known.now`, by the caps of the number. */
 function stepUnderCaps(
   item: Queued,
-  { now, plan, schedule }: DecisionInputs,
+  { now, schedule }: DecisionInputs,
   called: ReadonlyMap<string, readonly number[]>,
 ): Step {
-  const { request, route, hasNumber, reason, delays } = item;
-  const times = hasNumber ? called.get(hashedNumberOf(item)) : undefined;
+  const { resolved, target, hasNumber, reason, delays } = item;
+  const { call, expiresAt } = resolved;
+  const times = hasNumber ? called.get(hashedNumberOf(call)) : undefined;
   if (times === undefined) return { kind: "dialed", at: now };
-  const { caps } = schedule.capsOf(request, route);
+  const { caps } = schedule.capsOf(call.request, target.route);
   const free = freeAt(times, caps, now);
   if (free <= now) return { kind: "dialed", at: now };
   const rule = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
-  const full = decideOverCap(free, { now, expiresAt: expiryOf(item, plan), reason });
+  const full = decideOverCap(free, { now, expiresAt, reason });
   return full.state === "WAITING"
     ? { kind: "wait", limit: "caps", rule, dueAt: full.dueAt, reason: full.reason }
     : toEnd(full, delays);
@@ -125,12 +121,12 @@ function stepUnderCaps(
 
 /** Counts a dialed call for the caps of its number. */
 function noteCall(
-  { client, request, route }: Queued,
+  { resolved: { call }, target }: Queued,
   { schedule, now }: DecisionInputs,
   called: Map<string, readonly number[]>,
 ): void {
-  if (!schedule.capsOf(request, route).isCounted) return;
-  const number = hashedNumberOf({ client, request });
+  if (!schedule.capsOf(call.request, target.route).isCounted) return;
+  const number = hashedNumberOf(call);
   called.set(number, [...(called.get(number) ?? []), now]);
 }
 

@@ -190,7 +190,7 @@ function keysFor(page: readonly Waiting[]): DocumentKey[] {
     ...pauseKeysOf(value, route),
     ...(route === undefined
       ? []
-      : breakerNamesOf(value, route).map((key) => ({ kind: "breaker", key }) as const)),
+      : breakersOf(value, route).map((key) => ({ kind: "breaker", key }) as const)),
   ]);
   const all = [sweepKey, dispatcherKey, ...keys];
   return [...new Map(all.map((one) => [`${one.kind} ${one.key}`, one])).values()];
@@ -229,6 +229,11 @@ function viewOf(
   };
 }
 
+/** Names the breakers that the calls of a backlog must pass. */
+function breakersOf(of: BacklogOf, route: Route): string[] {
+  return breakerNamesOf(of, { account: accountNameOf(route), checks: route.checks });
+}
+
 /** Returns what blocks a backlog's calls: pauses, no route in the plan, keys of open circuit breakers. */
 function blockedBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead): string[] {
   const stands = ({ kind, key }: DocumentKey) => read.get(kind, key) !== undefined;
@@ -236,5 +241,5 @@ function blockedBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead)
   if (stands(pauseKeyOf({ client: of.client }))) pauses.push("client_paused");
   if (route === undefined) return [...pauses, "route_gone"];
   if (stands(pauseKeyOf({ account: route.provider }))) pauses.push("account_paused");
-  return [...pauses, ...listOpenBreakers(of, route, read).map(({ key }) => key)];
+  return [...pauses, ...listOpenBreakers(breakersOf(of, route), read).map(({ key }) => key)];
 }

@@ -4,7 +4,7 @@ import { states } from "../../../shared/calls/states.ts";
 import { applyDecision } from "../../../shared/calls/transitions.ts";
 import { readOwnReceivers } from "../../../shared/events/outbox-ledger.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { decideFirst } from "../../../shared/policy/decide-first.ts";
+import { decideFirst } from "../../../shared/rules/decide-first.ts";
 import { rowStep } from "../../../shared/policy/usage.ts";
 import type { Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";

@@ -1,11 +1,10 @@
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
-import { type Call, type Route, accountNameOf } from "../../../shared/calls/call-request.ts";
+import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Permission } from "../../../shared/calls/passed-check.ts";
 import { mayHaveBeenDialed, mayHaveHadRow } from "../../../shared/calls/restore-row.ts";
 import { states } from "../../../shared/calls/states.ts";
 import { isIdempotent } from "../../../shared/calls/transitions.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead, DocumentKey } from "../../../shared/ports/document-kinds.ts";
 import {
   type ControlDocuments,
@@ -25,8 +24,14 @@ import {
   decideEnd,
   findWaitReason,
   type WaitingDecision,
-} from "../../../shared/policy/decide.ts";
-import { decideFirst } from "../../../shared/policy/decide-first.ts";
+} from "../../../shared/rules/decide.ts";
+import { decideFirst } from "../../../shared/rules/decide-first.ts";
+import {
+  createResolver,
+  hashesUnder,
+  type ResolvedCall,
+  type ResolvedRoute,
+} from "../../../shared/rules/resolved-call.ts";
 import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
@@ -37,12 +42,12 @@ import { noteReceivers, unknownReceivers } from "../../../shared/events/outbox-l
 import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";
 
 /** A call that is to be claimed and dialed. */
-export interface Dial {
+export interface Dial extends ResolvedCall {
   kind: "dial";
-  call: Call;
   /** The row, as read. Undefined: no row. UNKNOWN: a resend. */
   row: CallRow | undefined;
-  route: Route;
+  /** The route with its chosen calling number; of a resend, that of its first request. */
+  target: ResolvedRoute;
   /** Earliest time of the request, in milliseconds since the epoch. */
   dialAt: number;
   /** The permission of its checks. Absent: the route has none, or they were not asked yet. */
@@ -92,9 +97,10 @@ export function decide(
     if (mayHaveBeenLost(call, row, known.documents)) {
       return { kind: "write", decided: decideFirst(call, "restored", known) };
     }
-    if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
-    const decision = decideWaiting(call, row, known);
-    return decision.kind === "dial" ? { ...decision, call, row } : decision;
+    const resolved = known.resolver.resolve(call, row);
+    if (row?.state === "UNKNOWN") return decideUnknown(row, resolved, known);
+    const decision = decideWaiting(resolved, known);
+    return decision.kind === "dial" ? Object.assign(resolved, decision) : decision;
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error;
     if (row !== undefined) return { kind: "leave", because: unreadable };
@@ -148,27 +154,30 @@ function isDue({ state, dueAt }: CallRow, now: number): boolean {
   );
 }
 
-function decideUnknown(row: CallRow, call: Call, known: Known): Decision {
-  const { plan, schedule, now, canLookUp } = known;
+function decideUnknown(row: CallRow, resolved: ResolvedCall, known: Known): Decision {
+  const { table, schedule, now, canLookUp, resolver } = known;
+  const { call, expiresAt } = resolved;
   const { route, unknownSince, claimedAt } = row;
   if (route === null || unknownSince === null || claimedAt === null) {
     return { kind: "leave", because: "not_due" };
   }
-  const isOver = now >= unknownSince + plan.reviewAfterSeconds * 1000;
+  const isOver = now >= unknownSince + table.plan.reviewAfterSeconds * 1000;
   if (canLookUp(route)) {
     return { kind: "look_up", call, row: { ...row, route, claimedAt }, orReview: isOver };
   }
   if (isOver) return { kind: "review", row };
   // A resend may ring, so it needs everything that a first request needs.
-  const opening = schedule.opening(call.request, route, { from: now, until: expiryOf(call, plan) });
+  const target = resolver.along(route, resolved.of);
+  const opening = schedule.opening(call.request, route, { from: now, until: expiresAt });
   const mayRing =
     isIdempotent(route) &&
-    decideEnd(call, now, known) === undefined &&
-    findWaitReason(call, { row, route }, known) === undefined &&
+    decideEnd(resolved, now, known) === undefined &&
+    findWaitReason(resolved, target, known) === undefined &&
     opening.at !== undefined &&
     opening.at <= now;
   if (!mayRing) return { kind: "leave", because: "not_now" };
-  return { kind: "dial", call, row, route, dialAt: Math.max(now, row.dueAt ?? 0) };
+  const dialAt = Math.max(now, row.dueAt ?? 0);
+  return Object.assign(resolved, { kind: "dial" as const, row, target, dialAt });
 }
 
 /**
@@ -184,6 +193,7 @@ export async function readControlDocuments(
   deps: DialerDeps,
 ): Promise<ControlDocuments> {
   const { plan, table, hashKeys } = deps.settings;
+  const resolver = createResolver(table, hashesUnder(hashKeys));
   const keys = new Map<string, DocumentKey>();
   const want = (all: readonly DocumentKey[]) => {
     for (const one of all) keys.set(`${one.kind} ${one.key}`, one);
@@ -195,16 +205,16 @@ export async function readControlDocuments(
     backlogs.set(backlogOf(of), of);
   }
   for (const [key, of] of backlogs) {
-    const route = table.find(of);
-    want(pauseKeysOf(of, route));
-    if (route === undefined) continue;
-    want([...breakerKeysOf(of, route), { kind: "backlog", key }]);
-    const account = accountNameOf(route);
-    want([{ kind: "account", key: account }]);
-    const { pace, callsPerDay } = table.account(route);
-    if (pace !== undefined) want([paceKeyOf(account)]);
+    const target = resolver.find(of);
+    want(target?.pauses ?? pauseKeysOf(of, undefined));
+    if (target === undefined) continue;
+    const { route, account, breakers } = target;
+    const { name, pace, callsPerDay } = account;
+    want([...breakerKeysOf(of, breakers), { kind: "backlog", key }]);
+    want([{ kind: "account", key: name }]);
+    if (pace !== undefined) want([paceKeyOf(name)]);
     if (route.callerIds !== undefined) want([callerIdsKeyOf(route)]);
-    if (callsPerDay !== undefined) want([dayKeyOf({ account }, deps.clock.now())]);
+    if (callsPerDay !== undefined) want([dayKeyOf({ account: name }, deps.clock.now())]);
   }
   const hashes = numbers
     ? calls.flatMap((call) => allHashesOf(hashedNumberOf(call), hashKeys).asked)
@@ -252,12 +262,14 @@ export function toKnown(
   documents: ControlDocuments,
   { settings, clock, concurrency }: Pick<DialerDeps, "settings" | "clock" | "concurrency">,
 ): Known {
-  const { plan, table, schedule, hashKeys, providerOf } = settings;
-  const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
-  const of = { plan, table, schedule, hashKeys, documents, canLookUp };
+  const { table, schedule, hashKeys, providerOf } = settings;
   return {
-    ...of,
-    hashesOf: (number) => allHashesOf(number, hashKeys),
+    table,
+    resolver: createResolver(table, hashesUnder(hashKeys)),
+    schedule,
+    hashKeys,
+    documents,
+    canLookUp: (route) => providerOf(route).lookUp !== undefined,
     now: clock.now(),
     ahead: new Map(),
     requestsAtOnce: concurrency,

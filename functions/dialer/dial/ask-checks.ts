@@ -2,12 +2,11 @@ import type { CallRow, PassedCheck } from "../../../shared/calls/call-row.ts";
 import { findPassedChecks, type Permission } from "../../../shared/calls/passed-check.ts";
 import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
 import { type Check, findCheck } from "../../../shared/dial-plan/checks.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
 import { type CheckAnswer, retryCheckAt, waitUntil } from "../../../shared/policy/check-answers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
-import { decideOverCap } from "../../../shared/policy/decide.ts";
+import { decideOverCap } from "../../../shared/rules/decide.ts";
 import { putEntries } from "../../../shared/policy/dnc-entries.ts";
 import { appendListed } from "../../../shared/policy/journal-entries.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
@@ -44,7 +43,7 @@ export async function askChecks(dial: Dial, delivery: Delivery): Promise<Permiss
   const startedAt = clock.now();
   const read = await documents(startedAt);
   const slow = watchSlow(dial, read, delivery);
-  const names = dial.route.checks ?? [];
+  const names = dial.target.route.checks ?? [];
   const outcomes = await Promise.all(
     names.map((name) => ask(name, { dial, read, until: startedAt + checksMsMax }, delivery)),
   ).finally(() => slow.end());
@@ -57,13 +56,12 @@ export async function askChecks(dial: Dial, delivery: Delivery): Promise<Permiss
 
 /** Finds out if the number has been called as often as it may be. The call is counted later, under its claim. */
 async function findFullCap(
-  { call, route, row }: Dial,
-  { caps, deps: { clock, settings } }: Delivery,
+  { call, target, row, expiresAt }: Dial,
+  { caps, deps: { clock } }: Delivery,
 ): Promise<NotDialed | undefined> {
   const now = clock.now();
-  const freeAt = await caps.freeAt(call, route);
+  const freeAt = await caps.freeAt(call, target.route);
   if (freeAt <= now) return undefined;
-  const expiresAt = expiryOf(call, settings.plan);
   return decideOverCap(freeAt, { now, expiresAt, reason: row?.reason });
 }
 
@@ -176,7 +174,7 @@ async function connect(
 /** Decides by all answers: the strictest one counts. Undefined: every check permits the call. */
 async function decideByChecks(
   outcomes: readonly Outcome[],
-  { call, row }: Dial,
+  { call, row, expiresAt }: Dial,
   { deps }: Delivery,
 ): Promise<NotDialed | undefined> {
   const { clock, settings } = deps;
@@ -185,7 +183,6 @@ async function decideByChecks(
       (one): one is Extract<Outcome, { decision: Decision }> => one.decision === decision,
     );
   const now = clock.now();
-  const expiresAt = expiryOf(call, settings.plan);
   const never = find("never");
   if (never !== undefined) {
     // The entry comes first: if the row is not written, the list ends the call. The journal comes before the entry, as

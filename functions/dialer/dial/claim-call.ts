@@ -1,10 +1,8 @@
-import { hashedNumberOf } from "../../../shared/calls/ids.ts";
-import { backlogOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { applyClaim, claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { mayProbe, listOpenBreakers } from "../../../shared/policy/breakers.ts";
-import { decideByHours, findExpiryReason, decideOverCap } from "../../../shared/policy/decide.ts";
+import { decideByHours, findExpiryReason, decideOverCap } from "../../../shared/rules/decide.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { enterDay } from "../record/account-days.ts";
 import { sendOutcome } from "../record/settle.ts";
@@ -27,7 +25,6 @@ import {
   isPaused,
   isOnDoNotCallList,
 } from "../../../shared/policy/controls.ts";
-import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Time reserved after a request for the settlement, its retries, and the acknowledgement of the message. */
@@ -45,34 +42,32 @@ export async function findObstacle(dial: Dial, delivery: Delivery): Promise<NotD
 
 /** Checks the call's expiry, the end of the invocation and the callee's hours. */
 function checkTime(
-  { call, route, row, permission }: Dial,
+  { call, target, row, permission, expiresAt }: Dial,
   { deps: { clock, settings }, deadline }: Delivery,
 ): NotDialed | undefined {
   const now = clock.now();
-  const expiresAt = expiryOf(call, settings.plan);
   if (now >= expiresAt) return { state: "EXPIRED", reason: findExpiryReason(row) };
   // Its checks are asked again with its next dispatch.
   if (permission !== undefined && now > permission.validUntil)
     return { state: "WAITING", reason: "turn", dueAt: row?.dueAt ?? now };
-  const { timeoutSeconds } = settings.table.account(route);
+  const { timeoutSeconds } = target.account;
   if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
     return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
   }
   return decideByHours(
-    settings.schedule.opening(call.request, route, { from: now, until: expiresAt }),
+    settings.schedule.opening(call.request, target.route, { from: now, until: expiresAt }),
     now,
   );
 }
 
 async function checkBreakers(
-  { call, route, row, dialAt }: Dial,
+  { of, target, row, backlog, dialAt }: Dial,
   { deps, documents, stopped }: Delivery,
 ): Promise<NotDialed | undefined> {
-  const of = { client: call.client, agentId: call.request.agent_id };
   const dueAt = row?.dueAt ?? dialAt;
-  if (stopped.has(backlogOf(of))) return { state: "WAITING", reason: "turn", dueAt };
+  if (stopped.has(backlog)) return { state: "WAITING", reason: "turn", dueAt };
   const read = await documents(deps.clock.now()).catch(() => undefined); // controls are read again under the claim
-  const open = read === undefined ? [] : listOpenBreakers(of, route, read);
+  const open = read === undefined ? [] : listOpenBreakers(target.breakers, read);
   if (open.every((breaker) => mayProbe(breaker, of, dialAt))) return undefined;
   return { state: "WAITING", reason: "breaker_open", dueAt };
 }
@@ -80,9 +75,10 @@ async function checkBreakers(
 /** Claims a call. If the write's answer is lost, the row is read, as the claim may have been written. */
 export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim | Result> {
   const { deps, writes } = delivery;
-  const { ledger, clock, random, settings, log } = deps;
-  const { call, row, route } = dial;
-  const { timeoutSeconds } = settings.table.account(route);
+  const { ledger, clock, random, log } = deps;
+  const { call, row, target } = dial;
+  const { route, account } = target;
+  const { timeoutSeconds } = account;
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
   const { checks } = dial.permission ?? {};
@@ -120,10 +116,11 @@ export async function checkClaim(
   { deps, caps, live, permits }: Delivery,
 ): Promise<Refusal | { permit: Permit }> {
   const { dial, row } = claim;
-  const asked = permits.take(dial.route);
+  const { target } = dial;
+  const asked = permits.take(target.account);
   const [count, isLive, byAncestors, isInDay, permit] = await Promise.all([
-    caps.count(claim, dial.route, asked),
-    live.enter({ ...claim, route: row.route ?? dial.route }),
+    caps.count(claim, target.route, asked),
+    live.enter({ ...claim, target }),
     checkAncestors(row, deps),
     enterAccountDay(claim, deps),
     asked,
@@ -141,9 +138,9 @@ export async function checkClaim(
 /** Counts the call towards its account's day, if the plan limits that. Returns false if the day is full. */
 async function enterAccountDay(claim: Claim, deps: DialerDeps): Promise<boolean> {
   const { row, dial } = claim;
-  const { callsPerDay } = deps.settings.table.account(dial.route);
+  const { callsPerDay } = dial.target.account;
   if (callsPerDay === undefined || row.resent) return true;
-  claim.isInDay = await enterDay({ row, route: dial.route }, callsPerDay, deps);
+  claim.isInDay = await enterDay({ row, target: dial.target }, callsPerDay, deps);
   return claim.isInDay;
 }
 
@@ -152,30 +149,26 @@ export function checkControls(
   read: ControlDocuments,
   deps: DialerDeps,
 ): Decided | undefined {
-  const { call, route } = claim.dial;
+  const { call, target, hashes } = claim.dial;
   if (read.isSuspended) return toWaiting("restored", claim);
   // The row's own hash may be of a HASH_KEY from before a rotation.
-  const { hashKeys } = deps.settings;
-  const { own, asked } = allHashesOf(hashedNumberOf(call), hashKeys);
-  const erasedAt = findErasure(call, own, read);
+  const erasedAt = hashes && findErasure(call, hashes.own, read);
   if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
   const cancelled = findCancellation(call, read);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
-  if (isOnDoNotCallList({ hashes: asked, client: call.client }, read, hashKeys)) {
+  const { hashKeys } = deps.settings;
+  if (
+    hashes !== undefined &&
+    isOnDoNotCallList({ hashes: hashes.asked, client: call.client }, read, hashKeys)
+  ) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
-  const of = { client: call.client, agentId: call.request.agent_id };
-  return isPaused(of, route, read) ? toWaiting("paused", claim) : undefined;
+  return isPaused(target.pauses, read) ? toWaiting("paused", claim) : undefined;
 }
 
-function checkCap(
-  claim: Claim,
-  freeAt: number | undefined,
-  { clock, settings }: DialerDeps,
-): Decided {
-  const { call, row } = claim.dial;
+function checkCap(claim: Claim, freeAt: number | undefined, { clock }: DialerDeps): Decided {
+  const { row, expiresAt } = claim.dial;
   if (freeAt === undefined) return toWaiting("max_calls", claim);
-  const expiresAt = expiryOf(call, settings.plan);
   return decideOverCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
 }
 

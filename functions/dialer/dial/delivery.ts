@@ -9,7 +9,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { LiveEntries } from "../record/live-calls.ts";
 import type { BatchWriter } from "../record/change-rows.ts";
 import type { Semaphore, Slot } from "../runtime/fair-semaphore.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
 import { leadMs, leadMsMax } from "../runtime/time-limits.ts";
@@ -90,10 +90,6 @@ const permitAgeMsMax = { slow: 50, fast: 100 } as const;
 const fastIntervalUsMax = 50_000;
 const permitsMax = 3;
 
-function findPace(route: Route, { settings }: Pick<DialerDeps, "settings">) {
-  return settings.table.account(route).pace;
-}
-
 /** Permission to send one request. */
 export interface Permit {
   /** Milliseconds since the epoch. The request leaves at this time or a moment later. */
@@ -125,18 +121,15 @@ export function createPermits(deps: DialerDeps) {
      * Takes a permit. `waitMsMax` bounds the wait; undefined if the account has no permit in that time. For an
      * account without a pace, permits are for now.
      */
-    async take(route: Route): Promise<Permit | undefined> {
-      const pace = findPace(route, deps);
+    async take({ name, pace }: ResolvedAccount): Promise<Permit | undefined> {
       if (pace === undefined) return { permitAt: clock.now() };
-      const account = accountNameOf(route);
-      const loader = loaders.get(account) ?? createLoader(account);
-      loaders.set(account, loader);
+      const loader = loaders.get(name) ?? createLoader(name);
+      loaders.set(name, loader);
       const permitAt = await loader.load(pace);
       return permitAt === undefined ? undefined : { permitAt };
     },
     /** True if a request may be sent under this permit now. */
-    isValid(route: Route, { permitAt }: Permit): boolean {
-      const pace = findPace(route, deps);
+    isValid({ pace }: ResolvedAccount, { permitAt }: Permit): boolean {
       if (pace === undefined) return true;
       const late = clock.now() - permitAt;
       const { fast, slow } = permitAgeMsMax;

@@ -1,6 +1,4 @@
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { createProbe } from "../breakers/circuit-breaker.ts";
 import { askChecks } from "./ask-checks.ts";
@@ -25,7 +23,7 @@ export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> 
   const { clock } = delivery.deps;
   // Rows are dispatched some seconds before they are due, and wait without a slot.
   await clock.sleep(dial.dialAt - clock.now());
-  if (dial.route.checks !== undefined && dial.permission === undefined) {
+  if (dial.target.route.checks !== undefined && dial.permission === undefined) {
     const asked = await askChecks(dial, delivery);
     if ("state" in asked) return { kind: "not_dialed", decided: asked };
     return dialCall({ ...dial, permission: asked }, delivery);
@@ -64,7 +62,7 @@ async function dialClaimed(claim: Claim, slots: CallSlots, delivery: Delivery): 
   }
   // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are kept until
   // the breaker has counted it, as it may open.
-  delivery.stopped.add(backlogOf(claim.row));
+  delivery.stopped.add(claim.dial.backlog);
   return settleSent(claim, sent, delivery);
 }
 
@@ -91,8 +89,8 @@ function isAboutCall(outcome: DialOutcome): boolean {
 }
 
 /** Takes a slot for a call. It takes a connection later, right before its request. */
-async function takeSlots({ route }: Dial, { slots }: Delivery): Promise<CallSlots | undefined> {
-  const slot = await slots.acquire(accountNameOf(route));
+async function takeSlots({ target }: Dial, { slots }: Delivery): Promise<CallSlots | undefined> {
+  const slot = await slots.acquire(target.account.name);
   if (slot === undefined) return undefined;
   const held: CallSlots = {
     connection: undefined,

@@ -1,4 +1,4 @@
-import { type Call, accountNameOf } from "../../../shared/calls/call-request.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
@@ -106,7 +106,8 @@ export async function dialCalls(
 /** Returns what a dialed call adds to the usage of the hour. */
 function stepsOf({ dial, result }: { dial: Dial; result: Result }, deps: DialerDeps): UsageStep[] {
   if (result.kind !== "done" || result.state === undefined) return [];
-  const { call, row, route } = dial;
+  const { call, row, target } = dial;
+  const { route } = target;
   const now = deps.clock.now();
   const isPolled = findNextPollAt({ route, claimedAt: now }, now, deps) !== undefined;
   const of = { ...call, agentId: call.request.agent_id, before: row?.history ?? [] };
@@ -166,7 +167,7 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
     }
     const decision = decide(delivered, row, known);
     if (decision.kind === "dial") {
-      const account = accountNameOf(decision.route);
+      const account = decision.target.account.name;
       // The dispatcher has another plan, by which another account has the call. It had room there, not here.
       if (dispatchedFor !== undefined && account !== dispatchedFor) continue;
       ahead.set(account, (ahead.get(account) ?? 0) + 1);
@@ -192,19 +193,20 @@ async function dialAll(
   deadline: number,
 ): Promise<{ dial: Dial; result: Result }[]> {
   if (dials.length === 0) return [];
-  const { settings, clock, concurrency, log } = deps;
+  const { clock, concurrency, log } = deps;
   /** Number of calls left, by account. */
   const left = new Map<string, number>();
-  const count = ({ route }: Dial, more: number) => {
-    const account = accountNameOf(route);
-    left.set(account, (left.get(account) ?? 0) + more);
+  const count = ({ target: { account } }: Dial, more: number) => {
+    left.set(account.name, (left.get(account.name) ?? 0) + more);
   };
   for (const dial of dials) count(dial, 1);
   const limits = new Map(
-    dials.map(({ route }) => [accountNameOf(route), settings.table.account(route).concurrency]),
+    dials.map(({ target: { account } }) => [account.name, account.concurrency]),
   );
   // All checks together leave half of the connections to calls.
-  const checks = new Set(dials.flatMap(({ route }) => route.checks?.map(checkBreakerOf) ?? []));
+  const checks = new Set(
+    dials.flatMap(({ target }) => target.route.checks?.map(checkBreakerOf) ?? []),
+  );
   for (const check of checks) {
     limits.set(check, Math.max(1, Math.floor(Math.ceil(concurrency / 2) / checks.size)));
   }

@@ -1,5 +1,3 @@
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
@@ -37,28 +35,25 @@ export async function prepareRequest(
   delivery: Delivery,
 ): Promise<Refusal | { read: ControlDocuments }> {
   const { deps, permits, documents } = delivery;
-  const { route } = claim.dial;
+  const { backlog, target } = claim.dial;
+  const { account, breakers } = target;
   const waits = (reason: string): Refusal => ({ refused: toWaiting(reason, claim), counted: true });
   let permit: Permit | undefined = first;
   for (let tries = 1; permit !== undefined; tries++) {
-    const isConnected = await waitForPermit(
-      permit,
-      { account: accountNameOf(route), slots },
-      delivery,
-    );
+    const isConnected = await waitForPermit(permit, { account: account.name, slots }, delivery);
     if (!isConnected) return waits("no_capacity");
     // The call may have waited for seconds, and operators may have given orders meanwhile.
     const read = await documents(deps.clock.now());
     const ordered = checkControls(claim, read, deps);
     if (ordered !== undefined) return { refused: ordered, counted: true };
-    if (delivery.stopped.has(backlogOf(claim.row))) return waits("turn");
-    if (!(await probe.take(listOpenBreakers(claim.row, route, read)))) return waits("breaker_open");
+    if (delivery.stopped.has(backlog)) return waits("turn");
+    if (!(await probe.take(listOpenBreakers(breakers, read)))) return waits("breaker_open");
     const late = checkClock(claim, {}, deps);
     if (late !== undefined) return { refused: late, counted: true };
-    if (permits.isValid(route, permit)) return { read };
+    if (permits.isValid(account, permit)) return { read };
     slots.connection?.release();
     slots.connection = undefined;
-    permit = tries < permits.triesMax ? await permits.take(route) : undefined;
+    permit = tries < permits.triesMax ? await permits.take(account) : undefined;
   }
   return waits("permit_void");
 }

@@ -1,6 +1,5 @@
-import { type Route, accountNameOf } from "../../../shared/calls/call-request.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { type ControlDocuments, findCurrentSince } from "../../../shared/policy/controls.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 import type { DocumentChange } from "../../../shared/ports/documents.ts";
@@ -14,9 +13,8 @@ import { failRequest } from "./stage-errors.ts";
 import { claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
-import { decideByHours } from "../../../shared/policy/decide.ts";
+import { decideByHours } from "../../../shared/rules/decide.ts";
 import { checkControls } from "./claim-call.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
 
 /** A sent request: its outcome, and the documents that allowed it. */
 export interface Sent {
@@ -54,9 +52,8 @@ async function request(
 ): Promise<DialOutcome | undefined> {
   const { settings } = deps;
   const { dial, row } = claim;
-  // A resend repeats the first request, along the first request's route.
-  const route = row.route ?? dial.route;
-  const { timeoutSeconds, maxCallMinutes } = settings.table.account(route);
+  const { route, account } = dial.target;
+  const { timeoutSeconds, maxCallMinutes } = account;
   const attempt = row.attempt - (row.claims.length - 1);
   return settings
     .providerOf(route)
@@ -121,7 +118,7 @@ export function createLastLook(
   read: ControlDocuments,
   { deps, documents }: Delivery,
 ): LastLook {
-  const { timeoutSeconds } = deps.settings.table.account(claim.row.route ?? claim.dial.route);
+  const { timeoutSeconds } = claim.dial.target.account;
   let refused: Decided | undefined;
 
   async function look(laterMs: number): Promise<Decided | undefined> {
@@ -162,7 +159,8 @@ export function checkClock(
   { laterMs = 0 }: { laterMs?: number },
   { clock, settings }: DialerDeps,
 ): Decided | undefined {
-  const { call, route, permission } = claim.dial;
+  const { call, target, permission, expiresAt } = claim.dial;
+  const { route } = target;
   const now = clock.now();
   const claimedAt = Math.min(claim.startedAt, claim.row.claimedAt ?? claim.startedAt);
   // The process stood still or the ledger was slow. A sweep may be about to turn this claim UNKNOWN.
@@ -170,7 +168,6 @@ export function checkClock(
   if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return toWaiting("claim_too_old", claim);
   if (permission !== undefined && now > permission.validUntil)
     return toWaiting("check_outdated", claim);
-  const expiresAt = expiryOf(call, settings.plan);
   if (now >= expiresAt) return ended;
   if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
   const opening = settings.schedule.opening(call.request, route, { from: now, until: expiresAt });
@@ -232,8 +229,8 @@ async function raise(
   await writeChanges(call, { read, isAnswered: false }, deps);
 }
 
-function namesOf({ dial, row }: Pick<Claim, "dial" | "row">): [account: string, backlog: string] {
-  return [`account ${accountNameOf(dial.route)}`, `backlog ${backlogOf(row)}`];
+function namesOf({ dial }: Pick<Claim, "dial">): [account: string, backlog: string] {
+  return [`account ${dial.target.account.name}`, `backlog ${dial.backlog}`];
 }
 
 /**
@@ -272,7 +269,7 @@ function listChanges(
     memory.answers.set(name, { ...times, written: { isQuick, at: clock.now() } });
     return isQuick;
   };
-  const account = accountNameOf(claim.dial.route);
+  const account = claim.dial.target.account.name;
   const accountRead = read.get("account", account);
   const quick = isNews(ofAccount, (isQuick) => (accountRead?.value.quick ?? false) === isQuick);
   if (quick !== undefined) {
@@ -287,7 +284,7 @@ function listChanges(
     changes.push({ next, seen: accountRead?.version ?? null });
   }
   // A backlog without a document has no waiting rows.
-  const backlog = read.get("backlog", backlogOf(claim.row));
+  const backlog = read.get("backlog", claim.dial.backlog);
   const answers = (isQuick: boolean) => (isQuick ? "quick" : "slow");
   const backlogQuick = isNews(
     ofBacklog,

@@ -23,7 +23,7 @@ export async function settleUnsent(
   const { deps, writes, caps } = delivery;
   const { row, version, dial } = claim;
   await Promise.all([
-    counted ? caps.release(claim, dial.route) : undefined,
+    counted ? caps.release(claim, dial.target.route) : undefined,
     leaveUnplaced(claim, deps),
   ]);
   const at = deps.clock.now();
@@ -51,7 +51,7 @@ export async function settleSent(claim: Claim, sent: Sent, delivery: Delivery): 
     failAfterRequest(error, claim, deps),
   );
   const ms = settlement.at - startedAt;
-  const fields = { provider: dial.route.provider, attempt: row.attempt, ms };
+  const fields = { provider: dial.target.route.provider, attempt: row.attempt, ms };
   return report(settlement, { claim, settling, fields }, delivery);
 }
 
@@ -63,9 +63,9 @@ async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promis
   // The answer to a resend may concern the first request, so breakers count only a success.
   const isCounted = !row.resent || outcome.kind === "placed";
   const country = countryOf(dial.call.request.phone_number);
-  const call = { client, agentId, numberHash, country, route: dial.route, sentAt };
+  const call = { client, agentId, numberHash, country, route: dial.target.route, sentAt };
   await Promise.all([
-    mayRing ? undefined : caps.release(claim, dial.route),
+    mayRing ? undefined : caps.release(claim, dial.target.route),
     mayRing ? undefined : leaveUnplaced(claim, deps),
     isCounted ? recordOutcome(outcome, { call, read }, deps) : undefined,
   ]);
@@ -77,10 +77,10 @@ async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promis
  */
 async function leaveUnplaced(claim: Claim, deps: DialerDeps): Promise<void> {
   const { row, version, dial } = claim;
-  const route = row.route ?? dial.route;
+  const { target } = dial;
   if (row.resent) return;
-  if (claim.isInDay === true) await leaveDay({ row, route: dial.route }, deps);
-  await leaveLive([{ id: row.id, claim: version, route, isMeasured: false }], deps);
+  if (claim.isInDay === true) await leaveDay({ row, target }, deps);
+  await leaveLive([{ id: row.id, claim: version, route: target.route, isMeasured: false }], deps);
 }
 
 /** Logs a settlement, and wakes a dispatcher if the row waits again. */

@@ -3,7 +3,7 @@ import { isTestClient } from "../../../shared/calls/ids.ts";
 import { claimLifeMs } from "../../../shared/calls/transitions.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
+import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
 import { grantPermits, listPermitTimes, type Pace } from "../../../shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
@@ -105,7 +105,7 @@ export function allowBacklog(backlog: BacklogNow, now: number): number {
 
 /** The allowances of a dispatcher's looks, from its documents and counts. */
 export interface Allowances {
-  ofAccount(account: string, route: Route): Allowance;
+  ofAccount(account: ResolvedAccount): Allowance;
   ofBacklog(key: string): number;
   /** Number of slow rows that may be dispatched. Slow rows of all accounts have at most half of the connections. */
   slowRoom(): { all: number; of(account: string): number };
@@ -113,10 +113,9 @@ export interface Allowances {
 
 export function createAllowances(
   seen: { view: View; inFlight: InFlight; notes: AccountNotes; dueRows: DueRows },
-  { clock, settings, memory, concurrency, consumers }: DialerDeps,
+  { clock, memory, concurrency, consumers }: DialerDeps,
 ): Allowances {
   const { view, inFlight, notes } = seen;
-  const { table } = settings;
   const connections = concurrency * consumers;
 
   /** Calls of an account that were claimed too recently for their permits to show in its pace as read. */
@@ -126,8 +125,7 @@ export function createAllowances(
   }
 
   return {
-    ofAccount(account, route) {
-      const { pace, timeoutSeconds, liveCalls, callsPerDay } = table.account(route);
+    ofAccount({ name: account, pace, timeoutSeconds, liveCalls, callsPerDay }) {
       const live = view.liveIn(account, liveCalls ?? 0);
       const linesUsed = live.size + inFlight.countOthers(account, live);
       return allowAccount(
@@ -173,7 +171,7 @@ function findSlowRoom(
   let all = 0;
   for (const one of view.all()) {
     if (!one.isSlow) continue;
-    if (one.route.checks !== undefined) checked.add(one.account);
+    if (one.target.route.checks !== undefined) checked.add(one.account);
     const count = inFlight.countIn(one.key);
     const sharer = sharerOf(one.account);
     held.set(sharer, (held.get(sharer) ?? 0) + count);

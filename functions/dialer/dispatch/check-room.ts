@@ -33,7 +33,8 @@ export function createCheckRoom(
   /** Backlogs of each account, and the combinations of checks that its agents name. */
   const accounts = new Map<string, { backlogs: number; named: Set<string> }>();
   for (const one of plan.checks === undefined ? [] : view.all()) {
-    const { account, route, key } = one;
+    const { account, target, key } = one;
+    const { route } = target;
     const { backlogs, named } = accounts.get(account) ?? { backlogs: 0, named: new Set() };
     if (route.checks !== undefined) named.add(route.checks.join());
     accounts.set(account, { backlogs: backlogs + 1, named });
@@ -73,7 +74,7 @@ export function withinCheckRoom(
   { checkRoom, dueRows }: Pick<Shareable, "checkRoom"> & { dueRows: DueRows },
   { random, clock }: Pick<DialerDeps, "random" | "clock">,
 ): readonly Waiting[] {
-  const checked = backlogs.filter(({ route }) => route.checks !== undefined);
+  const checked = backlogs.filter(({ target }) => target.route.checks !== undefined);
   if (checked.length === 0) return backlogs;
   const left = new Map<string, number>();
   const groups = [...Map.groupBy(checked, ({ sharedBy, key }) => sharedBy ?? key)]
@@ -85,7 +86,8 @@ export function withinCheckRoom(
   const kept = new Set<string>();
   for (const { name, one } of groups) {
     if (one === undefined) continue;
-    const { account, route } = one;
+    const { account, target } = one;
+    const { route } = target;
     const rooms = (route.checks ?? []).map((check) => {
       const of = JSON.stringify([account, check]);
       return { of, room: left.get(of) ?? checkRoom(account, check) };
@@ -95,6 +97,6 @@ export function withinCheckRoom(
     kept.add(name);
   }
   return backlogs.filter(
-    ({ route, sharedBy, key }) => route.checks === undefined || kept.has(sharedBy ?? key),
+    ({ target, sharedBy, key }) => target.route.checks === undefined || kept.has(sharedBy ?? key),
   );
 }

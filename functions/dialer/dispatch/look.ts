@@ -122,7 +122,7 @@ export type Outliving = Pick<ValueOf<"dispatcher">, "accounts" | "waits"> &
 
 /** Returns the facts that outlive this dispatcher. */
 export function toOutliving({ view, notes, inFlight, waits, lookedAt }: Looks): Outliving {
-  const paced = [...view.all()].flatMap((one) => (view.hasPace(one) ? one.account : []));
+  const paced = [...view.all()].flatMap((one) => (hasPace(one) ? one.account : []));
   return {
     accounts: notes.toDocument(inFlight, new Set(paced)),
     waits: waits.toDocument(),
@@ -147,17 +147,27 @@ function noteCompleted(
 /** Returns the accounts without a pace that have rows left and may complete their allowance before the next look. */
 function quickAmong(
   backlogs: readonly Waiting[],
-  { view, dueRows }: Looks,
+  { dueRows }: Looks,
   { clock }: DialerDeps,
 ): Set<string> {
   const now = clock.now();
   return new Set(
     backlogs.flatMap((one) => {
-      if (one.isSlow || one.accountBreaker !== undefined || view.hasPace(one)) return [];
-      if (view.hasLimit(one)) return []; // its live calls are only known from the last look
+      if (one.isSlow || one.accountBreaker !== undefined || hasPace(one)) return [];
+      if (hasLimit(one)) return []; // its live calls are only known from the last look
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),
   );
+}
+
+function hasPace({ target }: Waiting): boolean {
+  return target.account.pace !== undefined;
+}
+
+/** True if the plan limits the account's live calls or its calls of a day. */
+function hasLimit({ target }: Waiting): boolean {
+  const { liveCalls, callsPerDay } = target.account;
+  return liveCalls !== undefined || callsPerDay !== undefined;
 }
 
 /** True if a breaker of a backlog, or of its account, is open or half-open. */
@@ -182,7 +192,7 @@ async function pollFull(
   const due = new Set(full.filter((one) => now - (polledAt.get(one) ?? -Infinity) >= pollLiveMs));
   if (due.size === 0) return;
   for (const account of due) polledAt.set(account, now);
-  const routes = new Map([...view.all()].map(({ account, route }) => [account, route]));
+  const routes = new Map([...view.all()].map(({ account, target }) => [account, target.route]));
   const accounts = [...routes].flatMap(([account, route]) =>
     due.has(account) ? { account, route } : [],
   );

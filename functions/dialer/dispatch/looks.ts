@@ -38,11 +38,11 @@ export function createLooks(
 ): Looks {
   const view = createView(deps);
   const inFlight = createInFlight((key) =>
-    view.get(key)?.route.checks === undefined ? 0 : checksMsMax,
+    view.get(key)?.target.route.checks === undefined ? 0 : checksMsMax,
   );
   const notes = createAccountNotes(former.accounts);
   for (const row of notes.sentBefore()) inFlight.send(row);
-  const isOver = (call: DialingCall) => deps.clock.now() > requestEndsAt(call, view, deps);
+  const isOver = (call: DialingCall) => deps.clock.now() > requestEndsAt(call, view);
   const dueRows = createDueRows({ inFlight, documentOf: view.documentOf, isOver }, deps);
   const allowances = createAllowances({ view, inFlight, notes, dueRows }, deps);
   return {
@@ -64,10 +64,10 @@ export function createLooks(
  * minutes, until it lapses and a sweep expires it. If such claims counted as in flight, as many as the account's
  * allowance would stop all its calls. If answers are quick, requests stop counting once they would be slow.
  */
-function requestEndsAt(call: DialingCall, view: View, { settings }: DialerDeps): number {
+function requestEndsAt(call: DialingCall, view: View): number {
   const one = view.get(backlogOf(call));
   if (one === undefined) return call.dueAt;
-  const { timeoutSeconds } = settings.table.account(one.route);
+  const { timeoutSeconds } = one.target.account;
   const claimedAt = call.dueAt - claimLifeMs(timeoutSeconds);
   return claimedAt + claimAgeMsMax + (one.isSlow ? timeoutSeconds * 1000 : slowMs);
 }

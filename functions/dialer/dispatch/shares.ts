@@ -1,5 +1,5 @@
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
+import type { ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
 import { copyServed, createTurns, type Served } from "../../../shared/policy/turns.ts";
 import type { StandsBy } from "../../../shared/calls/stands-by.ts";
 
@@ -19,7 +19,7 @@ export interface Servable {
   /** Name of its client's and agent's allowance, which their urgent and other calls share. Absent: its own key. */
   sharedBy?: string;
   account: string;
-  route: Route;
+  target: ResolvedRoute;
 }
 
 /** A row whose turn it is. `permitAt`: time of its request, if the account has a pace. */
@@ -32,7 +32,7 @@ export interface Turn {
 
 /** Facts that the shares of one look depend on. */
 export interface Shareable {
-  allowAccount(account: string, route: Route): Allowance;
+  allowAccount(account: ResolvedRoute["account"]): Allowance;
   allowBacklog(key: string): number;
   isSlow(key: string): boolean;
   servedBefore(account: string): Served;
@@ -171,11 +171,11 @@ function byAccount(shares: Shares, backlogs: readonly Servable[]): [Account, Ser
 }
 
 /** Returns the account of a backlog, with its allowance as of its first use in this look. */
-function accountIn({ facts, accounts }: Shares, { account, route }: Servable): Account {
+function accountIn({ facts, accounts }: Shares, { account, target }: Servable): Account {
   const known = accounts.get(account);
   if (known !== undefined) return known;
   const made: Account = {
-    allowance: facts.allowAccount(account, route),
+    allowance: facts.allowAccount(target.account),
     served: copyServed(facts.servedBefore(account)),
     taken: 0,
     slowLeft: facts.slowRoom.of(account),
@@ -195,7 +195,7 @@ function leftIn(shares: Shares, one: Servable): number {
   const own = backlogLeft.get(one.sharedBy ?? one.key) ?? facts.allowBacklog(one.key);
   const left = Math.min(
     own,
-    ...(one.route.checks ?? []).map((check) => leftFor(check, one, shares)),
+    ...(one.target.route.checks ?? []).map((check) => leftFor(check, one, shares)),
   );
   return facts.isSlow(one.key) ? Math.min(left, accountIn(shares, one).slowLeft, slowLeft) : left;
 }
@@ -218,7 +218,7 @@ function useTurn(shares: Shares, one: Servable): void {
   account.taken += 1;
   const { key, sharedBy = key } = one;
   backlogLeft.set(sharedBy, (backlogLeft.get(sharedBy) ?? facts.allowBacklog(key)) - 1);
-  for (const check of one.route.checks ?? []) {
+  for (const check of one.target.route.checks ?? []) {
     account.checkLeft.set(check, leftFor(check, one, shares) - 1);
   }
   if (facts.isSlow(one.key)) {

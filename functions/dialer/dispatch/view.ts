@@ -13,17 +13,17 @@ import type {
 } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
-import {
-  pauseKeysOf,
-  type ControlDocuments,
-  isTooFarAhead,
-  sweepKey,
-} from "../../../shared/policy/controls.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
+import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/controls.ts";
+import type { Route } from "../../../shared/calls/call-request.ts";
 import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
 import { countedIn, dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+import {
+  createResolver,
+  type ResolvedRoute,
+  type Resolver,
+} from "../../../shared/rules/resolved-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readWithSuspension } from "../decide/decide-delivered.ts";
 import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-list.ts";
@@ -60,9 +60,6 @@ export interface View {
   arrivalUsOf(account: string): number;
   /** Returns the live calls of an account whose maximum is `limit`, as read. */
   liveIn(account: string, limit: number): ReadonlySet<string>;
-  hasPace(one: Waiting): boolean;
-  /** True if the plan limits the account's live calls or its calls of a day. */
-  hasLimit(one: Waiting): boolean;
   /** Returns the calls that count towards an account's day, as read; 0 if the plan does not limit them. */
   dayCountOf(account: string): number;
   /** True if an account may place no more calls on this day. */
@@ -106,7 +103,9 @@ export function createView(deps: DialerDeps): View {
       const tests = testRoutesIn(list, table); // a new one is known from the next look on
       const [read, isListed] = await Promise.all([readControls(tests, deps), list.readOn()]);
       controls = read;
-      waiting = toWaiting(withAnswers(list), controls, { table, now: deps.clock.now(), warn });
+      const resolver = createResolver(table, () => undefined);
+      const now = deps.clock.now();
+      waiting = toWaiting(withAnswers(list), controls, { resolver, table, now, warn });
       return isListed;
     },
     documentOf: (key) => list.get(key),
@@ -129,14 +128,9 @@ export function createView(deps: DialerDeps): View {
       const of = { account, limit, now: deps.clock.now() };
       return new Set(liveCallsIn(controls.state, of).map(({ call }) => call));
     },
-    hasPace: ({ route }) => table.account(route).pace !== undefined,
-    hasLimit({ route }) {
-      const { liveCalls, callsPerDay } = table.account(route);
-      return liveCalls !== undefined || callsPerDay !== undefined;
-    },
     dayCountOf,
-    isDayFull: ({ account, route }) =>
-      dayCountOf(account) >= (table.account(route).callsPerDay ?? Infinity),
+    isDayFull: ({ account, target }) =>
+      dayCountOf(account) >= (target.account.callsPerDay ?? Infinity),
     isSuspended() {
       const { state } = controls;
       const sweep = state.get(sweepKey.kind, sweepKey.key)?.value;
@@ -157,10 +151,13 @@ async function readControls(tests: readonly Route[], deps: DialerDeps): Promise<
   const { documents, settings } = deps;
   const { table } = settings;
   const accounts = new Map(
-    [...Object.values(table.plan.agents), ...tests].map((route) => [accountNameOf(route), route]),
+    [...Object.values(table.plan.agents), ...tests].map((route) => [
+      table.account(route).name,
+      route,
+    ]),
   );
   const now = deps.clock.now();
-  const keys = [...accounts].flatMap(([account, route]) => keysOf(account, route, { table, now }));
+  const keys = [...accounts.values()].flatMap((route) => keysOf(route, { table, now }));
   const [state, breakers, pauses] = await Promise.all([
     readWithSuspension(keys, deps),
     documents.list("breaker", { limit: pageDocuments }),
@@ -185,12 +182,8 @@ function* withAnswers(list: BacklogList): Iterable<Backlog> {
 }
 
 /** Names the documents of an account, apart from its breaker. */
-function keysOf(
-  account: string,
-  route: Route,
-  { table, now }: { table: RouteTable; now: number },
-): DocumentKey[] {
-  const { liveCalls = 0, callsPerDay } = table.account(route);
+function keysOf(route: Route, { table, now }: { table: RouteTable; now: number }): DocumentKey[] {
+  const { name: account, liveCalls = 0, callsPerDay } = table.account(route);
   const hasPool = Object.values(table.plan.agents).some(
     ({ provider, callerIds }) => provider === route.provider && callerIds !== undefined,
   );
@@ -213,6 +206,14 @@ function areReadable(keys: readonly DocumentKey[], read: DocumentsRead): boolean
   }
 }
 
+/** The means by which the backlogs of one look are put together. */
+interface Resolving {
+  resolver: Resolver;
+  table: RouteTable;
+  now: number;
+  warn(of: UnreadableOf): void;
+}
+
 /**
  * Puts together what bears on each backlog whose agent has a route. A backlog waits, as one without a route does, while
  * only a later version can read its breaker or what is known of its account: the others must go on.
@@ -220,33 +221,31 @@ function areReadable(keys: readonly DocumentKey[], read: DocumentsRead): boolean
 function toWaiting(
   backlogs: Iterable<Backlog>,
   { breakers, pauses, state }: Controls,
-  { table, now, warn }: { table: RouteTable; now: number; warn(of: UnreadableOf): void },
+  { resolver, table, now, warn }: Resolving,
 ): Map<string, Waiting> {
   const waiting = new Map<string, Waiting>();
-  /** Accounts by route, cached because naming a webhook's account parses a URL, and many backlogs may share a route. */
-  const accounts = new Map<Route, string>();
   const known = new Map<string, boolean>();
-  const isKnown = (account: string, route: Route): boolean => {
-    const breaker = breakers.get(accountBreakerOf(account));
+  const isKnown = ({ account: { name }, route }: ResolvedRoute): boolean => {
+    const breaker = breakers.get(accountBreakerOf(name));
     const isIt =
-      known.get(account) ??
+      known.get(name) ??
       ((breaker === undefined || isReadable(breaker)) &&
-        areReadable(keysOf(account, route, { table, now }), state));
-    known.set(account, isIt);
+        areReadable(keysOf(route, { table, now }), state));
+    known.set(name, isIt);
     return isIt;
   };
   for (const backlog of backlogs) {
     const { key, value } = backlog;
-    const route = table.find(value);
-    if (route === undefined) continue;
-    const account = accounts.get(route) ?? accountNameOf(route);
-    accounts.set(route, account);
+    const target = resolver.find(value);
+    if (target === undefined) continue;
+    const { route, pauses: pauseKeys } = target;
+    const account = target.account.name;
     // A backlog waits for a check that fails as for a breaker of its own.
     const breaker =
       route.checks?.map((check) => breakers.get(checkBreakerOf(check))).find(isOpen) ??
       breakers.get(backlogBreakerOf(value));
     const accountBreaker = breakers.get(accountBreakerOf(account));
-    if (!isKnown(account, route)) {
+    if (!isKnown(target)) {
       warn({ provider: route.provider });
       continue;
     }
@@ -260,11 +259,11 @@ function toWaiting(
       backlog,
       sharedBy: isUrgentMark(value.isUrgent) ? backlogOf(value) : key,
       account,
-      route,
+      target,
       breaker,
       accountBreaker,
       isPaused:
-        (pauses.size > 0 && pauseKeysOf(value, route).some((one) => pauses.has(one.key))) ||
+        (pauses.size > 0 && pauseKeys.some((one) => pauses.has(one.key))) ||
         isPoolResting(route, { documents: state, now }),
       isSlow: isSlow({ answers: value.answers, breaker }, isAccountQuick),
     });

@@ -1,6 +1,6 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { recordLookupMiss, requireReview, type Write } from "../../../shared/calls/transitions.ts";
-import { breakerKeysOf } from "../../../shared/policy/breakers.ts";
+import { breakerKeysOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -170,7 +170,7 @@ async function settleNotPlaced(
   { call, row }: LookUp,
   deps: DialerDeps,
 ): Promise<boolean> {
-  const { clock, documents, log } = deps;
+  const { clock, documents, settings, log } = deps;
   const { route, client, agentId, numberHash } = row;
   const claim = row.claims.at(-1);
   if (claim === undefined || row.resent || row.lostUntil !== null) return false;
@@ -181,7 +181,9 @@ async function settleNotPlaced(
     await createCaps(deps).release({ row, version: claim }, route);
     // An old record says nothing of the account as it is now.
     if (now - row.claimedAt > recordMsMax) return true;
-    const read = await documents.read(breakerKeysOf(row, route));
+    const { name: account } = settings.table.account(route);
+    const names = breakerNamesOf(row, { account, checks: route.checks });
+    const read = await documents.read(breakerKeysOf(row, names));
     const sentAt = row.claimedAt;
     const country = countryOf(call.request.phone_number);
     const judged = { client, agentId, route, numberHash, country, sentAt };

@@ -5,6 +5,7 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import { endsAtOf, type LiveCall, liveKeysOf, roomOf } from "../../../shared/policy/live-calls.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import type { ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 const writeTries = 5;
@@ -54,15 +55,14 @@ async function writePart(
 interface Claimed {
   row: CallRow;
   version: string;
-  route: Route;
+  target: ResolvedRoute;
 }
 
 /** Adds the claimed calls of one delivery to the live calls. Those added at the same time share writes. */
 export function createLiveEntries(deps: LiveDeps) {
-  const { table } = deps.settings;
   const loader = new DataLoader<Claimed, boolean>(
     async (claims) => {
-      const byAccount = Map.groupBy(claims, ({ route }) => accountNameOf(route));
+      const byAccount = Map.groupBy(claims, ({ target }) => target.account.name);
       const entered = await Promise.all(
         [...byAccount].map(([account, own]) => enterAll(account, own, deps)),
       );
@@ -77,7 +77,7 @@ export function createLiveEntries(deps: LiveDeps) {
      * @returns false if the account has as many live calls as it may have
      */
     async enter(claimed: Claimed): Promise<boolean> {
-      return table.account(claimed.route).liveCalls === undefined || loader.load(claimed);
+      return claimed.target.account.liveCalls === undefined || loader.load(claimed);
     },
   };
 }
@@ -89,8 +89,7 @@ async function enterAll(
   claims: readonly Claimed[],
   deps: LiveDeps,
 ): Promise<ReadonlySet<Claimed>> {
-  const [{ route } = { route: undefined }] = claims;
-  const limit = route && deps.settings.table.account(route).liveCalls;
+  const limit = claims[0]?.target.account.liveCalls;
   const entered = new Set<Claimed>();
   if (limit === undefined) return entered;
   let left = claims;
@@ -112,9 +111,9 @@ async function enterAll(
 
 /** Adds a call to a part that has its earlier entry, or room. Returns that part, or undefined. */
 function addEntry(
-  { row, version, route }: Claimed,
+  { row, version, target }: Claimed,
   parts: readonly PartRead[],
-  { clock, random, settings }: LiveDeps,
+  { clock, random }: LiveDeps,
 ): PartRead | undefined {
   const isOwn = ({ call }: LiveCall) => call === row.id;
   const former = parts.find(({ value }) => value.entries.some(isOwn));
@@ -125,7 +124,7 @@ function addEntry(
   const part = former ?? free[Math.floor(random.fraction() * free.length)];
   if (part === undefined) return undefined;
   const at = clock.now();
-  const entry = { call: row.id, claim: version, at, endsAt: endsAtOf(at, route, settings.table) };
+  const entry = { call: row.id, claim: version, at, endsAt: endsAtOf(at, target.account) };
   if (former === undefined) part.room -= 1;
   part.value = {
     ...part.value,

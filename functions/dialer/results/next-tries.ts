@@ -6,7 +6,7 @@ import { enterState } from "../../../shared/calls/transitions.ts";
 import { hasMadeWay, isTryPending } from "../../../shared/calls/chain.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
-import { decideEnd } from "../../../shared/policy/decide.ts";
+import { decideEnd } from "../../../shared/rules/decide.ts";
 import { appendEntry, cancelledCallEntry } from "../../../shared/policy/journal-entries.ts";
 import { planNextTry, toNextCall } from "../../../shared/policy/next-try.ts";
 import { readLastTries } from "../../../shared/ports/last-tries.ts";
@@ -76,7 +76,7 @@ function decideTry(row: CallRow, call: ToWrite["call"], known: Known): Decided {
   const dueAt = row.next?.dueAt ?? known.now;
   const waits = { state: "WAITING", reason: "retry", dueAt } as const;
   try {
-    return decideEnd(call, dueAt, known) ?? waits;
+    return decideEnd(known.resolver.resolve(call, undefined), dueAt, known) ?? waits;
   } catch {
     return waits; // unreadable documents are read again when the try is due
   }

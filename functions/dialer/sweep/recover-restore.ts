@@ -4,7 +4,7 @@ import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kin
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { decideFirst } from "../../../shared/policy/decide-first.ts";
+import { decideFirst } from "../../../shared/rules/decide-first.ts";
 import { readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { changeRows, reportStates } from "../record/change-rows.ts";

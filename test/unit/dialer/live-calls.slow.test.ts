@@ -1,3 +1,4 @@
+import { targetOf } from "../../support/resolved.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createFirstRow } from "../../../shared/calls/call-row.ts";
@@ -158,7 +159,11 @@ describe("live calls", () => {
     const entries = createLiveEntries(bench.deps);
     const entered = await Promise.all(
       callsNow(bench, 25).map(({ id }) =>
-        entries.enter({ row: { ...rowFor(id), claimedAt: bench.now() }, version: id, route }),
+        entries.enter({
+          row: { ...rowFor(id), claimedAt: bench.now() },
+          version: id,
+          target: targetOf(route, bench.deps.settings),
+        }),
       ),
     );
     expect(entered.filter(Boolean)).toHaveLength(20);
@@ -176,7 +181,7 @@ describe("live calls", () => {
       createLiveEntries(bench.deps).enter({
         row: { ...rowFor(id), claimedAt: bench.now() },
         version: "v",
-        route,
+        target: targetOf(route, bench.deps.settings),
       });
     expect(await Promise.all([enter(gone), enter(waiting), enter(dialing)])).toEqual([
       true,
@@ -275,7 +280,14 @@ describe("live calls", () => {
                 const row = { ...rowFor(id), claimedAt: bench.now() };
                 // Some share a delivery, others are in one of their own.
                 const delivery = call % 2 === 0 ? shared : createLiveEntries(bench.deps);
-                if (await delivery.enter({ row, version: id, route })) entered.add(id);
+                if (
+                  await delivery.enter({
+                    row,
+                    version: id,
+                    target: targetOf(route, bench.deps.settings),
+                  })
+                )
+                  entered.add(id);
                 return undefined;
               }),
             );

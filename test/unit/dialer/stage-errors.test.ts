@@ -1,3 +1,4 @@
+import { dialOf } from "../../support/resolved.ts";
 import { expect, it } from "vitest";
 import type { Claim } from "../../../functions/dialer/dial/delivery.ts";
 import {
@@ -18,7 +19,7 @@ const route = deps.settings.table.find({
   agentId: call.request.agent_id,
 });
 if (route === undefined) throw new Error("the bench's plan has no route");
-const dial = { kind: "dial", call, row, route, dialAt: 1 } as const;
+const dial = dialOf({ call, row, route, dialAt: 1 }, deps.settings);
 const claim: Claim = { dial, row, version: "last", startedAt: 1 };
 const error = new Error("boom");
 

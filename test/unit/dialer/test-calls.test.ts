@@ -1,3 +1,4 @@
+import { targetOf } from "../../support/resolved.ts";
 import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -276,9 +277,13 @@ async function fetchNothing(): Promise<Response> {
 describe("an operator", () => {
   it("is not alarmed as a client has used up its day for tests", async () => {
     const { deps, events } = createDialerBench({});
-    for (const provider of ["twilio-eu", `${client}:twilio-eu`]) {
+    const accounts = [
+      { type: "twilio", provider: "twilio-eu" },
+      { type: "sandbox", provider: `${client}:twilio-eu` },
+    ];
+    for (const route of accounts) {
       const row = { id: aCall().id, claimedAt: deps.clock.now() };
-      const claimed = { row, route: { type: "twilio", provider } };
+      const claimed = { row, target: targetOf(route, deps.settings) };
       expect(await enterDay(claimed, 1, deps)).toBe(true);
       expect(await enterDay(claimed, 1, deps)).toBe(false);
     }

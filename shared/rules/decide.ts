@@ -1,19 +1,18 @@
-import { hashedNumberOf } from "../calls/ids.ts";
-import { type Call, accountNameOf, type Route } from "../calls/call-request.ts";
+import type { Route } from "../calls/call-request.ts";
 import type { Decided } from "../calls/transitions.ts";
-import { mayBeDialed, expiryOf } from "../dial-plan/dial-plan.ts";
-import type { RouteTable } from "../dial-plan/route-table.ts";
-import type { DialPlan } from "../dial-plan/plan-schema.ts";
-import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
+import { mayBeDialed } from "../dial-plan/dial-plan.ts";
+import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "../policy/breakers.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { findCancellation, findErasure, isPaused, isOnDoNotCallList } from "./controls.ts";
+import { findCancellation, findErasure, isPaused, isOnDoNotCallList } from "../policy/controls.ts";
 import { contextProblem } from "../providers/routes.ts";
-import { withCallerId } from "./caller-ids.ts";
-import { countedIn } from "./day-counts.ts";
-import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
+import { withCallerId } from "../policy/caller-ids.ts";
+import { countedIn } from "../policy/day-counts.ts";
+import { claimAheadMsMax, findNextPermitAt } from "../policy/account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
-import type { HashKeys, NumberHashes } from "../telephony/phone-number.ts";
+import type { HashKeys } from "../telephony/phone-number.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
+import type { RouteTable } from "../dial-plan/route-table.ts";
+import type { ResolvedCall, ResolvedRoute, Resolver } from "./resolved-call.ts";
 
 /**
  * Wait for a full cap that is not free before the call expires: longer than any dialing that may still be removed
@@ -22,8 +21,8 @@ import type { Schedule } from "../dial-plan/schedule.ts";
 const overCapMs = 180_000;
 /** Everything that decides about a call that nobody has dialed, as dialers read it or forecasts assume it. */
 export interface DecisionInputs {
-  plan: DialPlan;
   table: RouteTable;
+  resolver: Resolver;
   schedule: Schedule;
   hashKeys: HashKeys;
   /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
@@ -33,14 +32,6 @@ export interface DecisionInputs {
   ahead: ReadonlyMap<string, number>;
   /** Maximum fresh calls of an account that one delivery dials. The account's `concurrency` may be smaller. */
   requestsAtOnce: number;
-  /** Returns the hashes of a number (`hashedNumberOf`); undefined where its do-not-call entry was not read, and counts as absent. */
-  hashesOf(number: string): NumberHashes | undefined;
-}
-
-/** The fields of a waiting row on which its decision depends. */
-interface Waiting {
-  dueAt: number | null;
-  reason: string;
 }
 
 /** Maximum age of a message whose calls may go before waiting ones. */
@@ -55,39 +46,36 @@ export type WaitingDecision =
   /** The state to write into the row or a new row. */
   | { kind: "write"; decided: Decided }
   /** The call is to be claimed and dialed, at this time at the earliest, in milliseconds since the epoch. */
-  | { kind: "dial"; route: Route; dialAt: number };
+  | { kind: "dial"; target: ResolvedRoute; dialAt: number };
 
 /**
  * Decides about a call that nobody has dialed. Dialers carry the decision out; forecasts call this function for
  * future times.
  */
-export function decideWaiting(
-  call: Call,
-  row: Waiting | undefined,
-  known: DecisionInputs,
-): WaitingDecision {
-  const { table, now } = known;
+export function decideWaiting(resolved: ResolvedCall, known: DecisionInputs): WaitingDecision {
+  const { now } = known;
+  const { call, row, of, target } = resolved;
   const dialAt = Math.max(now, row?.dueAt ?? 0);
-  const end = decideEnd(call, dialAt, known);
+  const end = decideEnd(resolved, dialAt, known);
   if (end?.state === "EXPIRED") {
     return { kind: "write", decided: { ...end, reason: findExpiryReason(row) } };
   }
   if (end !== undefined) return { kind: "write", decided: end };
-  const of = { client: call.client, agentId: call.request.agent_id };
-  const route = table.find(of);
-  if (route === undefined) return wait(row, "route_gone", now);
-  const closed = decideByClock(call, { route, at: dialAt }, known);
+  if (target === undefined) return wait(row, "route_gone", now);
+  const { route } = target;
+  const closed = decideByClock(resolved, { route, at: dialAt }, known);
   if (closed !== undefined) return { kind: "write", decided: closed };
-  const because = findWaitReason(call, { row, route }, known);
+  const because = findWaitReason(resolved, target, known);
   if (because !== undefined) return wait(row, because, now);
   // Under an open breaker a call waits for the time of the next probe, as it waits for its due time.
-  const probeAt = listOpenBreakers(of, route, known.documents).map((breaker) =>
+  const probeAt = listOpenBreakers(target.breakers, known.documents).map((breaker) =>
     mayProbe(breaker, of, now) ? 0 : breaker.value.probeAt,
   );
   const chosen =
     route.callerIds === undefined ? route : withCallerId(route, call.request.phone_number, known);
   if (chosen === undefined) return wait(row, "caller_ids", now);
-  return { kind: "dial", route: chosen, dialAt: Math.max(dialAt, ...probeAt) };
+  const at = Math.max(dialAt, ...probeAt);
+  return { kind: "dial", target: { ...target, route: chosen }, dialAt: at };
 }
 
 /**
@@ -95,11 +83,10 @@ export function decideWaiting(
  * `Call-Not-Before` or for calling hours.
  */
 export function decideByClock(
-  call: Call,
+  { call, expiresAt }: Pick<ResolvedCall, "call" | "expiresAt">,
   { route, at }: { route: Route; at: number },
-  { plan, schedule }: Pick<DecisionInputs, "plan" | "schedule">,
+  { schedule }: Pick<DecisionInputs, "schedule">,
 ): ReturnType<typeof decideByHours> {
-  const expiresAt = expiryOf(call, plan);
   if (at >= expiresAt) return { state: "EXPIRED", reason: "expired" };
   const { notBefore } = call;
   if (notBefore !== undefined && notBefore > at) {
@@ -109,15 +96,17 @@ export function decideByClock(
 }
 
 /** Returns the final state of a call that must end now, regardless of pauses, breakers and paces. */
-export function decideEnd(call: Call, at: number, known: DecisionInputs): Decided | undefined {
-  const { plan, table, documents, hashKeys } = known;
-  const hashes = known.hashesOf(hashedNumberOf(call));
+export function decideEnd(
+  { call, hashes, target, expiresAt }: ResolvedCall,
+  at: number,
+  { table, documents, hashKeys }: DecisionInputs,
+): Decided | undefined {
   const erasedAt = hashes && findErasure(call, hashes.own, documents);
   if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
   const cancelled = findCancellation(call, documents);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
-  if (at >= expiryOf(call, plan)) return { state: "EXPIRED", reason: "expired" };
-  if (!mayBeDialed(call, plan)) {
+  if (at >= expiresAt) return { state: "EXPIRED", reason: "expired" };
+  if (!mayBeDialed(call, table.plan)) {
     return { state: "REJECTED", reason: "destination_denied" };
   }
   if (
@@ -126,9 +115,8 @@ export function decideEnd(call: Call, at: number, known: DecisionInputs): Decide
   ) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
-  const route = table.find({ client: call.client, agentId: call.request.agent_id });
   // The context was checked at acceptance, but the agent's route may have changed since.
-  if (route !== undefined && contextProblem(call.request, route) !== undefined) {
+  if (target !== undefined && contextProblem(call.request, target.route) !== undefined) {
     return { state: "REJECTED", reason: "context_not_carried" };
   }
   return undefined;
@@ -136,23 +124,22 @@ export function decideEnd(call: Call, at: number, known: DecisionInputs): Decide
 
 /** Returns why a call that is due must wait, or undefined. */
 export function findWaitReason(
-  call: Call,
-  { row, route }: { row: Waiting | undefined; route: Route },
+  { call, row, of }: ResolvedCall,
+  target: ResolvedRoute,
   known: DecisionInputs,
 ): string | undefined {
-  const { table, documents, now, ahead } = known;
-  const of = { client: call.client, agentId: call.request.agent_id };
-  if (isPaused(of, route, documents)) return "paused";
-  const account = accountNameOf(route);
-  const { pace, callsPerDay = Infinity } = table.account(route);
-  if (callsPerDay < Infinity && countedIn(documents, { account }, now) >= callsPerDay) {
+  const { documents, now, ahead } = known;
+  const { account, breakers, pauses } = target;
+  if (isPaused(pauses, documents)) return "paused";
+  const { name, pace, callsPerDay = Infinity } = account;
+  if (callsPerDay < Infinity && countedIn(documents, { account: name }, now) >= callsPerDay) {
     return "calls_per_day";
   }
   const permitAt =
-    pace && findNextPermitAt(account, { pace, others: ahead.get(account) }, { documents, now });
-  if (row === undefined) return findFreshWaitReason(call, { account, route, permitAt }, known);
+    pace && findNextPermitAt(name, { pace, others: ahead.get(name) }, { documents, now });
+  if (row === undefined) return findFreshWaitReason(call, { target, permitAt }, known);
   const soon = now + claimAheadMsMax;
-  if (listOpenBreakers(of, route, documents).some((breaker) => !mayProbe(breaker, of, soon))) {
+  if (listOpenBreakers(breakers, documents).some((breaker) => !mayProbe(breaker, of, soon))) {
     return "breaker_open";
   }
   return permitAt !== undefined && permitAt > soon ? "pace" : undefined;
@@ -163,23 +150,23 @@ export function findWaitReason(
  * that it overtakes no other call.
  */
 function findFreshWaitReason(
-  { client, request, acceptedAt }: Call,
-  { account, route, permitAt }: { account: string; route: Route; permitAt: number | undefined },
-  { table, documents, now, ahead, requestsAtOnce }: DecisionInputs,
+  { acceptedAt }: ResolvedCall["call"],
+  { target, permitAt }: { target: ResolvedRoute; permitAt: number | undefined },
+  { documents, now, ahead, requestsAtOnce }: DecisionInputs,
 ): string | undefined {
-  const of = { client, agentId: request.agent_id };
+  const { route, account, breakers } = target;
   if (route.checks !== undefined) return "turn"; // the dispatcher bounds how many wait for a check's answer
-  if (listNotClosedBreakers(of, route, documents).length > 0) return "breaker_open";
-  const { quick = false, busy = false } = documents.get("account", account)?.value ?? {};
+  if (listNotClosedBreakers(breakers, documents).length > 0) return "breaker_open";
+  const { quick = false, busy = false } = documents.get("account", account.name)?.value ?? {};
   if (!quick || busy || now - acceptedAt > freshMsMax) return "turn";
   if (permitAt !== undefined && permitAt > now + freshPermitMsMax) return "pace";
-  const { concurrency = requestsAtOnce } = table.account(route);
+  const { concurrency = requestsAtOnce } = account;
   const most = Math.min(concurrency, requestsAtOnce);
-  return (ahead.get(account) ?? 0) >= most ? "turn" : undefined;
+  return (ahead.get(account.name) ?? 0) >= most ? "turn" : undefined;
 }
 
 /** Leaves a row unchanged, so that it keeps its position. A fresh call is written WAITING, due now. */
-function wait(row: Waiting | undefined, reason: string, now: number): WaitingDecision {
+function wait(row: ResolvedCall["row"], reason: string, now: number): WaitingDecision {
   if (row !== undefined) return { kind: "leave", because: reason };
   return { kind: "write", decided: { state: "WAITING", reason, dueAt: now } };
 }

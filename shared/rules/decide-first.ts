@@ -21,7 +21,7 @@ export function decideFirst(
   reason: UndecidedReason,
   known: DecisionInputs,
 ): Exclude<Decided, { state: "WAITING" }> {
-  const end = decideEnd(call, known.now, known);
+  const end = decideEnd(known.resolver.resolve(call, undefined), known.now, known);
   const review = { state: "NEEDS_REVIEW", reason } as const;
   if (end === undefined || end.state === "WAITING") return review;
   if (reason === "restored") return end.state === "CANCELLED" ? end : review;

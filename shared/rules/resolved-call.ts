@@ -1,0 +1,117 @@
+import type { Call, Route } from "../calls/call-request.ts";
+import { backlogOf } from "../calls/call-row.ts";
+import { hashedNumberOf, isTestClient } from "../calls/ids.ts";
+import { expiryOf } from "../dial-plan/dial-plan.ts";
+import type { Mode, ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
+import { type BacklogOf, breakerNamesOf } from "../policy/breakers.ts";
+import { pauseKeysOf } from "../policy/controls.ts";
+import type { DocumentKey } from "../ports/document-kinds.ts";
+import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
+
+/** A route of a client's calls to an agent, with the account that they are placed under. */
+export interface ResolvedRoute {
+  route: Route;
+  account: ResolvedAccount;
+  /** Names of the breakers that the calls must pass, the account's first. */
+  breakers: readonly string[];
+  /** Names of the pauses that may keep the calls waiting. */
+  pauses: readonly DocumentKey<"pause">[];
+}
+
+/** The fields of a waiting row on which its decision depends. */
+export interface WaitingRow {
+  dueAt: number | null;
+  reason: string;
+}
+
+/** A call with everything that follows from it and the plan, found once. */
+export interface ResolvedCall {
+  call: Call;
+  /** The call's row, as read. Undefined: the call is fresh. */
+  row: WaitingRow | undefined;
+  mode: Mode;
+  of: BacklogOf;
+  /** Name of the backlog of its client and agent. */
+  backlog: string;
+  /** Undefined: the plan has no route for the agent. */
+  target: ResolvedRoute | undefined;
+  /** Time at which the call expires unless it is dialed, in milliseconds since the epoch. */
+  expiresAt: number;
+  /** Hashes of its number. Undefined: the number's documents were not read, and count as absent. */
+  hashes: NumberHashes | undefined;
+}
+
+/** Resolves the calls of a delivery, a look or a forecast. Those of one client and agent share their route. */
+export interface Resolver {
+  /** Returns the route of a client's calls to an agent by today's plan. */
+  find(of: BacklogOf): ResolvedRoute | undefined;
+  /** Returns a route of which a row is resent, or of a plan's pool with the number chosen. */
+  along(route: Route, of: BacklogOf): ResolvedRoute;
+  resolve<Row extends WaitingRow>(
+    call: Call,
+    row: Row | undefined,
+  ): ResolvedCall & { row: Row | undefined };
+}
+
+/** @param hashesOf returns the hashes of a number (`hashedNumberOf`); undefined where its documents were not read */
+export function createResolver(
+  table: RouteTable,
+  hashesOf: (number: string) => NumberHashes | undefined,
+): Resolver {
+  const backlogs = new Map<string, Map<string, Resolved>>();
+
+  function find({ client, agentId }: BacklogOf): Resolved {
+    const ofClient = backlogs.get(client) ?? new Map<string, Resolved>();
+    backlogs.set(client, ofClient);
+    const found = ofClient.get(agentId) ?? resolveBacklog({ client, agentId }, table);
+    ofClient.set(agentId, found);
+    return found;
+  }
+
+  return {
+    find: (of) => find(of).target,
+    along: (route, of) => resolveRoute(route, of, table),
+    resolve(call, row) {
+      let hashes: NumberHashes | undefined;
+      return {
+        ...find({ client: call.client, agentId: call.request.agent_id }),
+        call,
+        row,
+        expiresAt: expiryOf(call, table.plan),
+        // Few decisions need them, and they are hashed under each key.
+        get hashes() {
+          hashes ??= hashesOf(hashedNumberOf(call));
+          return hashes;
+        },
+      };
+    },
+  };
+}
+
+/** Returns a function that hashes numbers whose documents are read with their calls. */
+export function hashesUnder(keys: HashKeys): (number: string) => NumberHashes {
+  return (number) => allHashesOf(number, keys);
+}
+
+/** The parts of a resolved call that follow from its client and agent. */
+type Resolved = Pick<ResolvedCall, "mode" | "of" | "backlog" | "target">;
+
+function resolveBacklog(of: BacklogOf, table: RouteTable): Resolved {
+  const route = table.find(of);
+  return {
+    mode: isTestClient(of.client) ? "test" : "live",
+    of,
+    backlog: backlogOf(of),
+    target: route && resolveRoute(route, of, table),
+  };
+}
+
+function resolveRoute(route: Route, of: BacklogOf, table: RouteTable): ResolvedRoute {
+  const account = table.account(route);
+  return {
+    route,
+    account,
+    breakers: breakerNamesOf(of, { account: account.name, checks: route.checks }),
+    pauses: pauseKeysOf(of, route),
+  };
+}
