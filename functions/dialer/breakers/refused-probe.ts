@@ -17,16 +17,17 @@ const refusingAlarmMs = dayMs;
 
 /**
  * True if a call was refused that went as the probe of its backlog's breaker of refusals: it says that the cause stands, and
- * nothing of the call itself, which therefore waits again. A refusal that blames the number ends the call all the same,
+ * nothing of the call itself, which therefore waits again, also where a person would have decided about it. A refusal that blames the number ends the call all the same,
  * unless it is numbers that are blamed.
  *
  * @param read the documents as read before its request
  */
 export function isRefusedProbe(outcome: DialOutcome, of: BacklogOf, read: DocumentsRead): boolean {
-  if (outcome.kind !== "rejected") return false;
+  if (outcome.kind !== "rejected" && outcome.kind !== "forbidden") return false;
   const breaker = read.get("breaker", backlogBreakerOf(of))?.value;
   if (breaker?.state !== "open" || breaker.cause !== "calls_refused") return false;
-  return outcome.blamesNumber !== true || breaker.code === numbersBlamed;
+  const blamesNumber = outcome.kind === "rejected" && outcome.blamesNumber === true;
+  return !blamesNumber || breaker.code === numbersBlamed;
 }
 
 /** Counts a refused probe, and raises an alarm at the tenth and then once a day: nothing else goes on by itself. */

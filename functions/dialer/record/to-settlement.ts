@@ -52,10 +52,11 @@ export function toSettlement(
   }
   switch (outcome.kind) {
     case "rejected":
+    case "forbidden": {
       if (isPutBack) return waiting(outcome.code, now);
-      return { ...base, state: "REJECTED", reason: outcome.code };
-    case "forbidden":
-      return { ...base, state: "NEEDS_REVIEW", reason: outcome.code };
+      const state = outcome.kind === "rejected" ? "REJECTED" : "NEEDS_REVIEW";
+      return { ...base, state, reason: outcome.code };
+    }
     // A row that waits again after an answer goes behind due rows, so that it blocks none.
     case "account_refused":
     case "route_refused":

@@ -31,6 +31,7 @@ import { firstOf } from "../../support/first-of.ts";
 
 const agentRefused: DialOutcome = { kind: "route_refused", code: "twilio_21210" };
 const rejected: DialOutcome = { kind: "rejected", code: "http_422" };
+const forbidden: DialOutcome = { kind: "forbidden", code: "http_403" };
 
 describe("a refusal of the account", () => {
   it("opens the account's breaker, which is probed after 1 min to 15 min and closes by a success", async () => {
@@ -276,7 +277,7 @@ describe("refusals of calls", () => {
   it.each<[string, DialOutcome]>([
     ["422", rejected],
     ["404", { kind: "rejected", code: "http_404" }],
-    ["403, which goes to a person", { kind: "forbidden", code: "http_403" }],
+    ["403, which goes to a person", forbidden],
   ])(
     "open the backlog's breaker after twenty equal ones of different numbers: %s",
     async (_, outcome) => {
@@ -291,28 +292,31 @@ describe("refusals of calls", () => {
     },
   );
 
-  it("use up no list: probes go less and less often, each of another number, and wait again", async () => {
-    const bench = createBench();
-    await dialEach(bench, times(20, rejected));
-    bench.answer = async () => rejected;
-    const calls = await putDue(bench, 60);
-    const from = bench.now();
-    await bench.simulate(3600, { firstSweepSeconds: 100_000 });
-    const probes = bench.dialed.filter(({ at }) => at >= from);
-    expect(probes.length).toBeGreaterThanOrEqual(8);
-    expect(new Set(probes.map(({ call }) => call.id)).size).toBe(probes.length);
-    const least = [8, 16, 32, 60, 120, 240, 480];
-    for (const [n, gap] of gapsSince(bench, from).slice(0, 7).entries()) {
-      expect(gap).toBeGreaterThanOrEqual(least[n] ?? 0);
-    }
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "WAITING"));
-    expect(await breakerOf(bench, own)).toMatchObject({ refused: 20 + probes.length });
-    // The address was corrected.
-    bench.answer = async () => placed;
-    await bench.simulate(2000);
-    expect(await stateOfBreaker(bench, own)).toBeUndefined();
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-  });
+  it.each([rejected, forbidden])(
+    "use up no list: probes go less and less often, each of another number, and wait again: %o",
+    async (refusal) => {
+      const bench = createBench();
+      await dialEach(bench, times(20, refusal));
+      bench.answer = async () => refusal;
+      const calls = await putDue(bench, 60);
+      const from = bench.now();
+      await bench.simulate(3600, { firstSweepSeconds: 100_000 });
+      const probes = bench.dialed.filter(({ at }) => at >= from);
+      expect(probes.length).toBeGreaterThanOrEqual(8);
+      expect(new Set(probes.map(({ call }) => call.id)).size).toBe(probes.length);
+      const least = [8, 16, 32, 60, 120, 240, 480];
+      for (const [n, gap] of gapsSince(bench, from).slice(0, 7).entries()) {
+        expect(gap).toBeGreaterThanOrEqual(least[n] ?? 0);
+      }
+      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "WAITING"));
+      expect(await breakerOf(bench, own)).toMatchObject({ refused: 20 + probes.length });
+      // The address was corrected.
+      bench.answer = async () => placed;
+      await bench.simulate(2000);
+      expect(await stateOfBreaker(bench, own)).toBeUndefined();
+      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+    },
+  );
 
   it("raise an alarm at the tenth refused probe, and then once a day", async () => {
     const bench = createBench();
