@@ -156,7 +156,13 @@ function callIdIn(body: unknown): string | undefined {
   return z.built(createdSchema).safeParse(body).data?.ContactId;
 }
 
-const errorSchema = () => z.object({ __type: z.string() });
+/** The message is spelled `message` or `Message`. */
+const errorSchema = () =>
+  z.object({
+    __type: z.optional(z.string()),
+    message: z.optional(z.string()),
+    Message: z.optional(z.string()),
+  });
 
 /** Statuses of refusals in the references. Under another status, an error's name proves nothing. */
 const refusing = new Set([400, 401, 402, 403, 404, 422, 429]);
@@ -168,14 +174,18 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
       callIdIn,
       exception: (status, body) => {
         if (!refusing.has(status)) return undefined;
-        const errorType =
-          answer.headers.get("x-amzn-errortype") ??
-          z.built(errorSchema).safeParse(body).data?.["__type"];
+        const error = z.built(errorSchema).safeParse(body).data;
+        const errorType = answer.headers.get("x-amzn-errortype") ?? error?.["__type"];
         // Both may have text around the name: com.example#NameException, NameException:http://example.com/.
         const name = /^(?:[^:]*#)?(\w+?)(?:Exception)?(?::.*)?$/.exec(errorType ?? "")?.[1] ?? "";
         const refusal = refusedBy.get(name);
         const words = name.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-        return refusal && { ...refusal, code: `connect_${words}` };
+        // Users are answered "DestinationPhoneNumber not in E164 format".
+        const isOfNumber = /\bDestinationPhoneNumber\b/.test(
+          error?.message ?? error?.Message ?? "",
+        );
+        const blame = name === "InvalidParameter" && isOfNumber ? { blamesNumber: true } : {};
+        return refusal && { ...refusal, ...blame, code: `connect_${words}` };
       },
     },
     now,

@@ -47,6 +47,16 @@ export const amazonConnectAnswers: AnswerFixture[] = [
   error(reference, 403, "DestinationNotAllowedException", "rejected"),
   error(reference, 403, "OutboundContactNotPermittedException", "forbidden"),
   error(reference, 400, "InvalidParameterException", "rejected"),
+  {
+    ...error(reference, 400, "InvalidParameterException", "rejected", { blamesNumber: true }),
+    page: "aws-samples/amazon-pinpoint-connect-callback-requestor issue 6, as a user has seen it",
+    source: "capture",
+    says: "`InvalidParameterException` that names the number",
+    body: {
+      __type: "InvalidParameterException",
+      Message: "DestinationPhoneNumber not in E164 format",
+    },
+  },
   error(reference, 400, "InvalidRequestException", "rejected"),
   error(reference, 404, "ResourceNotFoundException", "route_refused"),
   error(common, 404, "UnknownOperationException", "route_refused"),

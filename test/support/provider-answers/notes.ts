@@ -4,7 +4,9 @@
  */
 export const providerNotes: Readonly<Record<string, { answers: string[]; records: string[] }>> = {
   "Amazon Connect": {
-    answers: [],
+    answers: [
+      "`DestinationNotAllowedException` may concern a country, such as numbers of +447, so it blames no number ([reference](https://docs.aws.amazon.com/connect/latest/APIReference/API_StartOutboundVoiceContact.html)).",
+    ],
     records: [
       "The words are those of contact records: DescribeContact's reference lists none.",
       "Only campaigns have `AnsweringMachineDetectionStatus`.",
@@ -48,6 +50,7 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
   Plivo: {
     answers: [
       "Errors have no code. A 403 goes to a person unless its text names Geo Permissions.",
+      "A 400 stands for any missing or invalid parameter, and its text is not published: it blames no number ([overview](https://docs.plivo.com/docs/voice/api/overview)).",
       "A look-up does not see calls that wait in Plivo's queue, and reads fifty calls in progress at most.",
     ],
     records: ["Machine detection without hanging up is reported to `answerUrl` only."],
@@ -80,7 +83,10 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
     records: ["A call that the callee declined is `busy` or `no-answer`."],
   },
   Ultravox: {
-    answers: ["A call that failed before anybody joined may have rung, so it stays UNKNOWN."],
+    answers: [
+      "A call that failed before anybody joined may have rung, so it stays UNKNOWN.",
+      "No error of a number is documented, nor what becomes of one that Twilio, Telnyx or Plivo refuses: none blames a number ([outbound calls](https://docs.ultravox.ai/telephony/outbound-calls)).",
+    ],
     records: [
       "Through Twilio, Telnyx or Plivo every unanswered call is `unjoined`: its result is `unknown`.",
     ],
