@@ -1,10 +1,94 @@
 import { existsSync } from "node:fs";
-import { glob, readFile } from "node:fs/promises";
+import { glob, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const root = resolve(import.meta.dirname, "../../..");
 const page = await readFile(resolve(root, "docs/contributing.md"), "utf8");
+
+/** A guide of the page: the files that one kind of change touches, by an example. */
+interface Guide {
+  heading: string;
+  /** Text that each file of the example has. */
+  mention: RegExp;
+  /** Files in which the example is looked for. */
+  patterns: string[];
+  /** Listed files without the example, as not every change of the kind needs them. */
+  without?: string[];
+}
+
+const code = "{functions,shared,infra}/**/*.{ts,tsx,sql,css,json,toml}";
+
+const guides: Guide[] = [
+  {
+    heading: "Add a provider",
+    mention: /ultravox/i,
+    patterns: [code, "test/support/**/*.ts", "docs/*.md", "README.md"],
+  },
+  {
+    heading: "Add a field to a call",
+    mention: /\btimezone\b(?=\s*[:,}"?=)])|\.timezone\b|`timezone`/,
+    patterns: [
+      "functions/**/*.{ts,tsx}",
+      "shared/{calls,providers}/*.ts",
+      "infra/{stand-ins,cli}/**/*.ts",
+      "infra/generate/examples.ts",
+      "test/support/arbitrary-calls.ts",
+      "test/contracts/http-api/{accepting,requests}.ts",
+      "test/unit/calls/plain-call.test.ts",
+      "docs/{api,webhook,checks}.md",
+      "README.md",
+    ],
+  },
+  {
+    heading: "Add a state",
+    mention: /\bREDIALED\b/,
+    patterns: [code, "docs/architecture.md", "docs/events.md", "README.md"],
+    without: ["shared/calls/reasons.ts", "infra/d1/0001_ledger.sql"],
+  },
+  {
+    heading: "Add a preset of calling hours",
+    mention: /\bspain\b/,
+    patterns: [code, "test/**/*.ts", "docs/*.md"],
+  },
+  {
+    heading: "Correct a time zone",
+    mention:
+      /zones-of-prefixes|area-codes\.csv|letterCorrections|zones\/(?:corrections|regions)|places\.ts/,
+    patterns: [
+      "infra/generate/**/*.{ts,csv}",
+      "shared/telephony/*",
+      "test/support/places.ts",
+      "test/unit/telephony/zone*.ts",
+    ],
+  },
+  {
+    heading: "Add an operator endpoint",
+    // Its path, its file, its view, and its command.
+    mention:
+      /["`]\/do-not-call|operator\/do-not-call|["`/]do-not-call\.tsx?|case "do-not-call"|"do-not-call":|\bdnc(?:: [[{]|\(\[| {6})/,
+    patterns: [
+      "{functions,infra}/**/*.{ts,tsx}",
+      "test/contracts/operator-api/index.ts",
+      "docs/operators.md",
+    ],
+  },
+  {
+    heading: "Add a platform",
+    mention: /cloudflare/i,
+    patterns: ["functions/**/*.{ts,tsx,toml}", ".config/*", "package.json", "wrangler.toml"],
+  },
+  {
+    heading: "Change what is stored",
+    mention: /\/upgrade\/|published\.json|fixture-(?:calls|documents)/,
+    patterns: [
+      "test/{support,unit/upgrade,unit/repository}/*.ts",
+      "test/upgrade/{make-fixture,fixture,fixture-*,release,upgrade.slow.test}.ts",
+      "infra/d1/*.json",
+      "package.json",
+    ],
+  },
+];
 
 /** Paths that the table of a section lists in its first column. */
 function listedIn(heading: string): string[] {
@@ -16,66 +100,51 @@ function listedIn(heading: string): string[] {
   );
 }
 
+const mentions = async (path: string, mention: RegExp) =>
+  mention.test(path) || mention.test(await readFile(resolve(root, path), "utf8"));
+
 /** Files of some folders whose text, or name, has a mention. */
-async function mentioning(mention: RegExp, patterns: string[]): Promise<string[]> {
+async function mentioning({ mention, patterns }: Guide): Promise<string[]> {
   const found: string[] = [];
   const exclude = (path: string) => /generated|node_modules|docs\/decisions/.test(path);
   for await (const path of glob(patterns, { cwd: root, exclude })) {
-    if (mention.test(path) || mention.test(await readFile(resolve(root, path), "utf8")))
-      found.push(path);
+    if (path.endsWith("contributing.test.ts")) continue;
+    if (await mentions(path, mention)) found.push(path);
   }
   return found;
 }
 
-const code = "{functions,shared,infra}/**/*.{ts,tsx,sql,css,json,toml}";
-
-const headings = [...page.matchAll(/^## (Add .+)$/gm)].map(([, heading = ""]) => heading);
-
-/** An example of each task, all of whose files mention it. */
-const examples = [
-  {
-    heading: "Add a provider",
-    mention: /ultravox/i,
-    patterns: [code, "test/support/**/*.ts", "docs/*.md", "README.md"],
-  },
-  {
-    heading: "Add a preset of calling hours",
-    mention: /\bspain\b/,
-    patterns: [code, "test/**/*.ts", "docs/*.md"],
-  },
-  {
-    heading: "Add an operator endpoint",
-    mention: /["`]\/do-not-call|operator\/do-not-call|["`/]do-not-call\.tsx?"/,
-    patterns: [
-      "{functions,infra}/**/*.{ts,tsx}",
-      "test/contracts/operator-api/index.ts",
-      "docs/*.md",
-    ],
-  },
-  {
-    heading: "Add a platform",
-    mention: /cloudflare/i,
-    patterns: ["functions/**/*.{ts,tsx,toml}", ".config/*", "package.json", "wrangler.toml"],
-  },
-];
-
 describe("docs/contributing.md", () => {
-  it.each(headings)("lists files that exist, to %s", (heading) => {
+  it("has a guide with files for each kind of change, and no other", () => {
+    const headings = [...page.matchAll(/^## ((?:Add|Change|Correct) .+)$/gm)].map(
+      ([, heading = ""]) => heading,
+    );
+    expect(headings).toEqual(guides.map(({ heading }) => heading));
+  });
+
+  it.each(guides)("lists files that exist, to $heading", ({ heading }) => {
     const listed = listedIn(heading);
     expect(listed.length).toBeGreaterThanOrEqual(3);
     expect(listed.filter((path) => !existsSync(resolve(root, path)))).toEqual([]);
   });
 
-  it.each(examples)(
-    "lists every file that mentions its example, to $heading",
-    async ({ heading, mention, patterns }) => {
-      const found = await mentioning(mention, patterns);
-      const listed = [...listedIn(heading), "docs/contributing.md"];
-      const missing = found.filter(
-        (path) => !listed.some((entry) => path === entry || path.startsWith(`${entry}/`)),
-      );
-      expect(missing).toEqual([]);
-      expect(found.length).toBeGreaterThanOrEqual(3);
-    },
-  );
+  it.each(guides)("lists every file that has its example, to $heading", async (guide) => {
+    const found = await mentioning(guide);
+    const listed = [...listedIn(guide.heading), "docs/contributing.md"];
+    const missing = found.filter(
+      (path) => !listed.some((entry) => path === entry || path.startsWith(`${entry}/`)),
+    );
+    expect(missing).toEqual([]);
+    expect(found.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it.each(guides)("lists no file without its example, to $heading", async (guide) => {
+    const { heading, mention, without = [] } = guide;
+    const idle: string[] = [];
+    for (const path of listedIn(heading)) {
+      if (without.includes(path) || (await stat(resolve(root, path))).isDirectory()) continue;
+      if (!(await mentions(path, mention))) idle.push(path);
+    }
+    expect(idle).toEqual([]);
+  });
 });
