@@ -58,7 +58,7 @@ const reports = await Promise.all(
   ["", "infra/aws", "infra/client", "infra/mcp", "test", "test/mutation"].map(reportOf),
 );
 if (reports.includes(undefined)) {
-  console.log("NOT AUDITED: the registry has not said what it knows of these packages.");
+  print("NOT AUDITED: the registry has not said what it knows of these packages.");
   process.exit(values["if-reachable"] === true ? 0 : 2);
 }
 
@@ -78,9 +78,7 @@ for (const { name, title, url, severity } of advisories.values()) {
   const why = isExcepted ? `; until ${exception.until}: ${exception.because}` : "";
   print(`${severity}: ${name}, ${title} (${url})${why}`);
 }
-console.log(
-  `${advisories.size} known vulnerabilities in all packages, ${failing} that must not stay.`,
-);
+print(`${advisories.size} known vulnerabilities in all packages, ${failing} that must not stay.`);
 process.exit(failing === 0 ? 0 : 1);
 
 /** Asks the registry about the packages of a folder's lock file. Resolves to undefined if it does not answer. */

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { printHelp } from "./help.ts";
+import { complain } from "./print.ts";
 
 printHelp(`npm run packages
 
@@ -19,7 +20,7 @@ for (const folder of process.argv.slice(2)) {
   const hash = createHash("sha256").update(lock).digest("hex");
   const mark = join(root, folder, "node_modules/.installed-lock");
   if (hash === markOf(mark)) continue;
-  console.error(`Installing the packages of ${folder} …`);
+  complain(`Installing the packages of ${folder} …`);
   const args = ["ci", "--no-audit", "--no-fund"];
   const { status } = spawnSync("npm", args, {
     cwd: join(root, folder),

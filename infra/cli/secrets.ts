@@ -9,6 +9,7 @@ import { rotateHashKey } from "./deploy/hash-key.ts";
 import { createWebhookSecret, setSecret } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
 import { printHelp } from "./help.ts";
+import { complain, complainOf, print } from "./print.ts";
 
 const usage = `npm run secrets -- set NAME [--platform cloudflare|aws] [--name NAME] [--replace]   the value on stdin
 npm run secrets -- rotate HASH_KEY [--platform cloudflare|aws] [--name NAME]   on Cloudflare, the current one on stdin
@@ -31,10 +32,10 @@ async function run(): Promise<void> {
   if (others.length > 0)
     throw new Error("A secret's value is given on stdin, never as an argument.");
   if (command === "webhook") {
-    console.log(createWebhookSecret());
+    print(createWebhookSecret());
   } else if (command === "list") {
     const names = await (await openSecretStore(tools, values)).names();
-    for (const one of names.toSorted()) console.log(one);
+    for (const one of names.toSorted()) print(one);
   } else if (command === "rotate" && name === "HASH_KEY") {
     await rotateHashKey(tools, await openSecretStore(tools, values), () =>
       valueOf("The current HASH_KEY"),
@@ -51,7 +52,7 @@ async function run(): Promise<void> {
 try {
   await run();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  console.error(usage);
+  complainOf(error, true);
+  complain(usage);
   process.exit(1);
 }

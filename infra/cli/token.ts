@@ -8,6 +8,7 @@ import { requireOperatorApi } from "./deploy/aws-deployment.ts";
 import { createEntry, installToken, revokeToken } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
 import { printHelp } from "./help.ts";
+import { complain, complainOf, print } from "./print.ts";
 
 const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel,opt_out,events] [--mode test] [--not-after DATE]
 npm run token -- --id NAME --operator [--roles see,find,decide,reveal,configure] [--not-after DATE]
@@ -38,7 +39,7 @@ async function run(): Promise<void> {
   const variable = values.operator === true ? "OPERATOR_TOKENS" : "API_TOKENS";
   if (revoke !== undefined) {
     await revokeToken(await openSecretStore(tools, values), variable, revoke);
-    console.log(`${revoke} lets nobody in any more.`);
+    print(`${revoke} lets nobody in any more.`);
     return;
   }
   if (id === undefined) throw new Error("--id is required");
@@ -54,21 +55,21 @@ async function run(): Promise<void> {
     },
     variable,
   );
-  const show = () => console.log(`Token, shown only now: ${token}`);
+  const show = () => print(`Token, shown only now: ${token}`);
   if (values.install === true) {
     if (values.operator === true && values.platform === "aws") requireOperatorApi(values.name);
     await installToken(await openSecretStore(tools, values), variable, { entry, show });
-    console.log(`${id} is let in.`);
+    print(`${id} is let in.`);
     return;
   }
   show();
-  console.log(`Entry of ${variable}:`.padEnd(22), JSON.stringify(entry));
+  print(`${`Entry of ${variable}:`.padEnd(22)} ${JSON.stringify(entry)}`);
 }
 
 try {
   await run();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  console.error(usage);
+  complainOf(error, true);
+  complain(usage);
   process.exit(1);
 }

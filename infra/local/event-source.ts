@@ -4,6 +4,8 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
+import { inspect } from "node:util";
+import { complain, print } from "../cli/print.ts";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { type LocalFunction, payloadBytesMax } from "./lambda-runtime.ts";
 import { localRegion } from "./aws-engines.ts";
@@ -55,7 +57,7 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
     const trace = nextTrace(messages.map(traceOf), consumer.name);
     if (trace === undefined) {
       // As on Lambda the messages come again, and again are not delivered.
-      console.log(JSON.stringify({ level: "alarm", event: "recursive.stopped", queue: queueName }));
+      print(JSON.stringify({ level: "alarm", event: "recursive.stopped", queue: queueName }));
       return;
     }
     const answer = await consumer
@@ -80,7 +82,7 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
         const messages = await gather();
         for (const batch of inPayloads(messages, queueName)) await deliver(batch);
       } catch (error) {
-        if (!abort.signal.aborted) console.error("polling a queue failed:", error);
+        if (!abort.signal.aborted) complain(`polling a queue failed: ${inspect(error)}`);
       }
     }
   }

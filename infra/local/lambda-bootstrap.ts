@@ -3,6 +3,9 @@
  * bundle's handler, posts its answer, and repeats. Started by lambda-runtime.ts with the bundle's path, and
  * with the function's name, by which lists of processes tell functions apart.
  */
+import { format } from "node:util";
+import { shownText } from "../../shared/lib/shown-text.ts";
+
 const [, , bundle = ""] = process.argv;
 const api = `http://${process.env["AWS_LAMBDA_RUNTIME_API"]}/2018-06-01/runtime`;
 
@@ -17,14 +20,15 @@ const described = (error: unknown) => ({
   errorMessage: error instanceof Error ? error.message : "",
 });
 
-// Lambda's JSON format prints an object as JSON on one line, which the console of Node would spread over several.
+// Lambda's JSON format prints an object as JSON on one line, which the console of Node would spread over several. A process of
+// this machine prints to a terminal, to which nothing goes with control characters.
 for (const method of ["log", "warn", "error"] as const) {
   const printAsNode = console[method];
   console[method] = (...values: unknown[]) => {
     const [value] = values;
     const isEvent = values.length === 1 && typeof value === "object" && !(value instanceof Error);
-    if (isEvent) process.stdout.write(`${JSON.stringify(value)}\n`);
-    else printAsNode(...values);
+    if (isEvent) process.stdout.write(`${shownText(JSON.stringify(value))}\n`);
+    else printAsNode(shownText(format(...values)));
   };
 }
 
@@ -35,8 +39,6 @@ const { handler } = await import(bundle)
     console.error(error);
     process.exit(1);
   });
-// oxlint-disable-next-line unicorn/require-module-specifiers -- its top level awaits, so it is a module
-export {};
 
 for (;;) {
   const next = await fetch(`${api}/invocation/next`);

@@ -8,7 +8,7 @@ import { checkKeys, checkSecret } from "../../shared/dial-plan/checks.ts";
 import { receiverKeys, receiverSecret } from "../../shared/dial-plan/receivers.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { readPublicUrl } from "../../shared/settings/callback-url.ts";
-import { print } from "../cli/print.ts";
+import { complain, print } from "../cli/print.ts";
 import { startEventPrinter } from "./print-events.ts";
 import { createToken, parseTokens, tokenRights } from "../../shared/settings/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
@@ -166,7 +166,7 @@ function dialingOf(
 
 /** Ends the process with one line that says what to do. */
 export function fail(line: string): never {
-  console.error(line);
+  complain(line);
   process.exit(1);
 }
 

@@ -4,6 +4,7 @@
  * schedule of the sweep. SQS, S3 and DynamoDB servers speak the real protocols and keep their state on disk.
  */
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { dialerTimeoutSeconds, dispatcherTimeoutSeconds } from "../aws/limits.ts";
 import { startApiGateway } from "./api-gateway.ts";
 import { localRegion, startAwsEngines } from "./aws-engines.ts";
@@ -15,6 +16,7 @@ import { startFunction } from "./lambda-runtime.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
 import { traceQueues } from "./traced-queues.ts";
 import { printHelp } from "../cli/help.ts";
+import { complain, print } from "../cli/print.ts";
 
 printHelp(`npm run start:aws
 
@@ -119,7 +121,7 @@ const sources = (
 );
 const run = (scheduled: "sweep" | "upkeep") =>
   dialer.invoke({ scheduled }).catch((error: unknown) => {
-    if (clock !== undefined) console.error(`The ${scheduled}'s clock failed:`, error);
+    if (clock !== undefined) complain(`The ${scheduled}'s clock failed: ${inspect(error)}`);
   });
 /** Starts a dispatcher, unless as many run as there are processes for them. */
 let dispatchersUnderWay = 0;
@@ -155,6 +157,6 @@ stopAtSignal(async () => {
 });
 
 gateway = await startApiGateway(port, api);
-console.log(`${settings.readyBlock(`http://${host}:${port}`)}
+print(`${settings.readyBlock(`http://${host}:${port}`)}
 The stage "prod" has the same at http://${host}:${port}/prod/v1/calls
 SQS and S3: ${engines.endpoint}; DynamoDB: ${engines.dynamoEndpoint}, table ${table}`);

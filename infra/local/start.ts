@@ -5,6 +5,7 @@
  * (docs/decisions/0001-local-run.md).
  */
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
 import { bundleWorkers, configPaths, type WorkerName } from "./bundles.ts";
@@ -14,7 +15,7 @@ import { openPort } from "./open-port.ts";
 import { type ConsumerSettings, pumpWorker } from "./pump-worker.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
 import { printHelp } from "../cli/help.ts";
-import { print } from "../cli/print.ts";
+import { complain, print } from "../cli/print.ts";
 
 printHelp(`npm start
 
@@ -101,7 +102,7 @@ await applyMigrations(await miniflare.getD1Database("LEDGER", "api"));
 const dialerWorker = await miniflare.getWorker("dialer");
 const tick = (cron: string) =>
   dialerWorker.scheduled({ cron }).catch((error: unknown) => {
-    if (clock !== undefined) console.error("The clock failed:", error);
+    if (clock !== undefined) complain(`The clock failed: ${inspect(error)}`);
   });
 clock = setInterval(() => void tick("* * * * *"), sweepSeconds * 1000);
 void tick("* * * * *");
@@ -110,4 +111,4 @@ void tick("*/1 * * * *");
 upkeepClock = setInterval(() => void tick("0-59 * * * *"), sweepSeconds * 1000);
 void tick("0-59 * * * *");
 await openPort(port, () => miniflare.ready);
-console.log(settings.readyBlock(`http://${host}:${port}`));
+print(settings.readyBlock(`http://${host}:${port}`));

@@ -12,6 +12,7 @@ import { destroyOnAws } from "./aws-destroy.ts";
 import { importLedger } from "./aws-import.ts";
 import { printHelp } from "../help.ts";
 import { DeployError, processTools } from "./tools.ts";
+import { complainOf } from "../print.ts";
 
 const usage = `npm run deploy:aws -- [OPTIONS]       deploys the service to AWS, or brings it up to date
 npm run destroy:aws -- [OPTIONS]      prints what would go and what stays; --yes destroys the stack
@@ -76,6 +77,6 @@ try {
   await run();
 } catch (error) {
   const isExpected = error instanceof DeployError || error instanceof TypeError;
-  console.error(isExpected ? error.message : error);
+  complainOf(error, isExpected);
   process.exit(1);
 }

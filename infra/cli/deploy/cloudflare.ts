@@ -11,6 +11,7 @@ import { destroyOnCloudflare } from "./cloudflare-destroy.ts";
 import { quietWrangler } from "./cloudflare-wrangler.ts";
 import { printHelp } from "../help.ts";
 import { DeployError, processTools } from "./tools.ts";
+import { complainOf } from "../print.ts";
 
 const usage = `npm run deploy:cloudflare -- [OPTIONS]    deploys the service to Cloudflare, or brings it up to date
 npm run destroy:cloudflare -- [OPTIONS]   prints what would go and what stays; --yes deletes it
@@ -52,6 +53,6 @@ try {
   await run();
 } catch (error) {
   const isExpected = error instanceof DeployError || error instanceof TypeError;
-  console.error(isExpected ? error.message : error);
+  complainOf(error, isExpected);
   process.exit(1);
 }

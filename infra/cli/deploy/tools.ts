@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { delimiter, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { complain, print, showLines } from "../print.ts";
+import { shownText } from "../../../shared/lib/shown-text.ts";
 
 /** The result of a command of the platform. */
 export interface Ran {
@@ -54,7 +56,7 @@ const env = {
 export const processTools: Tools = {
   environment: process.env,
   fetch,
-  print: (line) => console.log(line),
+  print,
   run: (command, args, { input, isShown = false } = {}) =>
     new Promise((done, failed) => {
       const child = spawn(command, args, { cwd: root, env, stdio: ["pipe", "pipe", "pipe"] });
@@ -64,12 +66,14 @@ export const processTools: Tools = {
       let stderr = "";
       child.stdout.on("data", (chunk: Buffer) => {
         stdout += chunk.toString();
-        if (isShown) process.stdout.write(chunk);
       });
       child.stderr.on("data", (chunk: Buffer) => {
         stderr += chunk.toString();
-        if (isShown) process.stderr.write(chunk);
       });
+      if (isShown) {
+        showLines(child.stdout);
+        showLines(child.stderr, complain);
+      }
       child.once("error", failed);
       child.once("close", (code) => {
         clearTimeout(timer);
@@ -93,14 +97,14 @@ async function askAtTerminal(
   });
   if (isShown) {
     try {
-      return (await terminal.question(`${question}: `)).trim();
+      return (await terminal.question(`${shownText(question)}: `)).trim();
     } finally {
       terminal.close();
     }
   }
   // The answer is not echoed: readline writes what is typed through this method.
   Reflect.set(terminal, "_writeToOutput", () => undefined);
-  process.stderr.write(`${question}: `);
+  process.stderr.write(`${shownText(question)}: `);
   try {
     return (await terminal.question("")).trim();
   } finally {
