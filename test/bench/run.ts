@@ -33,6 +33,7 @@ const parts = [
   "client-lists",
   "waiting",
   "crons",
+  "purge",
   "long-day",
   "calling-hours",
   "bundle-size",
