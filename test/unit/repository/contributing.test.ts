@@ -66,7 +66,7 @@ const guides: Guide[] = [
     heading: "Add an operator endpoint",
     // Its path, its file, its view, and its command.
     mention:
-      /["`]\/do-not-call|operator\/do-not-call|["`/]do-not-call\.tsx?|case "do-not-call"|"do-not-call":|\bdnc(?:: [[{]|\(\[| {6})/,
+      /["`]\/do-not-call|operator\/do-not-call|["`/]do-not-call\.tsx?|case "do-not-call"|"do-not-call": "|\bdnc(?:: [[{]|\(\[| {6})/,
     patterns: [
       "{functions,infra}/**/*.{ts,tsx}",
       "test/contracts/operator-api/index.ts",
@@ -90,13 +90,13 @@ const guides: Guide[] = [
   },
 ];
 
-/** Paths that the table of a section lists in its first column. */
+/** Paths with which the list of a section begins its lines. */
 function listedIn(heading: string): string[] {
   const [, section = ""] =
     new RegExp(`^## ${heading}\\n(.*?)(?=^## |$(?![^]))`, "ms").exec(page) ?? [];
-  const rows = [...section.matchAll(/^\| (`[^|]+`) +\|/gm)];
-  return rows.flatMap(([, cell = ""]) =>
-    [...cell.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => path),
+  const lines = [...section.matchAll(/^- ((?:`[^`]+`(?:, )?)+):/gm)];
+  return lines.flatMap(([, paths = ""]) =>
+    [...paths.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => path),
   );
 }
 
