@@ -2,7 +2,7 @@ import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { toStatusOutcome } from "../../shared/providers/provider-http.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { tellsVoicemail } from "../../shared/providers/routes.ts";
-import type { AnswerFixture, FixtureSource, LookUpFixture } from "../contracts/provider-bench.ts";
+import type { AnswerFixture, FixtureSource } from "../contracts/provider-bench.ts";
 import { ambiguousWords } from "./provider-answers/ambiguous-words.ts";
 import { toJson } from "./plan-text.ts";
 import { answersOfProviders } from "./provider-answers/index.ts";
@@ -33,7 +33,7 @@ export function makeProviderPages(): Map<string, string> {
 }
 
 function pageOf(name: string): string {
-  const { answers = [], lookUps = [] } = answersOfProviders[name] ?? {};
+  const { answers = [] } = answersOfProviders[name] ?? {};
   const notes = providerNotes[name] ?? { answers: [], records: [] };
   const words = ambiguousWords.filter(({ providers }) => providers.includes(name));
   const sections: [heading: string, lines: string[]][] = [
@@ -44,7 +44,7 @@ function pageOf(name: string): string {
         ...resultLines(name),
         ...words.map(
           ({ word, means, by, otherwise }) =>
-            `${word}: ${means}. Told apart by ${by}. Otherwise ${otherwise}.`,
+            `${word} may mean: ${means}. Told apart by ${by}; otherwise ${otherwise}.`,
         ),
         ...notes.records,
       ],
@@ -53,8 +53,8 @@ function pageOf(name: string): string {
   ];
   return [
     `# ${name}`,
-    `How to set up ${name}, and how its answers are read. For all providers: [providers.md](../providers.md). \`npm run pages\` makes this page from the tests' data.`,
-    setupOf(name, lookUps),
+    `Setup, answers and results of ${name}. What holds for all providers: [providers.md](../providers.md). Made by \`npm run pages\`.`,
+    setupOf(name),
     ...sections
       .filter(([, lines]) => lines.length > 0)
       .map(([heading, lines]) => `## ${heading}\n\n${lines.map((line) => `- ${line}`).join("\n")}`),
@@ -64,25 +64,16 @@ function pageOf(name: string): string {
     .replace(/\n+$/, "\n");
 }
 
-function setupOf(name: string, lookUps: LookUpFixture[]): string {
+function setupOf(name: string): string {
   const setup = providerSetups[typeOf(name)];
   if (setup === undefined) throw new Error(`${name} has no setup`);
   const lines = [
     ...setup.steps,
     `**Context**: ${setup.context.replace(/\.$/, "")}.`,
     ...(setup.duration === undefined ? [] : [`**\`maxCallMinutes\`**: ${setup.duration}.`]),
-    ...lookUpLines(lookUps),
   ];
   const plan = toJson(setupPlan(typeOf(name)));
   return `\`\`\`json\n${plan}\n\`\`\`\n\n${lines.map((line) => `- ${line}`).join("\n")}`;
-}
-
-/** Says how a call of unknown outcome is found, by what the fixtures find. */
-function lookUpLines(lookUps: LookUpFixture[]): string[] {
-  if (lookUps.length === 0) return [];
-  const ways = lookUps.flatMap(({ found }) => (found && "by" in found ? found.by : []));
-  const way = ways.includes("number") ? "number and time" : "our id";
-  return [`**Unknown outcomes**: looked up by ${way}.`];
 }
 
 /** Lists by class the answers that are read otherwise than by their status. */
@@ -95,16 +86,21 @@ function answerLines(answers: AnswerFixture[]): string[] {
     return outcome.kind !== byStatus || blamesNumber(outcome);
   });
   const items = special.map(
-    (one) => [nameOf(one.outcome), one.status, one.says ?? one.page] as const,
+    (one) => [nameOf(one.outcome), one.status, shortened(one.says ?? one.page)] as const,
   );
   return [...Map.groupBy(items, ([name]) => name)].map(([name, all]) => {
     const byStatus = Map.groupBy(all, ([, status]) => status);
     const parts = [...byStatus].map(
-      ([status, same]) => `${status} ${merged(same.map(([, , text]) => text)).join("; ")}`,
+      ([status, same]) =>
+        `${status} ${[...new Set(merged(same.map(([, , text]) => text)))].join("; ")}`,
     );
     return `**${name}**: ${parts.join(". ")}.`;
   });
 }
+
+/** Leaves out what a provider's reference says of a code. */
+const shortened = (text: string) =>
+  /^(\d{5,6}(?:,? with \w+)?)(?=[ ,])/.exec(text)?.[1]?.replace(/ with (?:a|its)$/, "") ?? text;
 
 const blamesNumber = (outcome: DialOutcome) =>
   outcome.kind === "rejected" && outcome.blamesNumber === true;
@@ -156,8 +152,8 @@ const asksForMachines = (name: string) =>
 
 const kinds: Record<FixtureSource, string> = {
   capture: "captured",
-  example: "the vendor's example",
-  made: "made from its reference or source code",
+  example: "of the vendor's examples",
+  made: "made from the reference",
 };
 
 /** Returns how the answers of the tests came about, the pages that they are from, and what is not known. */
@@ -166,9 +162,8 @@ function evidence(answers: AnswerFixture[], open: string | undefined): string[] 
     const count = answers.filter((one) => (one.source ?? "made") === source).length;
     return count === 0 ? [] : `${count} ${text}`;
   });
-  const hosts = new Set(answers.map(({ page }) => page.split(/[/:,]/, 1)[0]));
   return [
-    `Answers in the tests: ${counts.join(", ")}. From: ${[...hosts].join(", ")}.`,
+    `Tested answers: ${counts.join(", ")}.`,
     ...(open === undefined ? [] : [`Not documented: ${open}`]),
   ];
 }

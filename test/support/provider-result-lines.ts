@@ -17,7 +17,7 @@ export function linesOfResults(results: readonly ResultFixture[]): string[] {
     condition === "" ? `${word} ${status}` : word,
   );
   const alike = Map.groupBy(byWord.values(), (same) =>
-    same.map(({ status, condition }) => `**${status}**${condition}`).join("; "),
+    [...new Set(same.map(({ status, condition }) => `**${status}**${condition}`))].join("; "),
   );
   return [...alike].map(([read, groups]) => {
     const words = new Set(groups.map(([{ word } = { word: "" }]) => word));

@@ -46,8 +46,8 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
   {
     providers: ["ElevenLabs", "Vapi"],
     word: "SIP 480",
-    means: "a phone that rang out, or is switched off; in users' logs a trunk without a free line",
-    by: "nothing. A later try is right for each",
+    means: "rang out; switched off; a trunk without a free line",
+    by: "nothing, and a later try is right for each",
     otherwise: "`no_answer`",
   },
   {
@@ -89,21 +89,21 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
     providers: ["Twilio", "SignalWire"],
     word: "`busy`, `no-answer`",
     means: "these, and a callee who declined",
-    by: "nothing. The phone was reached",
+    by: "nothing",
     otherwise: "as said",
   },
   {
     providers: ["Twilio", "Exotel", "Retell"],
     word: "`failed`, `dial_failed`",
     means: "a number that does not exist; a carrier's failure",
-    by: "nothing. Nobody was reached. A `retry` after `failed` calls such numbers again",
+    by: "nothing, so a `retry` after `failed` calls such numbers again",
     otherwise: "`failed`",
   },
   {
     providers: ["Telnyx"],
     word: "`call_rejected`",
     means: "a callee who declined; a carrier that refused",
-    by: "nothing. `retry` acts on neither",
+    by: "nothing",
     otherwise: "`declined`",
   },
 ];
