@@ -36,12 +36,12 @@ async function runbook(): Promise<string> {
 const commandsIn = (text: string) =>
   [...text.matchAll(/`(npm run [^`]+)`/g)].map(([, one = ""]) => one);
 
-/** Returns the commands that the table of alarms gives for an event. */
+/** Returns the commands that the list of alarms gives for an event. */
 async function commandsFor(event: string): Promise<string[]> {
   const row = (await runbook())
     .split("\n")
-    .find((line) => line.startsWith("|") && line.includes(`\`${event}\``));
-  return commandsIn(row?.split("|").at(-2) ?? "");
+    .find((line) => line.startsWith("- `") && line.split(":")[0]?.includes(`\`${event}\``));
+  return commandsIn(row?.split("**Do**").at(-1) ?? "");
 }
 
 /** Returns the commands of a section. */

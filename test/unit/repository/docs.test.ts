@@ -193,7 +193,9 @@ describe("the documentation", () => {
   it("says in docs/incidents.md what to do about each alarm", async () => {
     const [, section = ""] =
       /^## Alarms\n(.*?)(?=^## )/ms.exec(textOf.get("docs/incidents.md") ?? "") ?? [];
-    const cells = [...section.matchAll(/^\| (`[^|]+) \|/gm)].map(([, cell = ""]) => cell);
+    const cells = [...section.matchAll(/^- (`[^:]+): .*\*\*Do\*\*: \S/gm)].map(
+      ([, cell = ""]) => cell,
+    );
     const explained = cells.flatMap((cell) =>
       [...cell.matchAll(/`([\w.]+)`/g)].map(([, one = ""]) => one),
     );

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { threatTests } from "../../support/threat-tests.ts";
 
 const text = await readFile("SECURITY.md", "utf8");
-const rows = text.split("\n").filter((line) => /^\| (API\d|Logs|Supply)/.test(line));
+const rows = text.split("\n").filter((line) => /^- (API\d|Logs|Supply)/.test(line));
 const filesIn = (row: string) =>
   [...row.matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, file = ""]) => file);
 const named = Object.entries(threatTests).flatMap(([file, names]) =>
@@ -20,7 +20,7 @@ describe("SECURITY.md", () => {
   it("names a test for each threat, of every risk", () => {
     for (const row of rows) expect(filesIn(row).length).toBeGreaterThan(0);
     expect(new Set(rows.flatMap(filesIn))).toEqual(new Set(Object.keys(threatTests)));
-    const risks = new Set(rows.map((row) => /^\| (API\d+)/.exec(row)?.[1]));
+    const risks = new Set(rows.map((row) => /^- (API\d+)/.exec(row)?.[1]));
     for (let risk = 1; risk <= 10; risk++) expect(risks).toContain(`API${risk}`);
   });
 });
