@@ -312,9 +312,9 @@ describe("the alarms of the AWS stack", () => {
 
   it("are those of docs/deploy-aws.md, and cost what it says", () => {
     const page = readFileSync("docs/deploy-aws.md", "utf8");
-    const [, table = ""] = /^\| Alarm .*?\n\|[- |]+\n(.*?)\n\n/ms.exec(page) ?? [];
-    const names = table.split("\n").flatMap((row) => {
-      const [, cell = ""] = row.split("|");
+    const [, list = ""] = /^## Alarms\n\n(.*?)\n\n/ms.exec(page) ?? [];
+    const names = list.split("\n").flatMap((line) => {
+      const [cell = ""] = line.split(":");
       return [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
     });
     expect(names.toSorted()).toEqual(Object.keys(alarms).toSorted());

@@ -118,9 +118,9 @@ export function planSettingsTable(): string {
   const rows = listPlanSettings().map(({ path, values, default: byDefault, means }) => {
     const link = more[path];
     const text = link === undefined ? means : `${means} ([more](${link}))`;
-    return [`\`${path}\``, values, byDefault, text];
+    return [`\`${path}\``, byDefault === "none" ? values : `${values} (${byDefault})`, text];
   });
-  return table([["Setting", "Values", "Default", "Means"], ...rows]);
+  return table([["Setting", "Values (default)", "Meaning"], ...rows]);
 }
 
 /** Formats a table as the formatter of the repository does: columns as wide as their widest cell. */

@@ -37,7 +37,14 @@ function pageOf(name: string): string {
   const notes = providerNotes[name] ?? { answers: [], records: [] };
   const words = ambiguousWords.filter(({ providers }) => providers.includes(name));
   const sections: [heading: string, lines: string[]][] = [
-    ["Answers", [...answerLines(answers), ...notes.answers]],
+    [
+      "Answers",
+      [
+        ...answerLines(answers),
+        ...notes.answers,
+        ...evidence(answers, providerSetups[typeOf(name)]?.open),
+      ],
+    ],
     [
       "Results",
       [
@@ -49,7 +56,6 @@ function pageOf(name: string): string {
         ...notes.records,
       ],
     ],
-    ["Evidence", evidence(answers, providerSetups[typeOf(name)]?.open)],
   ];
   return [
     `# ${name}`,

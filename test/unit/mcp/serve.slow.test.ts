@@ -76,7 +76,7 @@ describe("npm run mcp", () => {
   });
 
   it("has the tools of docs/mcp.md, and no other", async () => {
-    const rows = [...page.matchAll(/^\| `(\w+)` +\| (operator|either|both) /gm)];
+    const rows = [...page.matchAll(/^- `(\w+)` \((operator|either|both)\): /gm)];
     const told = (...whose: string[]) =>
       rows.flatMap(([, name = "", token = ""]) => (whose.includes(token) ? name : []));
     expect(await namesOf(ofWriter)).toEqual(told("operator", "either", "both"));

@@ -212,7 +212,7 @@ describe("the documentation", () => {
 
   it("says what each reason means", () => {
     const told = textOf.get("docs/reasons.md") ?? "";
-    const rows = [...told.matchAll(/^\| `(\w+)` +\| (.+?) +\|$/gm)];
+    const rows = [...told.matchAll(/^- `(\w+)`: (.+)$/gm)];
     const meanings = Object.fromEntries(rows.map(([, name = "", meaning = ""]) => [name, meaning]));
     expect(meanings).toMatchObject(reasons);
   });
