@@ -197,6 +197,11 @@ const ofClocks = toMutants(unit("wrong-clocks"), [
   ["clocks differ by some seconds", "agreeMs", becomes("0")],
 ]);
 
+const ofOpposedClocks = toMutants(
+  ["test/simulation/opposed-clocks.test.ts"],
+  [["work goes on beside a process an hour ahead", "isLeaseVoid", returns("false")]],
+);
+
 const ofRefusedProbes = toMutants(unit("refusals"), [
   ["a refused probe's call waits again", "isRefusedProbe", returns("false")],
   ["a refused probe is counted", "recordOutcome", leaveOut("countRefusedProbe")],
@@ -211,5 +216,6 @@ export const ruleMutants = [
   ...ofRestores,
   ...ofLostClaims,
   ...ofClocks,
+  ...ofOpposedClocks,
   ...ofRefusedProbes,
 ];

@@ -4,7 +4,7 @@ import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { ask, pollEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";
 
-/** A document as it was once written. `json` is null where it was removed. */
+/** A document as it was once written. `json` is null where it was removed, and of kinds of which the times alone are kept. */
 export interface DocumentVersion {
   kind: Kind;
   key: string;
@@ -13,8 +13,9 @@ export interface DocumentVersion {
   expiresAt: number | null;
 }
 
-/** Kinds whose versions are kept for the rules that they decide. */
+/** Kinds whose versions are kept for the rules that they decide, and those of which the times alone are. */
 const keptKinds: ReadonlySet<Kind> = new Set(["breaker", "pause"]);
+const timedKinds: ReadonlySet<Kind> = new Set(["sweep", "upkeep"]);
 
 /** The documents of the simulated world, in memory. */
 export function createSimulatedDocuments(world: World) {
@@ -23,6 +24,9 @@ export function createSimulatedDocuments(world: World) {
   /** Every version of every document of these kinds, oldest first. */
   const versions: DocumentVersion[] = [];
   const keep = (kind: Kind, key: string) => {
+    if (timedKinds.has(kind)) {
+      versions.push({ kind, key, at: world.now(), json: null, expiresAt: null });
+    }
     if (!keptKinds.has(kind)) return;
     const { json = null, expiresAt = null } = stored.get(`${kind} ${key}`) ?? {};
     versions.push({ kind, key, at: world.now(), json, expiresAt });

@@ -11,6 +11,8 @@ export interface Process {
   isOld: boolean;
   /** True if it runs a later version of the code, which knows more fields and states of a row. */
   isLater: boolean;
+  /** True if its clock is an hour ahead or behind, and it runs only what the clock starts. */
+  isOpposed: boolean;
   underWay: number;
   /** The time by its own clock. */
   now(): number;
@@ -34,25 +36,49 @@ export function createOwnClock(world: World, clocks: Scenario["clocks"]): () => 
   };
 }
 
+/** Functions that the clock starts, to which wrong processes are left. */
+const clocked: ReadonlySet<string> = new Set(["sweep", "upkeep", "dispatch"]);
+/** Differences of the clocks of the two processes that are wrong. */
+const opposedMs = [stepMs, -stepMs] as const;
+/** Maximum time after which what a wrong process runs dies, and leaves its lease behind. */
+const opposedLifeMs = 400;
+
 /** Creates the processes of a dialer. A free one is reused, and now and then a busy one, like a Worker's isolate. */
 export function createProcesses(
   world: World,
   traits: () => { isOld: boolean; isLater: boolean },
-  clocks: Scenario["clocks"],
+  { clocks, opposedSeconds = 0 }: Pick<Scenario, "clocks" | "opposedSeconds">,
   depsOf: (process: Process) => DialerDeps,
 ) {
-  let processes: Process[] = [];
+  const opposedUntil = world.now() + opposedSeconds * 1000;
+  const traitsOfAll = { isOld: false, isLater: false, underWay: 0 };
+  let processes: Process[] = opposedMs.slice(0, opposedSeconds > 0 ? 2 : 0).map((wrongMs) => ({
+    ...traitsOfAll,
+    memory: createDialerMemory(),
+    isOpposed: true,
+    now: () => world.now() + (world.now() < opposedUntil ? wrongMs : 0),
+  }));
 
-  const take = (): Process => {
+  const take = (name: string): Process => {
     const { isOld, isLater } = traits();
     const fits = processes.filter(
       (one) =>
-        one.isOld === isOld && one.isLater === isLater && (one.underWay === 0 || world.chance(0.3)),
+        one.isOld === isOld &&
+        one.isLater === isLater &&
+        (!one.isOpposed || clocked.has(name)) &&
+        (one.underWay === 0 || world.chance(0.3)),
     );
     const found = fits[Math.floor(world.random() * fits.length)];
     if (found !== undefined) return found;
-    const now = createOwnClock(world, clocks);
-    const made = { memory: createDialerMemory(), isOld, isLater, underWay: 0, now };
+    const now = createOwnClock(world, opposedSeconds > 0 ? "apart" : clocks);
+    const made = {
+      ...traitsOfAll,
+      memory: createDialerMemory(),
+      isOld,
+      isLater,
+      isOpposed: false,
+      now,
+    };
     processes.push(made);
     return made;
   };
@@ -64,16 +90,17 @@ export function createProcesses(
       lifeMs: number,
       work: (deps: DialerDeps, deadline: number) => Promise<Result>,
     ): Promise<Result | undefined> {
-      const process = take();
+      const process = take(name);
       process.underWay += 1;
       const deadline = process.now() + lifeMs;
+      const isOpposed = process.isOpposed && world.now() < opposedUntil;
       const ended = await world.invoke(
         name,
         async () => ({ result: await work(asOneInvocation(depsOf(process)), deadline) }),
-        lifeMs,
+        isOpposed ? world.between(1, opposedLifeMs) : lifeMs,
       );
       process.underWay -= 1;
-      if (ended === undefined) processes = processes.filter((one) => one !== process);
+      if (ended === undefined && !isOpposed) processes = processes.filter((one) => one !== process);
       return ended?.result;
     },
   };

@@ -35,6 +35,11 @@ export interface Scenario {
   lagSeconds: number;
   /** The clocks of processes: the same, up to 2 s apart, or besides an hour off for some minutes. */
   clocks: "same" | "apart" | "stepping";
+  /**
+   * Seconds from the start for which the first process of sweeps, upkeeps and dispatchers is an hour ahead, and the second one
+   * an hour behind. What they run dies in its midst, and leaves its lease. All others are right. Absent: none is wrong.
+   */
+  opposedSeconds?: number;
   /** True if every account has answered quickly before, so that fresh calls need no dispatcher. */
   isKnown: boolean;
   /** True if a dispatcher ends where nothing is due soon, and is woken. */

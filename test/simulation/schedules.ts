@@ -9,6 +9,7 @@ import {
 } from "./directed.ts";
 import { downForDays, told } from "./directed-events.ts";
 import { askedAbout, calledBackLate, triedAgain } from "./directed-results.ts";
+import { clocksOpposed } from "./directed-clocks.ts";
 import { dispatcherStandingStill } from "./directed-dispatchers.ts";
 import { urgentWhileOthersWait } from "./directed-urgency.ts";
 import {
@@ -35,6 +36,7 @@ export const schedulesOfCalls: Record<string, () => Iterable<Directed>> = {
   "a process stands still in the midst of dialing": dialingInSteps,
   "a dispatcher stands still": dispatcherStandingStill,
   "urgent calls come in while others wait": urgentWhileOthersWait,
+  "clocks are an hour ahead and behind": clocksOpposed,
 };
 
 /** As quick ones of what becomes of calls, and of how it is told. */

@@ -18,6 +18,7 @@ import { type Answer, createClients } from "./clients.ts";
 import { createSimulatedDocuments } from "./documents.ts";
 import { breakerViolations } from "./breaker-rules.ts";
 import { createClock } from "./clock.ts";
+import { clockViolations } from "./clock-rules.ts";
 import { headerViolations, urgencyViolations } from "./header-rules.ts";
 import { violationsOf } from "./invariants.ts";
 import { createSimulatedLedger } from "./ledger.ts";
@@ -187,7 +188,7 @@ export async function simulate(
       isOld: world.now() < startAt + scenario.oldPlanSeconds * 1000 && world.chance(0.5),
       isLater: isStormy() && world.chance(scenario.later),
     }),
-    scenario.clocks,
+    scenario,
     ({ memory, isOld, isLater, now }) => ({
       queue: queue.queue,
       eventsQueue: events.queue,
@@ -378,6 +379,13 @@ export async function simulate(
         ? checkViolations({ ...told, asked: checks.seen, requests: provider.requests })
         : []),
       ...chainViolations({ ...told, placements: provider.placements }),
+      ...clockViolations({
+        scenario,
+        startAt,
+        calls,
+        requests: provider.requests,
+        documents: documents.versions,
+      }),
       ...(scenario.seed % 4 === 0 && scenario.restore === undefined
         ? await weeksLater(world, { queue, events, processes, provider })
         : []),

@@ -26,8 +26,8 @@ export function isRefusedProbe(outcome: DialOutcome, of: BacklogOf, read: Docume
   if (outcome.kind !== "rejected" && outcome.kind !== "forbidden") return false;
   const breaker = read.get("breaker", backlogBreakerOf(of))?.value;
   if (breaker?.state !== "open" || breaker.cause !== "calls_refused") return false;
-  const blamesNumber = outcome.kind === "rejected" && outcome.blamesNumber === true;
-  return !blamesNumber || breaker.code === numbersBlamed;
+  const isBlamed = outcome.kind === "rejected" && outcome.blamesNumber === true;
+  return !isBlamed || breaker.code === numbersBlamed;
 }
 
 /** Counts a refused probe, and raises an alarm at the tenth and then once a day: nothing else goes on by itself. */
