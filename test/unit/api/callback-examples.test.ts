@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import type { ServerResponse } from "node:http";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { reportResult } from "../../../docs/examples/report-result.ts";
 import { callbackCommand } from "../../../infra/generate/callbacks.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";
 import { createTestApi } from "../../support/api.ts";
@@ -58,15 +58,9 @@ describe("the examples of docs/results.md", () => {
     expect(refused).toMatch(/^HTTP\/1.1 401 [^]*"header":"webhook-signature"/);
   });
 
-  it("tell a result in TypeScript", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
-    const file = join(directory, "tell.ts");
-    await writeFile(file, blockOf("ts", "import"));
-    const { tell } = await import(file);
-    const response = await tell({ id: call.id, callback_url: url }, webhookSecret, {
-      status: "busy",
-    });
+  it("report a result in TypeScript", async () => {
+    const posted = { id: call.id, callback_url: url };
+    const response = await reportResult(posted, webhookSecret, { status: "busy" });
     expect([response.status, await told()]).toEqual([204, '{"status":"busy"}']);
-    await rm(directory, { recursive: true });
   });
 });
