@@ -13,16 +13,12 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
     ],
   },
   Bland: {
-    answers: [
-      "Errors have no code: the message decides.",
-      "An accepted call may wait in Bland's queue.",
-    ],
+    answers: ["Errors have no code: the message decides."],
     records: ["`failed` and `canceled` may follow an answer, so the length decides."],
   },
   ElevenLabs: {
     answers: [
       "`success: false` may end in a SIP status, read like LiveKit's. Without one it is unknown.",
-      "A 404 concerns the agent or the calling number.",
     ],
     records: [
       "SIP statuses are known from users' logs, through a SIP trunk.",
@@ -41,7 +37,6 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
   LiveKit: {
     answers: [
       "`meta.sip_status_code` is the callee's side: with 486, 480, 600 and 603 the phone rang.",
-      "Users have seen agents join after 9 to 20 s.",
     ],
     records: [
       "No record of an ended call can be read: the result comes with the signed event `participant_left`.",
@@ -80,7 +75,7 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
       "21216 refuses a number, or a +1 call of an account without a profile: check whether it repeats.",
       "21219, 573002 and 573005 occur on trial accounts.",
     ],
-    records: ["A call that the callee declined is `busy` or `no-answer`."],
+    records: [],
   },
   Ultravox: {
     answers: [
@@ -92,21 +87,15 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
     ],
   },
   Vapi: {
-    answers: [
-      "A call with `concurrencyBlocked` may still ring, so it is looked up.",
-      "`call.start.error-get-transport` proves nothing.",
-    ],
+    answers: ["A call with `concurrencyBlocked` may still ring, so it is looked up."],
     records: ["Reasons that blame a model, a voice or a transcriber are stored as their prefix."],
   },
   Vonage: {
-    answers: [
-      "A 403 `forbidden` goes to a person, and every 429 waits.",
-      "A request that reaches another region does not find a call.",
-    ],
+    answers: ["A request that reaches another region does not find a call."],
     records: ["Machine detection is reported by events only, so no route requests it."],
   },
   Webhook: {
-    answers: ["Your server decides: [webhook.md](../webhook.md)."],
+    answers: [],
     records: [],
   },
 };
