@@ -35,6 +35,8 @@ export interface LocalFunction {
 
 const bootstrap = resolve(import.meta.dirname, "lambda-bootstrap.ts");
 const respawnMs = 200;
+/** Nine processes would each let 48 MB of garbage gather before they look at it. Less costs no more CPU. */
+const nodeOptions = ["--max-semi-space-size=2"];
 
 interface FunctionOptions {
   name: string;
@@ -113,7 +115,7 @@ function startInstance(shared: Shared): Instance {
     if (shared.isStopping) return api.close();
     const address = api.address();
     const port = typeof address === "object" ? address?.port : undefined;
-    child = spawn(process.execPath, [bootstrap, bundle, name], {
+    child = spawn(process.execPath, [...nodeOptions, bootstrap, bundle, name], {
       env: {
         ...environment,
         AWS_LAMBDA_FUNCTION_NAME: name,
