@@ -78,7 +78,7 @@ describe("a queue's event source", () => {
     const source = startEventSource(options);
     await expect.poll(() => delivered.length).toBe(10);
     await source.stop();
-    expect(delivered.toSorted()).toEqual([..."0123456789"]);
+    expect(delivered.toSorted().join("")).toBe("0123456789");
     expect(Math.max(...sizes)).toBeLessThanOrEqual(6 * mebibyte);
     expect(sizes.length).toBeGreaterThan(1);
   });

@@ -21,6 +21,8 @@ const accountId = "a1";
 /** Starts an account without anything, whose token may do everything. */
 export async function startCloudflare(): Promise<FakeCloudflare> {
   const holdings: Holdings = {
+    isPaid: true,
+    hasR2: true,
     queues: new Map(),
     databases: new Map(),
     buckets: new Map(),
@@ -67,7 +69,7 @@ const user: Record<string, unknown> = {
   "/memberships": [{ id: "m1", account: { id: accountId, name: "Ada" } }],
 };
 
-const answerQueues: Answerer = ({ queues }, { method, path, query, parts }) => {
+const answerQueues: Answerer = ({ queues, isPaid }, { method, path, query, parts }) => {
   const [, , id, rest] = /^\/queues(\/([^/]+)(\/.*)?)?$/.exec(path) ?? [];
   if (!path.startsWith("/queues")) return undefined;
   const body = () => JSON.parse(parts.get("body") ?? "{}");
@@ -75,7 +77,11 @@ const answerQueues: Answerer = ({ queues }, { method, path, query, parts }) => {
     queue_id,
     queue_name: name,
     settings,
-    consumers: consumers.map((one) => ({ ...one, consumer_id: one.id, type: "worker" })),
+    consumers: consumers.map((one) => ({
+      ...one,
+      consumer_id: one.id,
+      type: one.script === undefined ? "http_pull" : "worker",
+    })),
     producers: [],
   });
   if (id === undefined && method === "GET") {
@@ -86,6 +92,7 @@ const answerQueues: Answerer = ({ queues }, { method, path, query, parts }) => {
   if (id === undefined) {
     const { queue_name: name, settings = {} } = body();
     if (queues.has(name)) return refuse(409, 11009, "Queue name already taken");
+    if (!isPaid) return refuse(400, 100128, "message_retention_period is too long");
     const made: Queue = {
       id: fresh(),
       settings: {
@@ -102,12 +109,20 @@ const answerQueues: Answerer = ({ queues }, { method, path, query, parts }) => {
   const [name, queue] = [...queues].find(([, one]) => one.id === id) ?? [];
   if (name === undefined || queue === undefined) return refuse(404, 11000, "Queue not found");
   if (rest === undefined && method === "GET") return { result: described(name, queue) };
+  if (rest === undefined && method === "DELETE") {
+    queues.delete(name);
+    return { result: null };
+  }
   if (rest === undefined) {
     Object.assign(queue.settings, body().settings);
     return { result: described(name, queue) };
   }
   const consumerId = rest.replace("/consumers", "").slice(1);
   if (method === "GET") return { result: described(name, queue).consumers };
+  if (method === "DELETE") {
+    queue.consumers = queue.consumers.filter((one) => one.id !== consumerId);
+    return { result: null };
+  }
   const { script_name: script, settings, dead_letter_queue } = body();
   const made = {
     id: consumerId || fresh(),

@@ -3,24 +3,35 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeEach, expect } from "vitest";
-import { deployToCloudflare } from "../../../infra/cli/deploy/cloudflare-deploy.ts";
+import {
+  type DeployOptions,
+  deployToCloudflare,
+} from "../../../infra/cli/deploy/cloudflare-deploy.ts";
 import type { Ran, Tools } from "../../../infra/cli/deploy/tools.ts";
 import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
 import { type FakeCloudflare, startCloudflare } from "./account.ts";
+import { copyOf, type Holdings } from "./holdings.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const wrangler = join(root, "node_modules/.bin/wrangler");
+
+/** The secret that the dial plan needs, as a person gives it. */
+export const webhookSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3";
 
 /** An end of the process in the middle of its work. */
 class Killed extends Error {}
 
 /** A person at a terminal, who deploys. */
-interface Person {
+export interface Person {
   tools: Tools;
   printed: string[];
   /** Words of each command of wrangler. */
   ran: string[];
-  deploy(options?: { adopt?: boolean }): Promise<void>;
+  /** Words of those that may change something. */
+  changes(): string[];
+  /** Statuses that the service answers. */
+  answers: { health: number; withoutToken: number };
+  deploy(options?: DeployOptions, plan?: unknown): Promise<void>;
   /** Ends the command that runs, as a person's Ctrl+C or a lost machine does. */
   kill(): void;
 }
@@ -33,7 +44,23 @@ export interface Deployment {
   /** Has a person's command cut off before or after the nth request that changes something. */
   cutOff(person: Person, number: number, moment: "before" | "after"): void;
   person(): Person;
+  /** Has the account hold a whole service, as a first deployment leaves it. */
+  stand(): Promise<void>;
 }
+
+/** Beginnings of the commands that only read. */
+const readers = [
+  "whoami",
+  "auth token",
+  "d1 list",
+  "d1 execute",
+  "r2 bucket lifecycle list",
+  "secret list",
+];
+const isReading = (words: string) =>
+  readers.some((reader) => words.startsWith(reader)) || words.includes("--dry-run");
+/** Content of an account after a first deployment, once one has run. */
+let standing: Promise<Holdings> | undefined;
 
 const isChange = (asked: string) => !asked.startsWith("GET ") && !asked.endsWith("/query");
 
@@ -56,6 +83,13 @@ export function useDeployment(): () => Deployment {
         };
       },
       person: () => personOn(account, home),
+      async stand() {
+        standing ??= personOn(account, home)
+          .deploy()
+          .then(() => copyOf(account));
+        Object.assign(account, copyOf(await standing));
+        account.endpoint.asked = [];
+      },
     };
   });
   afterEach(() => {
@@ -74,16 +108,18 @@ function personOn(account: FakeCloudflare, home: string): Person {
   let isKilled = false;
   const environment = {
     ...account.environment,
-    WEBHOOK_SECRET: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3",
+    WEBHOOK_SECRET: webhookSecret,
   };
   const person: Person = {
     printed: [],
     ran: [],
+    changes: () => person.ran.filter((words) => !isReading(words)),
+    answers: { health: 200, withoutToken: 401 },
     kill() {
       isKilled = true;
       running?.kill("SIGKILL");
     },
-    deploy: (options = {}) => deployToCloudflare(person.tools, dialPlan, options),
+    deploy: (options = {}, plan = dialPlan) => deployToCloudflare(person.tools, plan, options),
     tools: {
       environment,
       async run(_, args, { input } = {}): Promise<Ran> {
@@ -94,7 +130,7 @@ function personOn(account: FakeCloudflare, home: string): Person {
             PATH: process.env["PATH"],
             HOME: home,
             NODE_COMPILE_CACHE: join(root, "dist/compile-cache"),
-            ...environment,
+            ...person.tools.environment,
             FORCE_COLOR: "0",
             WRANGLER_HIDE_BANNER: "true",
             WRANGLER_SEND_METRICS: "false",
@@ -112,9 +148,9 @@ function personOn(account: FakeCloudflare, home: string): Person {
       fetch(asked, init) {
         const { url } = new Request(asked, init);
         if (url.startsWith(account.endpoint.url)) return fetch(asked, init);
-        return Promise.resolve(
-          new Response(null, { status: url.endsWith("/healthz") ? 200 : 401 }),
-        );
+        const { health, withoutToken } = person.answers;
+        const status = url.endsWith("/healthz") ? health : withoutToken;
+        return Promise.resolve(new Response(null, { status }));
       },
       print: (line) => void person.printed.push(line),
       ask: () => Promise.resolve(undefined),

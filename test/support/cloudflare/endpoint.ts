@@ -6,6 +6,8 @@ export interface ApiRequest {
   /** Path below /client/v4. */
   path: string;
   query: URLSearchParams;
+  /** Value of `cf-r2-jurisdiction`; empty: none. */
+  jurisdiction: string;
   /** The parts of a form by their names, or `body` alone. */
   parts: Map<string, string>;
 }
@@ -56,6 +58,7 @@ export async function startApi(answer: (request: ApiRequest) => ApiAnswer): Prom
         method,
         path,
         query: url.searchParams,
+        jurisdiction: String(request.headers["cf-r2-jurisdiction"] ?? ""),
         parts,
       });
       if (endpoint.cut?.(asked, "after") === true) return void request.socket.destroy();

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import type { ApiAnswer, ApiRequest } from "./endpoint.ts";
 
 /** A database of D1. */
@@ -7,9 +7,17 @@ export interface Database {
   content: DatabaseSync;
 }
 
+/** A lifecycle rule of R2, as its API has it. */
+export interface Rule {
+  id: string;
+  enabled: boolean;
+  conditions: { prefix?: string };
+  deleteObjectsTransition?: { condition: { type: string; maxAge: number } };
+}
+
 /** A bucket of R2, by its lifecycle rules. */
 interface Bucket {
-  rules: unknown[];
+  rules: Rule[];
 }
 
 /** A Worker. */
@@ -28,13 +36,19 @@ export interface Script {
 export interface Queue {
   id: string;
   settings: Record<string, unknown>;
-  consumers: { id: string; script: string; settings: unknown; dead_letter_queue?: string }[];
+  /** One without a script is pulled from over HTTP. */
+  consumers: { id: string; script?: string; settings: unknown; dead_letter_queue?: string }[];
 }
 
 /** Content of an account of Cloudflare. */
 export interface Holdings {
+  /** True if the plan is Workers Paid, whose queues keep messages for more than a day. */
+  isPaid: boolean;
+  /** True once R2 was switched on. */
+  hasR2: boolean;
   queues: Map<string, Queue>;
   databases: Map<string, Database>;
+  /** By their names, and their jurisdictions where they have one. */
   buckets: Map<string, Bucket>;
   scripts: Map<string, Script>;
 }
@@ -44,3 +58,28 @@ export const fresh = (): string => `id-${String((count += 1))}`;
 
 /** Answers a request about a part of the account; undefined: about another part. */
 export type Answerer = (holdings: Holdings, request: ApiRequest) => ApiAnswer | undefined;
+
+/** Returns a copy of what an account holds. Of databases their tables are copied, and the names of their migrations. */
+export function copyOf({ queues, databases, buckets, scripts, isPaid, hasR2 }: Holdings): Holdings {
+  const copied = [...databases].map(([name, { id, content }]): [string, Database] => [
+    name,
+    { id, content: tablesOf(content) },
+  ]);
+  return {
+    ...structuredClone({ queues, buckets, scripts, isPaid, hasR2 }),
+    databases: new Map(copied),
+  };
+}
+
+function tablesOf(content: DatabaseSync): DatabaseSync {
+  const copy = new DatabaseSync(":memory:");
+  const tables = content
+    .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+    .all();
+  for (const { sql } of tables) copy.exec(String(sql));
+  const insert = copy.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
+  for (const { name } of content.prepare("SELECT name FROM d1_migrations").all()) {
+    insert.run(String(name));
+  }
+  return copy;
+}

@@ -54,18 +54,22 @@ function queryAll(content: DatabaseSync, sql: string) {
   }
 }
 
-const answerR2: Answerer = ({ buckets }, { method, path, parts }) => {
+const answerR2: Answerer = (holdings, { method, path, parts, jurisdiction }) => {
+  const { buckets, hasR2 } = holdings;
   const [, , name, rest = ""] = /^\/r2\/buckets(\/([^/]+)(\/.*)?)?$/.exec(path) ?? [];
   if (!path.startsWith("/r2/buckets")) return undefined;
+  if (!hasR2) return refuse(403, 10042, "Please enable R2 through the Cloudflare Dashboard.");
   const body = () => JSON.parse(parts.get("body") ?? "{}");
+  const keyOf = (one = "") =>
+    [one, jurisdiction === "default" ? "" : jurisdiction].join(" ").trim();
   if (name === undefined && method === "POST") {
-    const { name: made } = body();
-    if (buckets.has(made))
+    const key = keyOf(body().name);
+    if (buckets.has(key))
       return refuse(409, 10004, "The bucket you tried to create already exists");
-    buckets.set(made, { rules: [] });
+    buckets.set(key, { rules: [] });
     return { result: {} };
   }
-  const bucket = buckets.get(name ?? "");
+  const bucket = buckets.get(keyOf(name));
   if (bucket === undefined) return refuse(404, 10006, "The specified bucket does not exist.");
   if (rest === "/lifecycle" && method === "PUT") {
     bucket.rules = body().rules;

@@ -4,12 +4,17 @@ import { type ApiAnswer, type ApiRequest, refuse } from "./endpoint.ts";
 const notFound = () => refuse(404, 10007, "This Worker does not exist on your account.");
 
 /** Answers requests about Workers. */
-export const answerWorkers: Answerer = ({ scripts }, request) => {
+export const answerWorkers: Answerer = ({ scripts, queues }, request) => {
   const { method, path } = request;
   if (path === "/workers/subdomain") return { result: { subdomain: "ada" } };
   if (path === "/workers/assets/upload") return { status: 201, result: { jwt: "assets" } };
   const [, service] = /^\/workers\/services\/([^/]+)$/.exec(path) ?? [];
   if (service !== undefined && method === "DELETE") {
+    const consumes = [...queues.values()].some(({ consumers }) =>
+      consumers.some(({ script }) => script === service),
+    );
+    if (consumes)
+      return refuse(400, 10064, "Cannot delete this Worker as it is a consumer for a Queue.");
     return scripts.delete(service) ? { result: null } : notFound();
   }
   if (path === "/storage/kv/namespaces") return { result: [] };
@@ -36,7 +41,8 @@ export const answerWorkers: Answerer = ({ scripts }, request) => {
   return script === undefined ? notFound() : answerScript(script, rest, request);
 };
 
-const create = (): Script => ({
+/** Returns a Worker without code, as its first secret makes it. */
+export const create = (): Script => ({
   secrets: new Map(),
   versions: [],
   crons: [],

@@ -1,28 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { expectWhole, useDeployment } from "../../support/cloudflare/deployment.ts";
+import { useDeployment } from "../../support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
 
 describe("npm run deploy:cloudflare, by the real wrangler,", () => {
-  it("makes a whole service, and changes nothing that stands when it is repeated", async () => {
-    const { account, changes, person } = deployment();
-    await person().deploy();
-    expectWhole(deployment());
-    const begun = changes().length;
-    const secrets = structuredClone(account.scripts.get("outbound-calls-api")?.secrets);
-    const again = person();
-    await again.deploy();
-    expectWhole(deployment());
-    expect(account.scripts.get("outbound-calls-api")?.secrets).toEqual(secrets);
-    expect(again.printed.join("\n")).not.toMatch(/oc_|HASH_KEY, shown/);
-    const deploying = /workers\/scripts|consumers/;
-    expect(
-      changes()
-        .slice(begun)
-        .filter((one) => !deploying.test(one)),
-    ).toEqual([]);
-  });
-
   it("leaves another project's database of its name alone", async () => {
     const { account, changes, person } = deployment();
     const theirs = person();

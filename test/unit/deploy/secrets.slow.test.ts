@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
 import { parseHashKeys } from "../../../shared/telephony/phone-number.ts";
@@ -17,7 +18,8 @@ import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
 import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
 import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
 import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
-import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
+import { useDeployment } from "../../support/cloudflare/deployment.ts";
+import { create as createWorker } from "../../support/cloudflare/workers.ts";
 import { inSlowTier } from "../../support/per-tier.ts";
 
 const key = "0".repeat(64);
@@ -28,13 +30,22 @@ interface Kind {
   seen(): Record<string, string | undefined>;
 }
 
+const deployment = useDeployment();
+/** Makes a Worker of these secrets, without any code. */
+function putWorker(worker: string, secrets: Record<string, string>) {
+  const { scripts } = deployment().account;
+  const script = createWorker();
+  scripts.set(`outbound-calls-${worker}`, script);
+  for (const [name, value] of Object.entries(secrets)) script.secrets.set(name, value);
+}
+const secretsOf = (worker: string) =>
+  deployment().account.scripts.get(`outbound-calls-${worker}`)?.secrets;
+const storeOn = (tools = deployment().person().tools, name?: string) =>
+  createCloudflareSecretStore(tools, targetOf(name));
+
 function cloudflare(): Kind {
-  const account = createFakeAccount();
-  account.secrets.set("outbound-calls-api", new Map([["HASH_KEY", key]]));
-  return {
-    store: createCloudflareSecretStore(createFakeTools(account), targetOf(undefined)),
-    seen: () => Object.fromEntries(account.secrets.get("outbound-calls-api") ?? []),
-  };
+  putWorker("api", { HASH_KEY: key });
+  return { store: storeOn(), seen: () => Object.fromEntries(secretsOf("api") ?? []) };
 }
 
 /** A platform that shows its secrets, as Secrets Manager does. */
@@ -53,10 +64,12 @@ function readable(): Kind {
   };
 }
 
-describe.each([
-  ["Cloudflare, which shows no secret", cloudflare],
-  ["a platform that shows secrets", readable],
-])("tokens on %s", (_, create) => {
+/** `npm run test:cuts` runs what needs the real wrangler. */
+const byWrangler = { skip: process.env["LONG"] !== "1" };
+const kinds: [string, () => Kind][] = [["a platform that shows secrets", readable]];
+if (!byWrangler.skip) kinds.push(["Cloudflare, which shows no secret", cloudflare]);
+
+describe.each(kinds)("tokens on %s", (_, create) => {
   let kind: Kind;
   beforeEach(() => (kind = create()));
   const idOf = (token: string) => {
@@ -102,33 +115,37 @@ describe.each([
   });
 });
 
-describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", () => {
-  const created = () => {
-    const account = createFakeAccount();
-    for (const worker of ["api", "dialer"]) {
-      account.secrets.set(`outbound-calls-${worker}`, new Map([["HASH_KEY", key]]));
+describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", byWrangler, () => {
+  /** @param names keys that the do-not-call list names; undefined: there is no list */
+  const created = (names?: string[]) => {
+    for (const worker of ["api", "dialer"]) putWorker(worker, { HASH_KEY: key });
+    const content = new DatabaseSync(":memory:");
+    content.exec("CREATE TABLE documents (kind TEXT, value TEXT)");
+    deployment().account.databases.set("outbound-calls", { id: "d", content });
+    if (names !== undefined) {
+      const insert = content.prepare("INSERT INTO documents VALUES ('do-not-call-list', ?)");
+      insert.run(JSON.stringify({ keys: names }));
     }
-    const tools = createFakeTools(account);
-    const store = createCloudflareSecretStore(tools, targetOf(undefined));
-    const rotate = (current: string) => rotateHashKey(tools, store, () => Promise.resolve(current));
-    const of = (worker: string) => account.secrets.get(`outbound-calls-${worker}`)?.get("HASH_KEY");
-    return { account, tools, rotate, of };
+    const ada = deployment().person();
+    const rotate = (current: string) =>
+      rotateHashKey(ada.tools, storeOn(ada.tools), () => Promise.resolve(current));
+    const of = (worker: string) => secretsOf(worker)?.get("HASH_KEY");
+    return { ada, rotate, of };
   };
 
   it.each([undefined, [], [nameOfKey(key)]])(
     "sets a new key beside the current one for both Workers, the dialer first, where the list names %j",
     async (keyNames) => {
-      const { account, tools, rotate, of } = created();
-      account.keyNames = keyNames;
+      const { ada, rotate, of } = created(keyNames);
       await rotate(key);
       const [next = "", former] = (of("dialer") ?? "").split(" ");
       expect(former).toBe(key);
       expect(of("api")).toBe(of("dialer"));
-      expect(tools.changes().map((words) => words.split(" ").at(-1))).toEqual([
+      expect(ada.changes().map((words) => words.split(" ").at(-1))).toEqual([
         "outbound-calls-dialer",
         "outbound-calls-api",
       ]);
-      const said = tools.printed.join("\n");
+      const said = ada.printed.join("\n");
       expect(said.split(next)).toHaveLength(2);
       expect(said).toContain("It belongs in a safe");
       expect(said).not.toContain(key);
@@ -136,8 +153,8 @@ describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", () => {
   );
 
   it("takes the current key from the environment", async () => {
-    const { tools, rotate, of } = created();
-    tools.environment["HASH_KEY"] = key;
+    const { ada, rotate, of } = created();
+    ada.tools.environment["HASH_KEY"] = key;
     await rotate("");
     expect(of("api")).toMatch(new RegExp(`^[0-9a-f]{64} ${key}$`));
   });
@@ -149,23 +166,22 @@ describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", () => {
     ["one of two keys of the list", key, [nameOfKey(key), "ab12cd34"], {}, /not the only key/],
     ["an output that is kept", key, [], { CI: "true" }, /is kept/],
   ])("refuses %s, and changes and shows nothing", async (_, given, names, environment, message) => {
-    const { account, tools, rotate, of } = created();
-    account.keyNames = names;
-    Object.assign(tools.environment, environment);
+    const { ada, rotate, of } = created(names);
+    Object.assign(ada.tools.environment, environment);
     await expect(rotate(given)).rejects.toThrow(message);
     expect([of("dialer"), of("api")]).toEqual([key, key]);
-    expect(tools.printed).toEqual([]);
+    expect(ada.printed).toEqual([]);
   });
 
   it("refuses where none is set", async () => {
-    const { account, rotate } = created();
-    account.secrets.clear();
+    const { rotate } = created();
+    deployment().account.scripts.clear();
     await expect(rotate(key)).rejects.toThrow(/secrets -- set HASH_KEY/);
   });
 });
 
 describe("npm run secrets -- set", () => {
-  const set = (name: string, value: string, replaces = false, kind = cloudflare()) =>
+  const set = (name: string, value: string, replaces = false, kind = readable()) =>
     setSecret(kind.store, name, { value, replaces }).then(() => kind.seen());
 
   it("sets a secret", async () => {
@@ -174,31 +190,10 @@ describe("npm run secrets -- set", () => {
   });
 
   it("sets API_TOKENS to no token, as where operators make all, and never OPERATOR_TOKENS", async () => {
-    for (const kind of [cloudflare(), readable()]) {
+    for (const [, create] of kinds) {
+      const kind = create();
       expect(await set("API_TOKENS", "[]", false, kind)).toMatchObject({ API_TOKENS: "[]" });
       await expect(set("OPERATOR_TOKENS", "[]", false, kind)).rejects.toThrow(/at least one/);
-    }
-  });
-
-  it("sets the secret of a receiver of events, and two while it is rotated", async () => {
-    const [one, other] = [createWebhookSecret(), createWebhookSecret()];
-    const account = createFakeAccount();
-    account.secrets.set("outbound-calls-api", new Map([["HASH_KEY", key]]));
-    const store = createCloudflareSecretStore(createFakeTools(account), targetOf(undefined));
-    for (const value of [one, `${one},${other}`]) {
-      await setSecret(store, "EVENTS_CRM_SECRET", { value, replaces: false });
-      expect(account.secrets.get("outbound-calls-dialer")?.get("EVENTS_CRM_SECRET")).toBe(value);
-    }
-    expect(account.secrets.get("outbound-calls-api")?.has("EVENTS_CRM_SECRET")).toBe(false);
-  });
-
-  it("sets HASH_KEY where none is set", async () => {
-    const account = createFakeAccount();
-    account.secrets.set("outbound-calls-api", new Map([["PUBLIC_URL", "https://a.example"]]));
-    const store = createCloudflareSecretStore(createFakeTools(account), targetOf(undefined));
-    await setSecret(store, "HASH_KEY", { value: key, replaces: false });
-    for (const worker of ["api", "dialer"]) {
-      expect(account.secrets.get(`outbound-calls-${worker}`)?.get("HASH_KEY")).toBe(key);
     }
   });
 
@@ -240,14 +235,37 @@ describe("npm run secrets -- set", () => {
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.not.toThrow(/oc_secret/);
   });
+});
+
+describe("npm run secrets -- set, on Cloudflare,", byWrangler, () => {
+  it("sets a secret beside the others", async () => {
+    const kind = cloudflare();
+    await setSecret(kind.store, "PUBLIC_URL", { value: "https://a.example", replaces: false });
+    expect(kind.seen()).toEqual({ HASH_KEY: key, PUBLIC_URL: "https://a.example" });
+  });
+
+  it("sets the secret of a receiver of events, and two while it is rotated", async () => {
+    const [one, other] = [createWebhookSecret(), createWebhookSecret()];
+    const { store } = cloudflare();
+    for (const value of [one, `${one},${other}`]) {
+      await setSecret(store, "EVENTS_CRM_SECRET", { value, replaces: false });
+      expect(secretsOf("dialer")?.get("EVENTS_CRM_SECRET")).toBe(value);
+    }
+    expect(secretsOf("api")?.has("EVENTS_CRM_SECRET")).toBe(false);
+  });
+
+  it("sets HASH_KEY where none is set", async () => {
+    putWorker("api", { PUBLIC_URL: "https://a.example" });
+    await setSecret(storeOn(), "HASH_KEY", { value: key, replaces: false });
+    for (const worker of ["api", "dialer"]) expect(secretsOf(worker)?.get("HASH_KEY")).toBe(key);
+  });
 
   it("makes no Worker where there is no deployment", async () => {
-    const tools = createFakeTools(createFakeAccount());
-    const store = createCloudflareSecretStore(tools, targetOf("stagging"));
+    const ada = deployment().person();
     await expect(
-      setSecret(store, "WEBHOOK_SECRET", { value: "x", replaces: false }),
+      setSecret(storeOn(ada.tools, "stagging"), "WEBHOOK_SECRET", { value: "x", replaces: false }),
     ).rejects.toThrow(/no deployment/);
-    expect(tools.changes()).toEqual([]);
+    expect(deployment().changes()).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { deployToCloudflare } from "../../../infra/cli/deploy/cloudflare-deploy.ts";
 import {
   confirmStranded,
   waitingOnAws,
@@ -15,7 +14,6 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { toStoredRow } from "../../../shared/ports/stored-row.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { aRow } from "../../support/call-rows.ts";
-import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
 import {
   type FakeDynamoDB,
   type FakeTable,
@@ -81,19 +79,6 @@ describe("calls that a plan would strand", () => {
     const none = { done: true, printed: "", questions: [] };
     expect(await confirm([sales], undefined)).toEqual(none);
     expect(await confirm([], undefined)).toEqual(none);
-  });
-
-  it("stop a deployment to Cloudflare before anything is changed", async () => {
-    const account = createFakeAccount();
-    await deployToCloudflare(createFakeTools(account), dialPlan, {});
-    account.waiting = [sales, lost];
-    const tools = createFakeTools(account);
-    const agents = { ...dialPlan, agents: { agent_sales: route } };
-    await expect(deployToCloudflare(tools, agents, {})).rejects.toThrow(/Nothing was deployed/);
-    expect(tools.changes()).toEqual([]);
-    await deployToCloudflare(tools, agents, { strand: true });
-    account.secrets.get("outbound-calls-dialer")?.set("DIAL_PLAN", "{}");
-    await deployToCloudflare(tools, agents, {}); // the secret's plan counts, which nobody can read
   });
 });
 

@@ -1,13 +1,7 @@
-import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
-import { deployToCloudflare } from "../../../infra/cli/deploy/cloudflare-deploy.ts";
-import { destroyOnCloudflare } from "../../../infra/cli/deploy/cloudflare-destroy.ts";
-import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
-import {
-  createFakeAccount,
-  createFakeTools,
-  type FakeAccount,
-} from "../../support/fake-wrangler.ts";
+import type { FakeCloudflare } from "../../support/cloudflare/account.ts";
+import { expectWhole, useDeployment } from "../../support/cloudflare/deployment.ts";
+import { fresh, type Rule } from "../../support/cloudflare/holdings.ts";
 
 const retentionSeconds = 1_209_600;
 const queueNames = [
@@ -17,21 +11,22 @@ const queueNames = [
   "outbound-calls-events-dead",
 ] as const;
 
-let account: FakeAccount;
-beforeEach(() => (account = createFakeAccount()));
+const deployment = useDeployment();
+let account: FakeCloudflare;
+beforeEach(() => ({ account } = deployment()));
 
 /** Deploys, and returns the commands that changed something, and what was printed. */
 async function deploy(options = {}) {
-  const tools = createFakeTools(account);
-  await deployToCloudflare(tools, dialPlan, options);
-  return { changes: tools.changes(), printed: tools.printed.join("\n") };
+  const ada = deployment().person();
+  await ada.deploy(options);
+  return { changes: ada.changes(), printed: ada.printed.join("\n") };
 }
 
 /** Expects that a deployment is refused before anything is changed. */
 async function expectRefused(message: RegExp) {
-  const tools = createFakeTools(account);
-  await expect(deployToCloudflare(tools, dialPlan, {})).rejects.toThrow(message);
-  expect(tools.changes()).toEqual([]);
+  const before = deployment().changes();
+  await expect(deployment().person().deploy()).rejects.toThrow(message);
+  expect(deployment().changes()).toEqual(before);
 }
 
 const queue = (name: string) => {
@@ -39,42 +34,51 @@ const queue = (name: string) => {
   if (found === undefined) throw new Error(`no queue ${name}`);
   return found;
 };
-const rulesOf = () => account.buckets.get("outbound-calls") ?? new Map();
-const putQueue = (name: string, more = {}) =>
-  account.queues.set(name, { retentionSeconds, isPaused: false, consumers: [], ...more });
+const retentionOf = (name: string) => queue(name).settings["message_retention_period"];
+const rulesOf = () => account.buckets.get("outbound-calls")?.rules ?? [];
+const ruleOf = (id: string, prefix: string, days: number): Rule => ({
+  id,
+  enabled: true,
+  conditions: { prefix },
+  deleteObjectsTransition: { condition: { type: "Age", maxAge: days * 86_400 } },
+});
+/** Makes a queue, which a Worker may consume. */
+const putQueue = (name: string, retention = retentionSeconds, consumer?: string) =>
+  account.queues.set(name, {
+    id: fresh(),
+    settings: {
+      delivery_delay: 0,
+      delivery_paused: false,
+      message_retention_period: retention,
+    },
+    consumers: consumer === undefined ? [] : [{ id: fresh(), script: consumer, settings: {} }],
+  });
+const run = (...words: string[]) => deployment().person().tools.run("wrangler", words);
 
 describe("npm run deploy:cloudflare, of what it finds without the Workers that use it,", () => {
-  it.each<[string, () => void, RegExp]>([
-    [
-      "a database",
-      () => {
-        account.databases.add("outbound-calls");
-        account.ledgers.set("outbound-calls", new DatabaseSync(":memory:"));
-      },
-      /Found D1 outbound-calls, but/,
-    ],
+  it.each<[string, () => unknown, RegExp]>([
+    ["a database", () => run("d1", "create", "outbound-calls"), /Found D1 outbound-calls, but/],
     [
       "a bucket",
-      () => account.buckets.set("outbound-calls", new Map()),
+      () => run("r2", "bucket", "create", "outbound-calls"),
       /Found R2 outbound-calls, but/,
     ],
     [
       "a queue that keeps messages for another time",
-      () => putQueue("outbound-calls", { retentionSeconds: 345_600 }),
+      () => putQueue("outbound-calls", 345_600),
       /Found the queue outbound-calls, but/,
     ],
     [
       "a queue that somebody consumes",
-      () => putQueue("outbound-calls", { consumers: ["their-worker"] }),
+      () => putQueue("outbound-calls", retentionSeconds, "their-worker"),
       /Found the queue outbound-calls, but/,
     ],
   ])("touches %s only with --adopt", async (_, put, message) => {
-    put();
+    await put();
     await expectRefused(message);
     for (const one of account.queues.values()) one.consumers = [];
     await deploy({ adopt: true });
-    expect(account.deployed).toHaveLength(2);
-    expect(queue("outbound-calls").retentionSeconds).toBe(retentionSeconds);
+    expectWhole(deployment());
   });
 
   it("goes on without --adopt where it is the beginning of an interrupted run", async () => {
@@ -87,16 +91,8 @@ describe("npm run deploy:cloudflare, of what it finds without the Workers that u
     expect([...account.queues.keys()]).toEqual(queueNames);
   });
 
-  it("takes over the database and the bucket that a destroyed deployment has left, with --adopt", async () => {
-    await deploy();
-    await destroyOnCloudflare(createFakeTools(account), { yes: true });
-    await expectRefused(/Found D1 outbound-calls, R2 outbound-calls, but.*--adopt/);
-    await deploy({ adopt: true });
-    expect([...account.queues.keys()]).toEqual(queueNames);
-  });
-
   it("makes a queue again that was deleted beside its Workers", async () => {
-    await deploy();
+    await deployment().stand();
     account.queues.delete("outbound-calls-events");
     await deploy();
     expect(account.queues.has("outbound-calls-events")).toBe(true);
@@ -105,9 +101,9 @@ describe("npm run deploy:cloudflare, of what it finds without the Workers that u
 
 describe("npm run deploy:cloudflare, of what it finds of its own,", () => {
   it("mends a shorter retention and changed rules, and says so", async () => {
-    await deploy();
-    queue("outbound-calls-events").retentionSeconds = 345_600;
-    rulesOf().set("expire-messages", { prefix: "messages/", days: "7" });
+    await deployment().stand();
+    queue("outbound-calls-events").settings["message_retention_period"] = 345_600;
+    rulesOf().splice(0, 1, ruleOf("expire-messages", "messages/", 7));
     const { changes, printed } = await deploy();
     for (const mended of [
       "queues update outbound-calls-events --message-retention-period-secs 1209600",
@@ -117,17 +113,17 @@ describe("npm run deploy:cloudflare, of what it finds of its own,", () => {
       expect(changes).toContain(mended);
       expect(printed).toContain(`Mended: wrangler ${mended}`);
     }
-    expect(queue("outbound-calls-events").retentionSeconds).toBe(retentionSeconds);
-    expect(rulesOf().get("expire-messages")).toEqual({ prefix: "messages/", days: "30" });
+    expect(retentionOf("outbound-calls-events")).toBe(retentionSeconds);
+    expect(rulesOf()).toContainEqual(ruleOf("expire-messages", "messages/", 30));
   });
 
   it("tells of a paused queue at its end, and leaves it paused, which may be meant", async () => {
-    await deploy();
-    queue("outbound-calls").isPaused = true;
+    await deployment().stand();
+    queue("outbound-calls").settings["delivery_paused"] = true;
     const { changes, printed } = await deploy();
     expect(printed).toMatch(/THE QUEUE outbound-calls IS PAUSED.*resume-delivery outbound-calls/);
     expect(changes.join()).not.toMatch(/resume/);
-    expect(queue("outbound-calls").isPaused).toBe(true);
+    expect(queue("outbound-calls").settings["delivery_paused"]).toBe(true);
   });
 
   it.each([
@@ -139,16 +135,17 @@ describe("npm run deploy:cloudflare, of what it finds of its own,", () => {
       /remove outbound-calls-dead outbound-calls-dialer/,
     ],
   ])("refuses to go on while of %s %s takes messages", async (name, consumer, message) => {
-    await deploy();
-    queue(name).consumers.push(consumer);
+    await deployment().stand();
+    const script = consumer === "http_pull" ? {} : { script: consumer };
+    queue(name).consumers.push({ id: fresh(), settings: {}, ...script });
     await expectRefused(message);
   });
 
   it.each(["", "mess", "messages/eu/", "epoch/"])(
     "refuses to go on while another rule deletes objects below %j",
     async (prefix) => {
-      await deploy();
-      rulesOf().set("tidy", { prefix, days: "3" });
+      await deployment().stand();
+      rulesOf().push(ruleOf("tidy", prefix, 3));
       await expectRefused(
         /rule tidy .*deletes objects.*lifecycle remove outbound-calls --name tidy/,
       );
@@ -156,15 +153,15 @@ describe("npm run deploy:cloudflare, of what it finds of its own,", () => {
   );
 
   it("leaves rules of other objects alone", async () => {
-    await deploy();
-    rulesOf().set("tidy", { prefix: "exports/", days: "3" });
+    await deployment().stand();
+    rulesOf().push(ruleOf("tidy", "exports/", 3));
     const { changes } = await deploy();
     expect(changes).toHaveLength(3);
-    expect(rulesOf().size).toBe(3);
+    expect(rulesOf()).toHaveLength(3);
   });
 
   it("says which right the API token lacks where the queues cannot be read", async () => {
-    account.mayListQueues = false;
+    account.denied = ["/queues"];
     await expectRefused(/Authentication error \[code: 10000\].*Queues Edit/);
   });
 });

@@ -1,26 +1,19 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { deployToCloudflare } from "../../../infra/cli/deploy/cloudflare-deploy.ts";
-import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
-import {
-  createFakeAccount,
-  createFakeTools,
-  type FakeAccount,
-  type FakeTools,
-} from "../../support/fake-wrangler.ts";
+import { type Person, useDeployment } from "../../support/cloudflare/deployment.ts";
 
-let account: FakeAccount;
-let again: FakeTools;
+const deployment = useDeployment();
+let again: Person;
 beforeEach(async () => {
-  account = createFakeAccount();
-  await deployToCloudflare(createFakeTools(account), dialPlan, {});
-  account.deployed = [];
-  again = createFakeTools(account);
+  await deployment().stand();
+  again = deployment().person();
 });
+const deployed = () => again.changes().filter((words) => words.startsWith("deploy "));
 
 /** Changes the ledger by hand, and deploys again. */
 async function deployAfter(...statements: string[]) {
-  for (const sql of statements) account.ledgers.get("outbound-calls")?.exec(sql);
-  await deployToCloudflare(again, dialPlan, {});
+  const { account } = deployment();
+  for (const sql of statements) account.databases.get("outbound-calls")?.content.exec(sql);
+  await again.deploy();
 }
 
 const remade = (of: string, to: string) => [
@@ -52,7 +45,7 @@ describe("npm run deploy:cloudflare compares the ledger's tables with the migrat
   it("and goes on where they are the same, however they were written", async () => {
     await deployAfter(...remade("", ""));
     expect(again.printed).toContain("The ledger's tables are up to date.");
-    expect(account.deployed).toHaveLength(2);
+    expect(deployed()).toHaveLength(2);
   });
 
   it.each<[string, string[], RegExp]>([
@@ -93,7 +86,7 @@ describe("npm run deploy:cloudflare compares the ledger's tables with the migrat
   ])("and stops before any code is deployed at %s", async (_, statements, message) => {
     await expect(deployAfter(...statements)).rejects.toThrow(message);
     expect(again.printed).not.toContain("The ledger's tables are up to date.");
-    expect(account.deployed).toEqual([]);
+    expect(deployed()).toEqual([]);
   });
 
   it("and leaves what a later version, or a person, has added", async () => {
@@ -105,6 +98,6 @@ describe("npm run deploy:cloudflare compares the ledger's tables with the migrat
       "The ledger also has the index calls_priority, which this version does not use. It stays.",
       "The ledger also has the column calls.priority, which this version does not use. It stays.",
     ]);
-    expect(account.deployed).toHaveLength(2);
+    expect(deployed()).toHaveLength(2);
   });
 });
