@@ -6,7 +6,7 @@ import type { Scenario } from "./scenario.ts";
 /** Maximum time for which work stands still once clocks are right again: two starts by the clock, and some seconds. */
 const stillMsMax = 180_000;
 
-/** What happened beside processes an hour ahead and behind. */
+/** The events of a run beside processes an hour ahead and behind. */
 interface Opposed {
   scenario: Pick<Scenario, "opposedSeconds">;
   startAt: number;

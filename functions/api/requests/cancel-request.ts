@@ -1,3 +1,5 @@
+import type { RouteDeps } from "../http/context.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
 import { batchCallsMax } from "../../../shared/calls/call-request.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
@@ -14,7 +16,7 @@ import {
 import { callCursor } from "../http/cursors.ts";
 import { answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { findRequest } from "./find-request.ts";
+import { findRequest, type FoundRequest } from "./find-request.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Time for which the queue keeps a message. The calls of a request may have no rows for so long. */
@@ -54,6 +56,7 @@ export const cancelRequest = declareRoute({
     const what = { request: id };
     const scope = { client: c.get("caller").client, indexes };
     const target = `request ${id}`;
+    if (cursor === undefined && (await isOver(found, deps))) return { cancelled: 0, ordered: 0 };
     if (cursor === undefined)
       await recordAction(c, { action: "client_cancel", target, count: indexes?.length }, deps);
     const given = await (cursor === undefined
@@ -90,6 +93,17 @@ export const cancelRequest = declareRoute({
     return { cancelled, ordered: await countOrdered(named, { given, cancelled }, ledger), ...more };
   },
 });
+
+/** States of calls that an order can end no more, nor an operator redial. */
+const overStates: ReadonlySet<string> = new Set(["PLACED", "CANCELLED"] satisfies CallState[]);
+
+/** True if all calls of a request are over for good, so that an order for them would be kept for nothing. */
+async function isOver({ id, row }: FoundRequest, { progress }: RouteDeps): Promise<boolean> {
+  if (row === undefined || !overStates.has(row.state)) return false;
+  progress.forget(id); // a cached count may lack a redial
+  const { counts, finished } = await progress.of(id, row.batchCalls);
+  return finished && Object.keys(counts.by_state).every((state) => overStates.has(state));
+}
 
 /** Reads the rows of a page of named calls, highest indexes first. */
 async function readPage(

@@ -22,6 +22,17 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     return entries.flatMap(({ value }) => (value.target === target ? [value] : []));
   };
 
+  it("keeps no order for a request whose calls are all over, and one where a call may be redialed", async () => {
+    await write(["PLACED", "CANCELLED", "PLACED"]);
+    expect((await cancel()).body).toEqual({ cancelled: 0, ordered: 0 });
+    expect((await cancel({ indexes: [1] })).body).toEqual({ cancelled: 0, ordered: 0 });
+    expect([await ordersOf(api.requestId), await recorded()]).toEqual([undefined, []]);
+    const id = acceptedId(withCalls(api.requestId, 2));
+    await write(["EXPIRED", "PLACED"], { requestId: id });
+    expect((await cancel(undefined, { id })).body).toEqual({ cancelled: 0, ordered: 0 });
+    expect(await ordersOf(id)).toHaveLength(1);
+  });
+
   it("cancels what waits of a request, and records by whose token", async () => {
     const calls = await write(["WAITING", "PLACED", "WAITING", "UNKNOWN", "NEEDS_REVIEW"]);
     const { status, body } = await cancel();

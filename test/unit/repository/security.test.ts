@@ -18,6 +18,8 @@ describe("SECURITY.md", () => {
   });
 
   it("names a test for each threat, of every risk", () => {
+    const [, threats = ""] = /## Threats and their tests\n([\s\S]*?)\n## /.exec(text) ?? [];
+    expect(rows).toEqual(threats.split("\n").filter((line) => line.startsWith("- ")));
     for (const row of rows) expect(filesIn(row).length).toBeGreaterThan(0);
     expect(new Set(rows.flatMap(filesIn))).toEqual(new Set(Object.keys(threatTests)));
     const risks = new Set(rows.map((row) => /^- (API\d+)/.exec(row)?.[1]));
