@@ -1,5 +1,5 @@
 import type { Call, Route } from "../calls/call-request.ts";
-import { backlogOf } from "../calls/call-row.ts";
+import { backlogOf, type CallRow } from "../calls/call-row.ts";
 import { hashedNumberOf, isTestClient } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/dial-plan.ts";
 import type { Mode, ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
@@ -18,17 +18,11 @@ export interface ResolvedRoute {
   pauses: readonly DocumentKey<"pause">[];
 }
 
-/** The fields of a waiting row on which its decision depends. */
-export interface WaitingRow {
-  dueAt: number | null;
-  reason: string;
-}
-
 /** A call with everything that follows from it and the plan, found once. */
 export interface ResolvedCall {
   call: Call;
   /** The call's row, as read. Undefined: the call is fresh. */
-  row: WaitingRow | undefined;
+  row: CallRow | undefined;
   mode: Mode;
   of: BacklogOf;
   /** Name of the backlog of its client and agent. */
@@ -47,10 +41,7 @@ export interface Resolver {
   find(of: BacklogOf): ResolvedRoute | undefined;
   /** Returns a route of which a row is resent, or of a plan's pool with the number chosen. */
   along(route: Route, of: BacklogOf): ResolvedRoute;
-  resolve<Row extends WaitingRow>(
-    call: Call,
-    row: Row | undefined,
-  ): ResolvedCall & { row: Row | undefined };
+  resolve(call: Call, row: CallRow | undefined): ResolvedCall;
 }
 
 /** @param hashesOf returns the hashes of a number (`hashedNumberOf`); undefined where its documents were not read */

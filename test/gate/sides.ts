@@ -1,16 +1,18 @@
 import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
 import { findPlanErrors } from "../../functions/api/calls/call-errors.ts";
 import { decide, type Dial, toKnown } from "../../functions/dialer/decide/decide-delivered.ts";
-import { checkControls, findObstacle } from "../../functions/dialer/dial/claim-call.ts";
+import { findObstacle, judgeOrders } from "../../functions/dialer/dial/claim-call.ts";
 import { dialCalls } from "../../functions/dialer/dial/dial-calls.ts";
-import { checkClock } from "../../functions/dialer/dial/send-request.ts";
+import { judgeClock } from "../../functions/dialer/dial/send-request.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { Call, Route } from "../../shared/calls/call-request.ts";
 import type { Log } from "../../shared/lib/log.ts";
 import { Withheld } from "../../shared/lib/http-client.ts";
 import { readDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
-import { decideFirst } from "../../shared/rules/decide-first.ts";
+import { judgeFirstRow } from "../../shared/rules/first-row.ts";
+import { ends, orders } from "../../shared/rules/gates.ts";
+import { toDecided } from "../../shared/rules/rule.ts";
 import * as core from "./frozen/core.mjs";
 import { dialOf } from "../support/resolved.ts";
 import type { Dialing } from "./delivered.ts";
@@ -105,27 +107,33 @@ export const today: Side & Dialing = {
     const { kind, target, dialAt, call, row: read } = decision;
     return { kind, route: target.route, dialAt, call, row: read };
   },
-  decideFirst: (asked, settings) =>
-    (["restored", "dead_letter"] as const).map((reason) =>
-      decideFirst(asked.call, reason, decideNow(asked, settings)),
-    ),
-  beforeClaim: (asked, settings) => {
+  decideFirst: (asked, settings) => {
+    const known = decideNow(asked, settings);
+    const call = known.resolver.resolve(asked.call, undefined);
+    const facts = { ...known, at: known.now };
+    return (["restored", "dead_letter"] as const).map((reason) =>
+      toDecided(judgeFirstRow(call, { reason, ends }, facts), known.now),
+    );
+  },
+  beforeClaim: async (asked, settings) => {
     const { clock, deadline, stopped } = asked;
     const deps = { settings, clock, log };
-    return findObstacle(
-      dialIn(asked, settings),
-      Object({ deps, deadline, stopped, documents: readOnce(asked) }),
-    );
+    const dial = dialIn(asked, settings);
+    const delivery = { deps, deadline, stopped, documents: readOnce(asked) };
+    const verdict = await findObstacle(dial, Object(delivery));
+    const { firstDueAt = 0 } = verdict?.kind === "hold" ? verdict : {};
+    return verdict && toDecided(verdict, dial.row?.dueAt ?? firstDueAt);
   },
   orders: (asked, settings) => {
     const { claim, documents, clock } = asked;
     const dial = dialIn(asked, settings);
-    return checkControls({ dial, ...claim }, documents, Object({ settings, clock }));
+    const delivery = { deps: { settings, clock }, stopped: new Set() };
+    return judgeOrders({ dial, ...claim }, { read: documents, judges: orders }, Object(delivery));
   },
   byClock: (asked, settings) => {
     const { claim, laterMs, clock } = asked;
     const dial = dialIn(asked, settings);
-    return checkClock({ dial, ...claim }, { laterMs }, Object({ settings, clock }));
+    return judgeClock({ dial, ...claim }, { laterMs }, Object({ settings, clock }));
   },
   acceptance: ({ call }, settings) =>
     findPlanErrors(call.request, callerOf(call), Object(settings)),

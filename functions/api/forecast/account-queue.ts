@@ -5,7 +5,7 @@ import { liveCallsIn, meanMsIn } from "../../../shared/policy/live-calls.ts";
 import { countedIn, nextDayAt } from "../../../shared/policy/day-counts.ts";
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import type { DecisionInputs } from "../../../shared/rules/decide.ts";
+import type { Facts } from "../../../shared/rules/rule.ts";
 import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyServed, createTurns } from "../../../shared/policy/turns.ts";
 import type { Limit } from "./forecast-schema.ts";
@@ -42,7 +42,7 @@ export function createAccountQueue(
     from,
     seenPace,
   }: { items: readonly Queued[]; from: number; seenPace?: Pace | undefined },
-  inputs: DecisionInputs,
+  inputs: Facts,
 ): AccountQueue {
   const { documents } = inputs;
   const { kind, key } = paceKeyOf(account);
@@ -104,7 +104,7 @@ interface Served {
 function createLimits(
   account: ResolvedAccount,
   { from, seenPace }: { from: number; seenPace: Pace | undefined },
-  { documents }: Pick<DecisionInputs, "documents">,
+  { documents }: Pick<Facts, "documents">,
 ) {
   const { pace: planned } = account;
   const isSlow = seenPace !== undefined && seenPace.intervalUs > (planned?.intervalUs ?? 0);

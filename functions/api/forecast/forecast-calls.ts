@@ -2,22 +2,19 @@ import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { mapInSlices } from "../../../shared/lib/slices.ts";
-import { isOnDoNotCallList } from "../../../shared/policy/controls.ts";
 import {
   createResolver,
   type ResolvedCall,
   type ResolvedRoute,
+  type Resolver,
 } from "../../../shared/rules/resolved-call.ts";
 import { createHolders, type Holder, type HolderOf } from "./holders.ts";
 import type { ControlsRead } from "./read-controls.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
-import {
-  type DecisionInputs,
-  decideByClock,
-  decideWaiting,
-  decideEnd,
-} from "../../../shared/rules/decide.ts";
+import { byTime, delivery, ends } from "../../../shared/rules/gates.ts";
+import * as doNotCall from "../../../shared/rules/do-not-call.ts";
+import { type Facts, findVerdict, pass } from "../../../shared/rules/rule.ts";
 import { findPlanErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
@@ -71,18 +68,20 @@ export async function forecastCalls(
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
   const resolver = createResolver(table, hashesOf);
-  const of = { table, resolver, schedule, hashKeys, documents, now, ahead: new Map() };
-  const known: DecisionInputs = { ...of, requestsAtOnce: Infinity };
+  const of = { table, schedule, hashKeys, documents, now, at: now, ahead: new Map() };
+  const known: Facts = { ...of, requestsAtOnce: Infinity, isSuspended: false };
   const at: AtPosting = {
     ...known,
+    resolver,
     now: posted.at,
+    at: posted.at,
     holderOf: createHolders(documents, now),
     plan,
     agents: read.agents,
   };
   const fresh = await postedCalls(posted, at);
   const waiting = await mapInSlices(read.waiting, (row, index) =>
-    waitingCall(row, posted.calls.length + index, { ...at, now }),
+    waitingCall(row, posted.calls.length + index, { ...at, now, at: now }),
   );
   if (posted.at === now && fresh.length <= messageCallsMax) goAtOnce(fresh.filter(isQueued), known);
   const queued = [...fresh, ...waiting].flatMap((one) => (isQueued(one) ? one : []));
@@ -96,18 +95,19 @@ export async function forecastCalls(
 }
 
 /** Marks the calls that the delivery of their message would dial at once, by the dialers' rules. */
-function goAtOnce(fresh: readonly Queued[], known: DecisionInputs): void {
+function goAtOnce(fresh: readonly Queued[], known: Facts): void {
   const ahead = new Map<string, number>();
   for (const item of fresh) {
     if (item.dueAt > known.now) continue;
-    if (decideWaiting(item.resolved, { ...known, ahead }).kind !== "dial") continue;
+    if (pass(delivery, item.resolved, { ...known, ahead }).kind !== "passed") continue;
     item.isAtOnce = true;
     ahead.set(item.account, (ahead.get(item.account) ?? 0) + 1);
   }
 }
 
 /** Everything known about calls when they are posted. */
-interface AtPosting extends DecisionInputs {
+interface AtPosting extends Facts {
+  resolver: Resolver;
   holderOf: HolderOf;
   plan: DialPlan;
   /** Agents whose pauses and breakers were read. */
@@ -165,21 +165,17 @@ function freshCall(
   { index, target }: { index: number; target: ResolvedRoute },
   known: AtPosting,
 ): Queued | Forecasted {
-  const { now, documents, hashKeys, agents, holderOf } = known;
+  const { now, agents, holderOf } = known;
   const { call, of, backlog, hashes } = resolved;
   const { agentId } = of;
-  const { route } = target;
   const account = target.account.name;
   const isUnread = hashes === undefined || !agents.has(agentId);
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
-  if (
-    hashes !== undefined &&
-    isOnDoNotCallList({ hashes: hashes.asked, client: call.client }, documents, hashKeys)
-  ) {
-    return ended({ kind: "rejected", reason: "do_not_call" });
-  }
-  const closed = decideByClock(resolved, { route, at: now }, known);
-  if (closed !== undefined && closed.state !== "WAITING") return ended(toEnd(closed, none));
+  const listed = doNotCall.admit(resolved, known);
+  if (listed?.kind === "end") return ended(toEnd(listed, none));
+  const closed = findVerdict(byTime, resolved, known);
+  if (closed?.kind === "end") return ended(toEnd(closed, none));
+  const dueAt = closed?.kind === "later" ? closed.at : now;
   const queued: Queued = {
     id: call.id,
     resolved,
@@ -187,7 +183,7 @@ function freshCall(
     target,
     account,
     backlog,
-    dueAt: closed?.dueAt ?? now,
+    dueAt,
     reason: closed?.reason,
     decidedAt: now,
     isAtOnce: false,
@@ -196,7 +192,7 @@ function freshCall(
     delays: none,
     end: undefined,
   };
-  if (closed !== undefined) addDelay(queued, { ...limitIn(closed.reason), ms: closed.dueAt - now });
+  if (closed !== undefined) addDelay(queued, { ...limitIn(closed.reason), ms: dueAt - now });
   const blocked = holdBack(queued, holderOf(of, target), now);
   return blocked === undefined ? queued : ended(blocked);
 }
@@ -212,8 +208,8 @@ function waitingCall(
   const account = target?.account.name ?? null;
   const isUnread = false;
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
-  const over = decideEnd(resolved, known.now, known);
-  if (over !== undefined && over.state !== "WAITING") return ended(toEnd(over, none));
+  const over = findVerdict(ends, resolved, known);
+  if (over?.kind === "end") return ended(toEnd(over, none));
   if (target === undefined || account === null)
     return ended({ kind: "blocked", reason: "route_gone" });
   const of = { id: call.id, resolved, index, target, account, backlog, dueAt, reason, hasNumber };

@@ -1,6 +1,7 @@
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
 import { countedIn } from "../../../shared/policy/day-counts.ts";
-import { decideByClock } from "../../../shared/rules/decide.ts";
+import { byTime } from "../../../shared/rules/gates.ts";
+import { findVerdict } from "../../../shared/rules/rule.ts";
 import { findStillReason } from "../../../shared/policy/dispatcher.ts";
 import { liveCallsIn } from "../../../shared/policy/live-calls.ts";
 import { createResolver } from "../../../shared/rules/resolved-call.ts";
@@ -44,9 +45,8 @@ export function createHoldersNow(
     if (target === undefined) return { reason: "route_gone", name: of.agentId, isExact: true };
     const holder = holderOf(of, target);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };
-    const { route } = target;
-    const closed = decideByClock(resolved, { route, at: now }, { schedule });
-    if (closed?.state === "WAITING") return { ...divided(closed.reason), isExact: hasNumber };
+    const closed = findVerdict(byTime, resolved, { at: now, schedule });
+    if (closed?.kind === "later") return { ...divided(closed.reason), isExact: hasNumber };
     if (dueAt > now) return { ...divided(reason), isExact: hasNumber };
     return accountHolder(target.account);
   };

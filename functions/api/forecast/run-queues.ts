@@ -1,6 +1,8 @@
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { type DecisionInputs, decideByClock, decideOverCap } from "../../../shared/rules/decide.ts";
+import { judgeFull } from "../../../shared/rules/cap.ts";
+import { byTime } from "../../../shared/rules/gates.ts";
+import { type Facts, findVerdict } from "../../../shared/rules/rule.ts";
 import { giveWay, sliceItems } from "../../../shared/lib/slices.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
 import { freeAt } from "../../../shared/telephony/frequency-cap.ts";
@@ -34,7 +36,7 @@ export async function runQueues(
     from: number;
     seenPaces: ReadonlyMap<string, Pace>;
   },
-  inputs: DecisionInputs,
+  inputs: Facts,
 ): Promise<Ended[]> {
   const queues = [...Map.groupBy(items, (item) => item.account)].map(([account, own]) => {
     const seenPace = seenPaces.get(account);
@@ -90,19 +92,20 @@ function earliest(queues: readonly AccountQueue[]) {
 }
 
 /** Decides as the dispatcher would at `known.now`, by time alone. Undefined: the call may go. */
-function stepByClock(item: Queued, known: DecisionInputs): Step | undefined {
+function stepByClock(item: Queued, known: Facts): Step | undefined {
   const { now } = known;
-  const { resolved, target, dueAt, decidedAt, delays } = item;
+  const { resolved, dueAt, decidedAt, delays } = item;
   if (decidedAt === now && dueAt === now) return undefined;
-  const closed = decideByClock(resolved, { route: target.route, at: now }, known);
-  if (closed?.state !== "WAITING") return closed && toEnd(closed, delays);
-  return { kind: "wait", ...limitIn(closed.reason), dueAt: closed.dueAt, reason: closed.reason };
+  const closed = findVerdict(byTime, resolved, { at: now, schedule: known.schedule });
+  if (closed?.kind === "end") return toEnd(closed, delays);
+  if (closed?.kind !== "later") return undefined;
+  return { kind: "wait", ...limitIn(closed.reason), dueAt: closed.at, reason: closed.reason };
 }
 
 /** Decides as the dialer would under the claim at `known.now`, by the caps of the number. */
 function stepUnderCaps(
   item: Queued,
-  { now, schedule }: DecisionInputs,
+  { now, schedule }: Facts,
   called: ReadonlyMap<string, readonly number[]>,
 ): Step {
   const { resolved, target, hasNumber, reason, delays } = item;
@@ -113,16 +116,17 @@ function stepUnderCaps(
   const free = freeAt(times, caps, now);
   if (free <= now) return { kind: "dialed", at: now };
   const rule = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
-  const full = decideOverCap(free, { now, expiresAt, reason });
-  return full.state === "WAITING"
-    ? { kind: "wait", limit: "caps", rule, dueAt: full.dueAt, reason: full.reason }
+  const row = reason === undefined ? undefined : { reason };
+  const full = judgeFull({ expiresAt, row }, { freeAt: free, now });
+  return full.kind === "later"
+    ? { kind: "wait", limit: "caps", rule, dueAt: full.at, reason: full.reason }
     : toEnd(full, delays);
 }
 
 /** Counts a dialed call for the caps of its number. */
 function noteCall(
   { resolved: { call }, target }: Queued,
-  { schedule, now }: DecisionInputs,
+  { schedule, now }: Facts,
   called: Map<string, readonly number[]>,
 ): void {
   if (!schedule.capsOf(call.request, target.route).isCounted) return;

@@ -4,11 +4,14 @@ import { states } from "../../../shared/calls/states.ts";
 import { applyDecision } from "../../../shared/calls/transitions.ts";
 import { readOwnReceivers } from "../../../shared/events/outbox-ledger.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { decideFirst } from "../../../shared/rules/decide-first.ts";
+import { judgeFirstRow } from "../../../shared/rules/first-row.ts";
+import { ends } from "../../../shared/rules/gates.ts";
+import { mayHaveBeenLost } from "../../../shared/rules/lost-by-restore.ts";
+import { toDecided } from "../../../shared/rules/rule.ts";
 import { rowStep } from "../../../shared/policy/usage.ts";
 import type { Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
-import { mayHaveBeenLost, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
+import { readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
@@ -74,7 +77,9 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<Hand
   const isLost = recent.some((call) => mayHaveBeenLost(call, undefined, documents));
   const reason = isLost ? "restored" : "dead_letter"; // they were accepted together
   const changes = recent.flatMap((call) => {
-    const decision = decideFirst(call, reason, known);
+    const resolved = known.resolver.resolve(call, undefined);
+    const facts = { ...known, at };
+    const decision = toDecided(judgeFirstRow(resolved, { reason, ends }, facts), at);
     const write = { version: random.version(), at };
     const next = applyDecision(undefined, { newCall: toNewCall(call, deps), decision }, write);
     // An existing row is left to the sweeps.

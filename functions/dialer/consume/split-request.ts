@@ -4,11 +4,11 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import {
   decide,
   type Decision,
-  mayHaveBeenLost,
   mergeControlDocuments,
   readControlDocuments,
   toKnown,
 } from "../decide/decide-delivered.ts";
+import { mayHaveBeenLost } from "../../../shared/rules/lost-by-restore.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";

@@ -2,10 +2,9 @@ import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Permission } from "../../../shared/calls/passed-check.ts";
-import { mayHaveBeenDialed, mayHaveHadRow } from "../../../shared/calls/restore-row.ts";
 import { states } from "../../../shared/calls/states.ts";
-import { isIdempotent } from "../../../shared/calls/transitions.ts";
-import type { DocumentsRead, DocumentKey } from "../../../shared/ports/document-kinds.ts";
+import { type Decided, isIdempotent } from "../../../shared/calls/transitions.ts";
+import type { DocumentKey } from "../../../shared/ports/document-kinds.ts";
 import {
   type ControlDocuments,
   restoreKey,
@@ -19,18 +18,25 @@ import {
 } from "../../../shared/policy/controls.ts";
 import { claimAheadMsMax, paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import {
-  type DecisionInputs,
-  decideWaiting,
-  decideEnd,
-  findWaitReason,
-  type WaitingDecision,
-} from "../../../shared/rules/decide.ts";
-import { decideFirst } from "../../../shared/rules/decide-first.ts";
+  delivery,
+  documentsAgeMsMax,
+  ends,
+  resend,
+  restored,
+} from "../../../shared/rules/gates.ts";
+import {
+  type Facts,
+  findVerdict,
+  pass,
+  toDecided,
+  type Verdict,
+} from "../../../shared/rules/rule.ts";
 import {
   createResolver,
   hashesUnder,
   type ResolvedCall,
   type ResolvedRoute,
+  type Resolver,
 } from "../../../shared/rules/resolved-call.ts";
 import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
@@ -65,14 +71,18 @@ export interface LookUp {
 
 /** The action for a call, decided before any claim. A row that is final or not due is left. */
 export type Decision =
-  | Exclude<WaitingDecision, { kind: "dial" }>
+  /** No action now: the row waits for its turn, for the end of a pause, for a breaker, or for a route. */
+  | { kind: "leave"; because: string }
+  /** The state to write into the row or a new row. */
+  | { kind: "write"; decided: Decided }
   /** The outcome stayed unknown until the review time. */
   | { kind: "review"; row: CallRow }
   | LookUp
   | Dial;
 
-export interface Known extends DecisionInputs {
-  documents: ControlDocuments;
+/** Facts of the calls of a delivery or a look, as of now. */
+export interface Known extends Omit<Facts, "at"> {
+  resolver: Resolver;
   canLookUp(route: Route): boolean;
 }
 
@@ -92,20 +102,34 @@ export function decide(
   if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
     return { kind: "leave", because: "not_due" };
   }
-  if (known.documents.isSuspended) return holdBack(call, row);
   try {
-    if (mayHaveBeenLost(call, row, known.documents)) {
-      return { kind: "write", decided: decideFirst(call, "restored", known) };
-    }
-    const resolved = known.resolver.resolve(call, row);
-    if (row?.state === "UNKNOWN") return decideUnknown(row, resolved, known);
-    const decision = decideWaiting(resolved, known);
-    return decision.kind === "dial" ? Object.assign(resolved, decision) : decision;
+    return decideDue(known.resolver.resolve(call, row), known);
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error;
     if (row !== undefined) return { kind: "leave", because: unreadable };
     return { kind: "write", decided: { state: "WAITING", reason: "turn", dueAt: known.now } };
   }
+}
+
+function decideDue(call: ResolvedCall, known: Known): Decision {
+  const { row } = call;
+  const facts = { ...known, at: Math.max(known.now, row?.dueAt ?? 0) };
+  const before = findVerdict(restored, call, facts);
+  if (before !== undefined) return toDecision(before, call, facts);
+  if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
+  const passed = pass(delivery, call, facts);
+  if (passed.kind !== "passed") return toDecision(passed, call, facts);
+  const { target, notBefore: dialAt } = passed;
+  if (target === undefined) return { kind: "leave", because: "route_gone" };
+  return Object.assign(call, { kind: "dial" as const, row, target, dialAt });
+}
+
+/** Returns what a verdict means for a call that nobody has claimed. A row that keeps its place stays unchanged. */
+function toDecision(verdict: Verdict, { row }: ResolvedCall, { now }: Known): Decision {
+  if (verdict.kind !== "hold") return { kind: "write", decided: toDecided(verdict, now) };
+  const { reason, firstDueAt = now } = verdict;
+  if (row !== undefined) return { kind: "leave", because: reason };
+  return { kind: "write", decided: toDecided(verdict, firstDueAt) };
 }
 
 /** True if a call is left as one of its documents is unreadable. Raises an alarm, once for each client and agent. */
@@ -123,30 +147,6 @@ export function isLeftUnread(
   return true;
 }
 
-/**
- * True if a call may have been dialed in the time that a restore lost. Its row may be lost, or a function that stood
- * still may have written the row after the sweeps went through the rows.
- */
-export function mayHaveBeenLost(
-  call: Call,
-  row: CallRow | undefined,
-  documents: DocumentsRead,
-): boolean {
-  const restore = documents.get("restore", restoreKey.key)?.value;
-  if (restore === undefined) return false;
-  if (row === undefined) return mayHaveHadRow(call, restore.since);
-  const { at, since } = restore;
-  return row.state === "WAITING" && mayHaveBeenDialed(row, { at: at ?? since, since });
-}
-
-/** Keeps a call waiting until the restore is over. The call may have been dialed, so not even its end is decided. */
-function holdBack(call: Call, row: CallRow | undefined): Decision {
-  if (row !== undefined) return { kind: "leave", because: "restored" };
-  // Due since its acceptance, so that `mayHaveBeenDialed` can compare it with the restore's time.
-  const waits = { state: "WAITING", reason: "restored", dueAt: call.acceptedAt } as const;
-  return { kind: "write", decided: waits };
-}
-
 function isDue({ state, dueAt }: CallRow, now: number): boolean {
   const { index } = states[state];
   return (
@@ -155,29 +155,25 @@ function isDue({ state, dueAt }: CallRow, now: number): boolean {
 }
 
 function decideUnknown(row: CallRow, resolved: ResolvedCall, known: Known): Decision {
-  const { table, schedule, now, canLookUp, resolver } = known;
-  const { call, expiresAt } = resolved;
+  const { table, now, canLookUp, resolver } = known;
   const { route, unknownSince, claimedAt } = row;
   if (route === null || unknownSince === null || claimedAt === null) {
     return { kind: "leave", because: "not_due" };
   }
   const isOver = now >= unknownSince + table.plan.reviewAfterSeconds * 1000;
   if (canLookUp(route)) {
+    const { call } = resolved;
     return { kind: "look_up", call, row: { ...row, route, claimedAt }, orReview: isOver };
   }
   if (isOver) return { kind: "review", row };
-  // A resend may ring, so it needs everything that a first request needs.
+  const facts = { ...known, at: now };
+  const mayEnd = !isIdempotent(route) || findVerdict(ends, resolved, facts) !== undefined;
+  if (mayEnd) return { kind: "leave", because: "not_now" };
   const target = resolver.along(route, resolved.of);
-  const opening = schedule.opening(call.request, route, { from: now, until: expiresAt });
-  const mayRing =
-    isIdempotent(route) &&
-    decideEnd(resolved, now, known) === undefined &&
-    findWaitReason(resolved, target, known) === undefined &&
-    opening.at !== undefined &&
-    opening.at <= now;
-  if (!mayRing) return { kind: "leave", because: "not_now" };
+  const along = Object.assign(resolved, { target });
+  if (findVerdict(resend, along, facts) !== undefined) return { kind: "leave", because: "not_now" };
   const dialAt = Math.max(now, row.dueAt ?? 0);
-  return Object.assign(resolved, { kind: "dial" as const, row, target, dialAt });
+  return Object.assign(along, { kind: "dial" as const, row, target, dialAt });
 }
 
 /**
@@ -269,6 +265,7 @@ export function toKnown(
     schedule,
     hashKeys,
     documents,
+    isSuspended: documents.isSuspended,
     canLookUp: (route) => providerOf(route).lookUp !== undefined,
     now: clock.now(),
     ahead: new Map(),
@@ -286,9 +283,6 @@ export function mergeControlDocuments(
     isSuspended: one.isSuspended || other.isSuspended,
   };
 }
-
-/** Maximum age of the controls that a request relies on. */
-const documentsAgeMsMax = 5_000;
 
 /**
  * Returns a function that returns the documents of a delivery's calls. It reads them again if they would be more than

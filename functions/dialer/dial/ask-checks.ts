@@ -6,7 +6,8 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
 import { type CheckAnswer, retryCheckAt, waitUntil } from "../../../shared/policy/check-answers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
-import { decideOverCap } from "../../../shared/rules/decide.ts";
+import { judgeFull } from "../../../shared/rules/cap.ts";
+import type { Verdict } from "../../../shared/rules/rule.ts";
 import { putEntries } from "../../../shared/policy/dnc-entries.ts";
 import { appendListed } from "../../../shared/policy/journal-entries.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
@@ -16,7 +17,7 @@ import type { Dial } from "../decide/decide-delivered.ts";
 import type { Slot } from "../runtime/fair-semaphore.ts";
 import { checksMsMax, slowMs } from "../runtime/time-limits.ts";
 import { findObstacle } from "./claim-call.ts";
-import type { Delivery, NotDialed } from "./delivery.ts";
+import type { Delivery } from "./delivery.ts";
 import { toQuestion } from "./question.ts";
 import { recordSlowCheck } from "./send-request.ts";
 
@@ -35,7 +36,7 @@ type Outcome = { name: string; at: number } & (
  *
  * @returns the permission of all checks, or the decision to be written
  */
-export async function askChecks(dial: Dial, delivery: Delivery): Promise<Permission | NotDialed> {
+export async function askChecks(dial: Dial, delivery: Delivery): Promise<Permission | Verdict> {
   const { deps, documents } = delivery;
   const { clock } = deps;
   const obstacle = (await findObstacle(dial, delivery)) ?? (await findFullCap(dial, delivery));
@@ -56,13 +57,13 @@ export async function askChecks(dial: Dial, delivery: Delivery): Promise<Permiss
 
 /** Finds out if the number has been called as often as it may be. The call is counted later, under its claim. */
 async function findFullCap(
-  { call, target, row, expiresAt }: Dial,
+  dial: Dial,
   { caps, deps: { clock } }: Delivery,
-): Promise<NotDialed | undefined> {
+): Promise<Verdict | undefined> {
   const now = clock.now();
-  const freeAt = await caps.freeAt(call, target.route);
+  const freeAt = await caps.freeAt(dial.call, dial.target.route);
   if (freeAt <= now) return undefined;
-  return decideOverCap(freeAt, { now, expiresAt, reason: row?.reason });
+  return judgeFull(dial, { freeAt, now });
 }
 
 /** Notes after two seconds that the calls of this backlog are slow, so that they share no delivery with others. */
@@ -176,7 +177,7 @@ async function decideByChecks(
   outcomes: readonly Outcome[],
   { call, row, expiresAt }: Dial,
   { deps }: Delivery,
-): Promise<NotDialed | undefined> {
+): Promise<Verdict | undefined> {
   const { clock, settings } = deps;
   const find = <Decision extends Outcome["decision"]>(decision: Decision) =>
     outcomes.find(
@@ -190,29 +191,30 @@ async function decideByChecks(
     const listed = hashNumber(call.request.phone_number, settings.hashKeys.current).numberHash;
     await appendListed([listed], deps);
     await putEntries([listed], deps);
-    return { state: "REJECTED", reason: `check_never:${never.name}` };
+    return { kind: "end", state: "REJECTED", reason: `check_never:${never.name}` };
   }
   const refused = find("refuse");
   if (refused !== undefined) {
-    return { state: "REJECTED", reason: `check_refused:${refused.name}:${refused.reason}` };
+    const reason = `check_refused:${refused.name}:${refused.reason}`;
+    return { kind: "end", state: "REJECTED", reason };
   }
   const failed = find("failed");
   if (failed !== undefined) {
     const reason = `check_failed:${failed.name}`;
     const time = { now, firstMs: deps.sweepSeconds * 1000 };
     const again = retryCheckAt(row ?? { reason: "", history: [] }, reason, time);
-    return { state: "WAITING", reason, dueAt: Math.min(again, expiresAt) };
+    return { kind: "later", reason, at: Math.min(again, expiresAt) };
   }
   const waits = outcomes.filter((one) => one.decision === "wait");
   const [first] = waits;
   if (first !== undefined) {
     const until = Math.max(...waits.map((one) => one.until));
-    const dueAt = waitUntil(until, { now, expiresAt });
-    return { state: "WAITING", reason: `check_wait:${first.name}`, dueAt };
+    const at = waitUntil(until, { now, expiresAt });
+    return { kind: "later", reason: `check_wait:${first.name}`, at };
   }
   const unasked = find("unasked");
   if (unasked === undefined) return undefined;
-  return { state: "WAITING", reason: unasked.reason, dueAt: row?.dueAt ?? now };
+  return { kind: "hold", reason: unasked.reason, firstDueAt: now };
 }
 
 function toPassed(outcome: Outcome): PassedCheck[] {

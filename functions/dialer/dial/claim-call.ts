@@ -1,8 +1,14 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { applyClaim, claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
+import { applyClaim, type Decided } from "../../../shared/calls/transitions.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { mayProbe, listOpenBreakers } from "../../../shared/policy/breakers.ts";
-import { decideByHours, findExpiryReason, decideOverCap } from "../../../shared/rules/decide.ts";
+import { judgeFull } from "../../../shared/rules/cap.ts";
+import {
+  beforeClaim,
+  beforeClaimByDocuments,
+  beforeClaimInDelivery,
+  type permitTime,
+} from "../../../shared/rules/gates.ts";
+import { type Facts, findVerdict, type Judge, type Verdict } from "../../../shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { enterDay } from "../record/account-days.ts";
 import { sendOutcome } from "../record/settle.ts";
@@ -10,25 +16,17 @@ import { toNewCall } from "../record/write-decisions.ts";
 import {
   type Claim,
   type Delivery,
-  type NotDialed,
   type Result,
   type Refusal,
+  settleBy,
   toWaiting,
   type Permit,
 } from "./delivery.ts";
 import { states } from "../../../shared/calls/states.ts";
 import { hasMadeWay } from "../../../shared/calls/chain.ts";
-import {
-  type ControlDocuments,
-  findCancellation,
-  findErasure,
-  isPaused,
-  isOnDoNotCallList,
-} from "../../../shared/policy/controls.ts";
+import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Time reserved after a request for the settlement, its retries, and the acknowledgement of the message. */
-const afterRequestMs = 20_000;
 /**
  * Delay of the `outcome` after a claim whose write may or may not have succeeded. By then it has surely done one or
  * the other.
@@ -36,40 +34,30 @@ const afterRequestMs = 20_000;
 const givenUpSeconds = 60;
 
 /** Returns why a call may not be dialed after all, which saves a useless claim. */
-export async function findObstacle(dial: Dial, delivery: Delivery): Promise<NotDialed | undefined> {
-  return checkTime(dial, delivery) ?? (await checkBreakers(dial, delivery));
-}
-
-/** Checks the call's expiry, the end of the invocation and the callee's hours. */
-function checkTime(
-  { call, target, row, permission, expiresAt }: Dial,
-  { deps: { clock, settings }, deadline }: Delivery,
-): NotDialed | undefined {
+export async function findObstacle(dial: Dial, delivery: Delivery): Promise<Verdict | undefined> {
+  const { deps, stopped, deadline, documents } = delivery;
+  const { clock, settings } = deps;
+  const { schedule } = settings;
   const now = clock.now();
-  if (now >= expiresAt) return { state: "EXPIRED", reason: findExpiryReason(row) };
-  // Its checks are asked again with its next dispatch.
-  if (permission !== undefined && now > permission.validUntil)
-    return { state: "WAITING", reason: "turn", dueAt: row?.dueAt ?? now };
-  const { timeoutSeconds } = target.account;
-  if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
-    return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
-  }
-  return decideByHours(
-    settings.schedule.opening(call.request, target.route, { from: now, until: expiresAt }),
-    now,
-  );
+  const { permission } = dial;
+  const byClock = { now, at: now, schedule, permission, stopped, deadline };
+  const late = judgeUnclaimed(beforeClaim, dial, byClock);
+  if (late !== undefined) return late;
+  const { dialAt: at } = dial;
+  const stop = judgeUnclaimed(beforeClaimInDelivery, dial, { ...byClock, at });
+  if (stop !== undefined) return stop;
+  const read = await documents(clock.now()).catch(() => undefined); // controls are read again under the claim
+  return read && judgeUnclaimed(beforeClaimByDocuments, dial, { at, documents: read });
 }
 
-async function checkBreakers(
-  { of, target, row, backlog, dialAt }: Dial,
-  { deps, documents, stopped }: Delivery,
-): Promise<NotDialed | undefined> {
-  const dueAt = row?.dueAt ?? dialAt;
-  if (stopped.has(backlog)) return { state: "WAITING", reason: "turn", dueAt };
-  const read = await documents(deps.clock.now()).catch(() => undefined); // controls are read again under the claim
-  const open = read === undefined ? [] : listOpenBreakers(target.breakers, read);
-  if (open.every((breaker) => mayProbe(breaker, of, dialAt))) return undefined;
-  return { state: "WAITING", reason: "breaker_open", dueAt };
+/** Asks judges about a call before its claim. A fresh call that keeps its place is due at the time that was judged. */
+function judgeUnclaimed<Asked extends Pick<Facts, "at">>(
+  judges: readonly Judge<Asked>[],
+  dial: Dial,
+  facts: Asked,
+): Verdict | undefined {
+  const verdict = findVerdict(judges, dial, facts);
+  return verdict?.kind === "hold" ? { firstDueAt: facts.at, ...verdict } : verdict;
 }
 
 /** Claims a call. If the write's answer is lost, the row is read, as the claim may have been written. */
@@ -144,32 +132,22 @@ async function enterAccountDay(claim: Claim, deps: DialerDeps): Promise<boolean>
   return claim.isInDay;
 }
 
-export function checkControls(
+/** Asks judges whether a claimed call may go by these documents. */
+export function judgeOrders(
   claim: Claim,
-  read: ControlDocuments,
-  deps: DialerDeps,
+  { read, judges }: { read: ControlDocuments; judges: typeof permitTime },
+  { deps: { clock, settings }, stopped }: Pick<Delivery, "deps" | "stopped">,
 ): Decided | undefined {
-  const { call, target, hashes } = claim.dial;
-  if (read.isSuspended) return toWaiting("restored", claim);
-  // The row's own hash may be of a HASH_KEY from before a rotation.
-  const erasedAt = hashes && findErasure(call, hashes.own, read);
-  if (erasedAt !== undefined) return { state: "CANCELLED", reason: "erased", erasedAt };
-  const cancelled = findCancellation(call, read);
-  if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
-  const { hashKeys } = deps.settings;
-  if (
-    hashes !== undefined &&
-    isOnDoNotCallList({ hashes: hashes.asked, client: call.client }, read, hashKeys)
-  ) {
-    return { state: "REJECTED", reason: "do_not_call" };
-  }
-  return isPaused(target.pauses, read) ? toWaiting("paused", claim) : undefined;
+  const { isSuspended } = read;
+  const { hashKeys } = settings;
+  const facts = { at: clock.now(), documents: read, isSuspended, hashKeys, stopped };
+  const verdict = findVerdict(judges, claim.dial, facts);
+  return verdict && settleBy(verdict, claim);
 }
 
 function checkCap(claim: Claim, freeAt: number | undefined, { clock }: DialerDeps): Decided {
-  const { row, expiresAt } = claim.dial;
   if (freeAt === undefined) return toWaiting("max_calls", claim);
-  return decideOverCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
+  return settleBy(judgeFull(claim.dial, { freeAt, now: clock.now() }), claim);
 }
 
 /** Refuses a redial if a call that it replaces has been placed since, or may have been. Purged calls are ignored. */

@@ -3,6 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import type { Decided } from "../../../shared/calls/transitions.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
+import { toDecided, type Verdict } from "../../../shared/rules/rule.ts";
 import type { Caps } from "../record/number-caps.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -21,10 +22,7 @@ export type Result =
   /** The call's message must be delivered again. */
   | { kind: "retry" }
   /** The call was not dialed, and that decision is not yet written. */
-  | { kind: "not_dialed"; decided: NotDialed };
-export type NotDialed =
-  | Extract<Decided, { state: "WAITING" }>
-  | { state: "EXPIRED" | "REJECTED"; reason: string };
+  | { kind: "not_dialed"; verdict: Verdict };
 
 /** State that the calls of one delivery share. */
 export interface Delivery {
@@ -72,9 +70,14 @@ export interface Refusal {
   counted: boolean;
 }
 
+/** Returns the state that a verdict demands under a claim. A call that keeps its place keeps its earlier `dueAt`. */
+export function settleBy(verdict: Verdict, { dial, row }: Claim): Decided {
+  return toDecided(verdict, dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt);
+}
+
 /** Keeps the call waiting with its earlier `dueAt`, so that it keeps its position. */
-export function toWaiting(reason: string, { dial, row }: Claim): Decided {
-  return { state: "WAITING", reason, dueAt: dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt };
+export function toWaiting(reason: string, claim: Claim): Decided {
+  return settleBy({ kind: "hold", reason }, claim);
 }
 
 /**

@@ -25,19 +25,19 @@ export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> 
   await clock.sleep(dial.dialAt - clock.now());
   if (dial.target.route.checks !== undefined && dial.permission === undefined) {
     const asked = await askChecks(dial, delivery);
-    if ("state" in asked) return { kind: "not_dialed", decided: asked };
+    if ("kind" in asked) return { kind: "not_dialed", verdict: asked };
     return dialCall({ ...dial, permission: asked }, delivery);
   }
-  const dueAt = dial.row?.dueAt ?? clock.now();
+  const firstDueAt = clock.now();
   using slots = await takeSlots(dial, delivery);
   if (slots === undefined) {
-    return { kind: "not_dialed", decided: { state: "WAITING", reason: "no_capacity", dueAt } };
+    return { kind: "not_dialed", verdict: { kind: "hold", reason: "no_capacity", firstDueAt } };
   }
   using _writer = delivery.writes.join();
   if (delivery.ledger.isDown) return { kind: "retry" };
   // The call may have waited minutes for its slot since the decision.
   const obstacle = await findObstacle(dial, delivery);
-  if (obstacle !== undefined) return { kind: "not_dialed", decided: obstacle };
+  if (obstacle !== undefined) return { kind: "not_dialed", verdict: obstacle };
   const claim = await claimCall(dial, delivery);
   if ("kind" in claim) return claim;
   return await dialClaimed(claim, slots, delivery);

@@ -18,6 +18,7 @@ import {
   toKnown,
   createFreshDocuments,
 } from "../decide/decide-delivered.ts";
+import { toDecided } from "../../../shared/rules/rule.ts";
 import { type Delivery, type Result, createPermits } from "./delivery.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -87,13 +88,16 @@ export async function dialCalls(
     plan.lookUps.length > 0 ? lookUpCalls(plan.lookUps, deps, deadline) : undefined,
   ]);
   for (const { dial, result } of results) if (result.kind === "retry") retry.add(dial.call.id);
-  // A row stays unchanged if it found no slot, or an open breaker. The dispatcher sees that it still waits.
+  // A row that keeps its place stays unchanged. The dispatcher sees that it still waits.
   const late = results.flatMap(({ dial, result }) => {
     if (result.kind !== "not_dialed") return [];
-    const isKept = dial.row !== undefined && unwritten.has(result.decided.reason);
+    const { call, row, dialAt } = dial;
+    const { verdict } = result;
+    const isKept = row !== undefined && verdict.kind === "hold";
     // An UNKNOWN row stays unchanged and due, so a sweep sends it again.
-    if (isKept || dial.row?.state === "UNKNOWN") return [];
-    return [{ call: dial.call, row: dial.row, decided: result.decided }];
+    if (isKept || row?.state === "UNKNOWN") return [];
+    const { firstDueAt = dialAt } = verdict.kind === "hold" ? verdict : {};
+    return [{ call, row, decided: toDecided(verdict, firstDueAt) }];
   });
   await writeDecided(late, deps).catch(failed(idsOf(late)));
   await countSteps(
@@ -118,9 +122,6 @@ function stepsOf({ dial, result }: { dial: Dial; result: Result }, deps: DialerD
 function listRefused({ writes }: Plan): Call[] {
   return writes.flatMap(({ call, decided }) => (decided.reason === "do_not_call" ? call : []));
 }
-
-/** Reasons that leave a row as it is. */
-const unwritten = new Set(["no_capacity", "breaker_open", "turn"]);
 
 async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDeps): Promise<Plan> {
   const { ledger, clock, log } = deps;

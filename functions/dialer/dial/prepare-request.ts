@@ -2,7 +2,8 @@ import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
 import { leadMs } from "../runtime/time-limits.ts";
-import { checkControls } from "./claim-call.ts";
+import { permitTime } from "../../../shared/rules/gates.ts";
+import { judgeOrders } from "./claim-call.ts";
 import {
   type CallSlots,
   type Claim,
@@ -11,7 +12,7 @@ import {
   toWaiting,
   type Permit,
 } from "./delivery.ts";
-import { checkClock } from "./send-request.ts";
+import { judgeClock } from "./send-request.ts";
 
 /** Time before its permit at which a request takes one of the connections. */
 const connectedMs = 100;
@@ -35,8 +36,7 @@ export async function prepareRequest(
   delivery: Delivery,
 ): Promise<Refusal | { read: ControlDocuments }> {
   const { deps, permits, documents } = delivery;
-  const { backlog, target } = claim.dial;
-  const { account, breakers } = target;
+  const { account, breakers } = claim.dial.target;
   const waits = (reason: string): Refusal => ({ refused: toWaiting(reason, claim), counted: true });
   let permit: Permit | undefined = first;
   for (let tries = 1; permit !== undefined; tries++) {
@@ -44,11 +44,10 @@ export async function prepareRequest(
     if (!isConnected) return waits("no_capacity");
     // The call may have waited for seconds, and operators may have given orders meanwhile.
     const read = await documents(deps.clock.now());
-    const ordered = checkControls(claim, read, deps);
+    const ordered = judgeOrders(claim, { read, judges: permitTime }, delivery);
     if (ordered !== undefined) return { refused: ordered, counted: true };
-    if (delivery.stopped.has(backlog)) return waits("turn");
     if (!(await probe.take(listOpenBreakers(breakers, read)))) return waits("breaker_open");
-    const late = checkClock(claim, {}, deps);
+    const late = judgeClock(claim, {}, deps);
     if (late !== undefined) return { refused: late, counted: true };
     if (permits.isValid(account, permit)) return { read };
     slots.connection?.release();

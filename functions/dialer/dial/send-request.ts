@@ -8,13 +8,14 @@ import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
 import { slowMs } from "../runtime/time-limits.ts";
 import type { DialerDeps, DialerSettings } from "../runtime/context.ts";
-import { type Claim, type Delivery, type Refusal, toWaiting } from "./delivery.ts";
+import { type Claim, type Delivery, type Refusal, settleBy, toWaiting } from "./delivery.ts";
 import { failRequest } from "./stage-errors.ts";
-import { claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
+import type { Decided } from "../../../shared/calls/transitions.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
-import { decideByHours } from "../../../shared/rules/decide.ts";
-import { checkControls } from "./claim-call.ts";
+import { clock as byClock, orders } from "../../../shared/rules/gates.ts";
+import { findVerdict } from "../../../shared/rules/rule.ts";
+import { judgeOrders } from "./claim-call.ts";
 
 /** A sent request: its outcome, and the documents that allowed it. */
 export interface Sent {
@@ -99,11 +100,6 @@ function urlKeyOf(read: DocumentsRead, { settings, clock }: DialerDeps): string 
   return since !== undefined && clock.now() >= since + keyReadMs ? current : former;
 }
 
-/** Maximum tolerated backward step of the clock. After a larger one, a claim's age is unknown. */
-const clockStepMs = 1_000;
-
-const ended: Decided = { state: "EXPIRED", reason: "expired" };
-
 /** The last look at a claimed call, right before the request by which the phone rings. */
 export interface LastLook {
   /** Returns a `Send` that throws Withheld if the call may not go: see `DialRequest`. */
@@ -116,20 +112,21 @@ export interface LastLook {
 export function createLastLook(
   claim: Claim,
   read: ControlDocuments,
-  { deps, documents }: Delivery,
+  delivery: Pick<Delivery, "deps" | "documents" | "stopped">,
 ): LastLook {
+  const { deps, documents } = delivery;
   const { timeoutSeconds } = claim.dial.target.account;
   let refused: Decided | undefined;
 
   async function look(laterMs: number): Promise<Decided | undefined> {
     try {
       const now = await documents(deps.clock.now());
-      if (now !== read) refused = checkControls(claim, now, deps);
+      if (now !== read) refused = judgeOrders(claim, { read: now, judges: orders }, delivery);
     } catch (error) {
       deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
       refused = toWaiting("not_checked", claim);
     }
-    return refused ?? checkClock(claim, { laterMs }, deps);
+    return refused ?? judgeClock(claim, { laterMs }, deps);
   }
 
   return {
@@ -139,7 +136,7 @@ export function createLastLook(
         refused = await look(laterMs);
         if (refused !== undefined) throw new Withheld(refused.reason);
         const mayLeave = () => {
-          refused = checkClock(claim, { laterMs }, deps);
+          refused = judgeClock(claim, { laterMs }, deps);
           return refused === undefined;
         };
         return send(url, { ...sent, mayLeave });
@@ -150,28 +147,22 @@ export function createLastLook(
 }
 
 /**
- * Checks the claim's age, the call's expiry and the callee's hours.
+ * Asks the clock whether a claimed call may go: its age, its checks, its expiry and the callee's hours.
  *
  * @param laterMs time that the adapter's earlier requests may have taken
  */
-export function checkClock(
+export function judgeClock(
   claim: Claim,
   { laterMs = 0 }: { laterMs?: number },
   { clock, settings }: DialerDeps,
 ): Decided | undefined {
-  const { call, target, permission, expiresAt } = claim.dial;
-  const { route } = target;
+  const { permission } = claim.dial;
   const now = clock.now();
   const claimedAt = Math.min(claim.startedAt, claim.row.claimedAt ?? claim.startedAt);
-  // The process stood still or the ledger was slow. A sweep may be about to turn this claim UNKNOWN.
-  const age = now - claimedAt;
-  if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return toWaiting("claim_too_old", claim);
-  if (permission !== undefined && now > permission.validUntil)
-    return toWaiting("check_outdated", claim);
-  if (now >= expiresAt) return ended;
-  if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
-  const opening = settings.schedule.opening(call.request, route, { from: now, until: expiresAt });
-  return decideByHours(opening, now) ?? toWaiting("claim_too_old", claim);
+  const { schedule } = settings;
+  const facts = { now, at: now, schedule, permission, claimedAt, laterMs };
+  const verdict = findVerdict(byClock, claim.dial, facts);
+  return verdict && settleBy(verdict, claim);
 }
 
 /** Weight of an answer in the average. */

@@ -6,7 +6,8 @@ import { enterState } from "../../../shared/calls/transitions.ts";
 import { hasMadeWay, isTryPending } from "../../../shared/calls/chain.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
-import { decideEnd } from "../../../shared/rules/decide.ts";
+import { ends } from "../../../shared/rules/gates.ts";
+import { findVerdict, toDecided } from "../../../shared/rules/rule.ts";
 import { appendEntry, cancelledCallEntry } from "../../../shared/policy/journal-entries.ts";
 import { planNextTry, toNextCall } from "../../../shared/policy/next-try.ts";
 import { readLastTries } from "../../../shared/ports/last-tries.ts";
@@ -76,7 +77,9 @@ function decideTry(row: CallRow, call: ToWrite["call"], known: Known): Decided {
   const dueAt = row.next?.dueAt ?? known.now;
   const waits = { state: "WAITING", reason: "retry", dueAt } as const;
   try {
-    return decideEnd(known.resolver.resolve(call, undefined), dueAt, known) ?? waits;
+    const resolved = known.resolver.resolve(call, undefined);
+    const end = findVerdict(ends, resolved, { ...known, at: dueAt });
+    return end === undefined ? waits : toDecided(end, dueAt);
   } catch {
     return waits; // unreadable documents are read again when the try is due
   }

@@ -4,7 +4,8 @@ import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kin
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { decideFirst } from "../../../shared/rules/decide-first.ts";
+import { judgeFirstRow } from "../../../shared/rules/first-row.ts";
+import { ends } from "../../../shared/rules/gates.ts";
 import { readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { changeRows, reportStates } from "../record/change-rows.ts";
@@ -151,11 +152,11 @@ async function recoverRows(
   const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   // The next sweep finds rows again that have changed meanwhile.
-  const ends = await readEnds([...rows.values()], restore, deps);
+  const endOf = await readEnds([...rows.values()], restore, deps);
   const { changed, conflicts } = await changeRows(
     [...rows.values()],
     (row, write) => {
-      const known = { route: routeToPoll(row, deps), end: ends.get(row.id), restore };
+      const known = { route: routeToPoll(row, deps), end: endOf.get(row.id), restore };
       return recoverRow(row, known, write);
     },
     deps,
@@ -168,12 +169,12 @@ async function recoverRows(
   return { found: changed.length + conflicts, lookedUp, toReview };
 }
 
-/** Returns the ends of waiting calls that a person would have to review though their controls end them (`decideFirst`). */
+/** Returns the ends of waiting calls that a person would have to review though their controls end them (`judgeFirstRow`). */
 async function readEnds(
   rows: readonly CallRow[],
   restore: Restored,
   deps: DialerDeps,
-): Promise<Map<string, ReturnType<typeof decideFirst>>> {
+): Promise<Map<string, ReturnType<typeof judgeFirstRow>>> {
   const toReview = rows.filter(
     (row) =>
       row.state === "WAITING" &&
@@ -186,7 +187,10 @@ async function readEnds(
   return new Map(
     calls.flatMap((call) => {
       try {
-        return [[call.id, decideFirst(call, "restored", known)] as const];
+        const resolved = known.resolver.resolve(call, undefined);
+        const facts = { ...known, at: known.now };
+        const end = judgeFirstRow(resolved, { reason: "restored", ends }, facts);
+        return [[call.id, end] as const];
       } catch (error) {
         // The call waits for review: it must not be dialed again.
         deps.log("warning", "document.unread", { call_id: call.id, error: errorForLog(error) });

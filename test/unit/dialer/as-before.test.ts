@@ -6,10 +6,12 @@ import { frozen, today } from "../../gate/sides.ts";
 /** Number of random calls that are judged; `npm run test:as-before` judges 100,000. A delivery takes as long as 25. */
 const cases = Number(process.env["CASES"] ?? 5_000);
 const seed = Number(process.env["SEED"] ?? 1);
+/** A guard against hanging, in milliseconds. */
+const timeout = 120_000 + 20 * cases;
 const sides = { was: frozen, is: today };
 
 describe("the rules in modules of their own", () => {
-  it("judge every call as before", async () => {
+  it("judge every call as before", { timeout }, async () => {
     const { difference, answers } = await compare(seed, cases, sides);
     expect(difference).toBeUndefined();
     // Cases of which too few are dialed, or all of which end alike, would say nothing.
@@ -17,15 +19,19 @@ describe("the rules in modules of their own", () => {
     expect(answers.size).toBeGreaterThan(70);
   });
 
-  it("leave the same rows, documents, requests and logs after a delivery", async () => {
-    let requests = 0;
-    const deliveries = cases / 50;
-    for (let index = 0; index < deliveries; index++) {
-      const delivery = seed * 1_000_003 + index;
-      const { was, is, requests: sent } = await deliverBoth(delivery, sides);
-      expect(is, `seed ${delivery}`).toBe(was);
-      requests += sent;
-    }
-    expect(requests).toBeGreaterThan(deliveries / 2);
-  });
+  it(
+    "leave the same rows, documents, requests and logs after a delivery",
+    { timeout },
+    async () => {
+      let requests = 0;
+      const deliveries = cases / 50;
+      for (let index = 0; index < deliveries; index++) {
+        const delivery = seed * 1_000_003 + index;
+        const { was, is, requests: sent } = await deliverBoth(delivery, sides);
+        expect(is, `seed ${delivery}`).toBe(was);
+        requests += sent;
+      }
+      expect(requests).toBeGreaterThan(deliveries / 2);
+    },
+  );
 });

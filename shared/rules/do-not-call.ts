@@ -1,0 +1,18 @@
+import { isOnDoNotCallList } from "../policy/controls.ts";
+import type { Facts, Verdict } from "./rule.ts";
+import type { ResolvedCall } from "./resolved-call.ts";
+
+/**
+ * The number is on the do-not-call list. A number whose documents were not read counts as absent.
+ *
+ * @throws OtherHashKeyError if entries may stand under another HASH_KEY
+ */
+export function admit(
+  { call, hashes }: ResolvedCall,
+  { documents, hashKeys }: Pick<Facts, "documents" | "hashKeys">,
+): Verdict | undefined {
+  if (hashes === undefined) return undefined;
+  const listed = { hashes: hashes.asked, client: call.client };
+  if (!isOnDoNotCallList(listed, documents, hashKeys)) return undefined;
+  return { kind: "end", state: "REJECTED", reason: "do_not_call" };
+}

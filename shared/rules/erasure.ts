@@ -1,0 +1,13 @@
+import { findErasure } from "../policy/controls.ts";
+import type { Facts, Verdict } from "./rule.ts";
+import type { ResolvedCall } from "./resolved-call.ts";
+
+/** Everything was erased that was known of the call's number. */
+export function admit(
+  { call, hashes }: ResolvedCall,
+  { documents }: Pick<Facts, "documents">,
+): Verdict | undefined {
+  const erasedAt = hashes && findErasure(call, hashes.own, documents);
+  if (erasedAt === undefined) return undefined;
+  return { kind: "end", state: "CANCELLED", reason: "erased", erasedAt };
+}

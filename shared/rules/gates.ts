@@ -1,0 +1,114 @@
+import * as breaker from "./breaker.ts";
+import * as callerIds from "./caller-ids.ts";
+import * as callsPerDay from "./calls-per-day.ts";
+import * as cancellation from "./cancellation.ts";
+import * as capacity from "./capacity.ts";
+import * as checks from "./checks.ts";
+import * as claimAge from "./claim-age.ts";
+import * as context from "./context.ts";
+import * as destination from "./destination.ts";
+import * as doNotCall from "./do-not-call.ts";
+import * as erasure from "./erasure.ts";
+import * as expiry from "./expiry.ts";
+import type { FirstRowFacts } from "./first-row.ts";
+import * as hours from "./hours.ts";
+import * as lostByRestore from "./lost-by-restore.ts";
+import * as notBefore from "./not-before.ts";
+import * as pace from "./pace.ts";
+import * as pause from "./pause.ts";
+import * as restore from "./restore.ts";
+import * as route from "./route.ts";
+import type { ClaimFacts, ClockFacts, Facts, Judge } from "./rule.ts";
+import * as turn from "./turn.ts";
+
+// Every order in which rules are asked whether a phone may ring now. Each entry stands on a line of its own, so that a
+// test can leave it out.
+
+/** Ends of a call, whatever its pauses, breakers and paces: of a fresh row, a try, a resend and a forecast. */
+export const ends: readonly Judge<FirstRowFacts>[] = [
+  erasure.admit,
+  cancellation.admit,
+  expiry.admit,
+  destination.admit,
+  doNotCall.admit,
+  context.admit,
+];
+
+/** Waits of a call along its route, for its account, its backlog and the calls before it. */
+const waits: readonly Judge[] = [
+  pause.admit,
+  callsPerDay.admit,
+  checks.admit,
+  breaker.admit,
+  turn.admit,
+  pace.admit,
+  turn.inDelivery,
+];
+
+/** Before everything else, of every row and fresh call: documents as just read. */
+export const restored: readonly Judge[] = [restore.admit, lostByRestore.admit(ends)];
+
+/** A call that nobody has dialed, by documents that were just read, for the time at which it would leave. */
+export const delivery: readonly Judge[] = [
+  ...ends,
+  route.admit,
+  notBefore.admit,
+  hours.admit,
+  ...waits,
+  callerIds.admit,
+  breaker.probeTime,
+];
+
+/** A call of unknown outcome along its first route, beside `ends`: a resend may ring, so it needs what a first request needs. */
+export const resend: readonly Judge[] = [...waits, hours.admit];
+
+/** Time alone, for a call whose other documents are judged elsewhere: in forecasts, and by what holds a call now. */
+export const byTime: readonly Judge<Pick<Facts, "at" | "schedule">>[] = [
+  expiry.admit,
+  notBefore.admit,
+  hours.admit,
+];
+
+/** Right before the claim, which would be useless: the clock first, then what the delivery knows. */
+export const beforeClaim: readonly Judge<ClockFacts>[] = [
+  expiry.admit,
+  checks.beforeClaim,
+  capacity.beforeClaim,
+  hours.admit,
+];
+
+/** The same by the delivery itself, without a read. */
+export const beforeClaimInDelivery: readonly Judge<ClockFacts>[] = [turn.stay];
+
+/** The same by documents of at most `documentsAgeMsMax`. Unreadable ones let the call pass, as orders are read again. */
+export const beforeClaimByDocuments: readonly Judge<Pick<Facts, "at" | "documents">>[] = [
+  breaker.beforeClaim,
+];
+
+/** Maximum age of documents by which claimed calls are judged. */
+export const documentsAgeMsMax = 5_000;
+
+type Ordered = Pick<Facts, "at" | "documents" | "isSuspended" | "hashKeys">;
+
+/** Orders that may have come since the decision: at the permit's time, and at the last look if they were read again. */
+export const orders: readonly Judge<Ordered>[] = [
+  restore.admit,
+  erasure.admit,
+  cancellation.admit,
+  doNotCall.admit,
+  pause.admit,
+];
+
+/** At the permit's time, before the breaker's probe is taken. */
+export const permitTime: readonly Judge<Ordered & Pick<ClockFacts, "stopped">>[] = [
+  ...orders,
+  turn.stay,
+];
+
+/** The clock: after the probe, at the last look, and once the connection stands. No await lies between it and the request. */
+export const clock: readonly Judge<ClaimFacts>[] = [
+  claimAge.stay,
+  checks.stay,
+  expiry.stay,
+  hours.stay,
+];

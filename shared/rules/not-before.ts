@@ -1,0 +1,11 @@
+import type { Facts, Verdict } from "./rule.ts";
+import type { ResolvedCall } from "./resolved-call.ts";
+
+/** The client does not want the call dialed before a time (`Call-Not-Before`). */
+export function admit(
+  { call: { notBefore } }: Pick<ResolvedCall, "call">,
+  { at }: Pick<Facts, "at">,
+): Verdict | undefined {
+  if (notBefore === undefined || notBefore <= at) return undefined;
+  return { kind: "later", reason: "not_before", at: notBefore };
+}

@@ -1,0 +1,19 @@
+import { claimAheadMsMax, findNextPermitAt } from "../policy/account-pace.ts";
+import type { Facts, Verdict } from "./rule.ts";
+import type { ResolvedCall } from "./resolved-call.ts";
+
+/** Maximum time from the delivery of a fresh call to its permit. */
+const freshPermitMsMax = 2_000;
+
+/** The account's pace has no permit for the call soon. A call that would wait for one longer waits in the ledger. */
+export function admit(
+  { row, target }: ResolvedCall,
+  { documents, now, ahead }: Pick<Facts, "documents" | "now" | "ahead">,
+): Verdict | undefined {
+  const { name = "", pace } = target?.account ?? {};
+  if (pace === undefined) return undefined;
+  const others = ahead.get(name);
+  const permitAt = findNextPermitAt(name, { pace, others }, { documents, now });
+  const waitMsMax = row === undefined ? freshPermitMsMax : claimAheadMsMax;
+  return permitAt > now + waitMsMax ? { kind: "hold", reason: "pace" } : undefined;
+}

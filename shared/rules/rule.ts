@@ -1,0 +1,118 @@
+import type { RouteTable } from "../dial-plan/route-table.ts";
+import type { Schedule } from "../dial-plan/schedule.ts";
+import type { Permission } from "../calls/passed-check.ts";
+import type { Decided } from "../calls/transitions.ts";
+import type { DocumentsRead } from "../ports/document-kinds.ts";
+import type { HashKeys } from "../telephony/phone-number.ts";
+import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
+
+/** The answer of a rule that stands in a call's way. */
+export type Verdict =
+  /** The call ends. */
+  | {
+      kind: "end";
+      state: Exclude<Decided, { state: "WAITING" }>["state"];
+      reason: string;
+      /** Time of the erasure that ends the call. */
+      erasedAt?: number;
+    }
+  /** The call has a time of its own before which it cannot go, and gives up its place until then. */
+  | { kind: "later"; reason: string; at: number }
+  /** The call keeps its place. `firstDueAt`: due time of the first row of a fresh call; absent: the time that was judged. */
+  | { kind: "hold"; reason: string; firstDueAt?: number };
+
+/** Changes by a rule to a call that may go: an earliest time, or a route with a calling number chosen. */
+export interface Passage {
+  notBefore?: number;
+  route?: ResolvedRoute["route"];
+}
+
+/** A rule's question about a call at a gate. Pure and synchronous. */
+export type Judge<Asked = Facts> = (
+  call: ResolvedCall,
+  facts: Asked,
+) => Verdict | Passage | undefined;
+
+/** A call that passed all judges of a gate. */
+export interface Passed {
+  kind: "passed";
+  target: ResolvedRoute | undefined;
+  /** Earliest time of its request, in milliseconds since the epoch. */
+  notBefore: number;
+}
+
+/** Everything that judges know besides the call. Times are milliseconds since the epoch. */
+export interface Facts {
+  now: number;
+  /** Time at which the call would leave: up to some seconds ahead. */
+  at: number;
+  documents: DocumentsRead;
+  /** True while nothing may be dialed because the ledger was restored. */
+  isSuspended: boolean;
+  table: RouteTable;
+  schedule: Schedule;
+  hashKeys: HashKeys;
+  /** Number of calls that go before this one, by account. */
+  ahead: ReadonlyMap<string, number>;
+  /** Maximum fresh calls of an account that one delivery dials. The account's `concurrency` may be smaller. */
+  requestsAtOnce: number;
+}
+
+/** Facts of a call on its way to its request, which judges by the clock need. */
+export interface ClockFacts extends Pick<Facts, "now" | "at" | "schedule"> {
+  /** The permission of its checks. Absent: there are none. */
+  permission?: Permission | undefined;
+  /** Backlogs of which this delivery sends no more calls. */
+  stopped: ReadonlySet<string>;
+  /** End of the invocation. */
+  deadline: number;
+}
+
+/** Facts of a claimed call. */
+export interface ClaimFacts extends Pick<ClockFacts, "now" | "at" | "schedule" | "permission"> {
+  /** Time at which the claim was written, or at which the work under it began, if that is earlier. */
+  claimedAt: number;
+  /** Time that the adapter's earlier requests may have taken, in milliseconds. */
+  laterMs: number;
+}
+
+/** Asks the judges in their order. The first one that stands in the way decides. */
+export function pass<Asked extends Pick<Facts, "at">>(
+  judges: readonly Judge<Asked>[],
+  call: ResolvedCall,
+  facts: Asked,
+): Verdict | Passed {
+  const { target } = call;
+  let route = target?.route;
+  let notBefore = facts.at;
+  for (const judge of judges) {
+    const answer = judge(call, facts);
+    if (answer === undefined) continue;
+    if ("kind" in answer) return answer;
+    route = answer.route ?? route;
+    notBefore = Math.max(notBefore, answer.notBefore ?? 0);
+  }
+  if (target === undefined || route === undefined || route === target.route) {
+    return { kind: "passed", target, notBefore };
+  }
+  return { kind: "passed", target: { ...target, route }, notBefore };
+}
+
+/** Returns the first verdict of judges that change nothing of a call that may go; undefined: it may. */
+export function findVerdict<Asked extends Pick<Facts, "at">>(
+  judges: readonly Judge<Asked>[],
+  call: ResolvedCall,
+  facts: Asked,
+): Verdict | undefined {
+  const result = pass(judges, call, facts);
+  return result.kind === "passed" ? undefined : result;
+}
+
+/** Returns the state that a verdict demands of a call. `dueAt`: due time of a call that keeps its place. */
+export function toDecided(verdict: Verdict, dueAt: number): Decided {
+  const { reason } = verdict;
+  if (verdict.kind === "later") return { state: "WAITING", reason, dueAt: verdict.at };
+  if (verdict.kind === "hold") return { state: "WAITING", reason, dueAt };
+  const { state, erasedAt } = verdict;
+  return { state, reason, ...(erasedAt === undefined ? {} : { erasedAt }) };
+}

@@ -1,0 +1,36 @@
+import type { ClockFacts, Facts, Verdict } from "./rule.ts";
+import type { ResolvedCall } from "./resolved-call.ts";
+
+/** Maximum age of a message whose calls may go before waiting ones. */
+const freshMsMax = 5_000;
+
+const held = { kind: "hold", reason: "turn" } as const;
+
+/** A fresh call goes at once only if its account answers quickly and is not busy, so that it overtakes no other call. */
+export function admit(
+  { call, row, target }: ResolvedCall,
+  { documents, now }: Pick<Facts, "documents" | "now">,
+): Verdict | undefined {
+  if (row !== undefined || target === undefined) return undefined;
+  const known = documents.get("account", target.account.name)?.value;
+  const { quick = false, busy = false } = known ?? {};
+  return !quick || busy || now - call.acceptedAt > freshMsMax ? held : undefined;
+}
+
+/** One delivery dials at most as many fresh calls of an account as it may send requests at once. */
+export function inDelivery(
+  { row, target }: ResolvedCall,
+  { ahead, requestsAtOnce }: Pick<Facts, "ahead" | "requestsAtOnce">,
+): Verdict | undefined {
+  if (row !== undefined || target === undefined) return undefined;
+  const { name, concurrency = requestsAtOnce } = target.account;
+  return (ahead.get(name) ?? 0) >= Math.min(concurrency, requestsAtOnce) ? held : undefined;
+}
+
+/** The delivery sends no more calls of the backlog, as requests stay unanswered or are refused. */
+export function stay(
+  { backlog }: ResolvedCall,
+  { stopped }: Pick<ClockFacts, "stopped">,
+): Verdict | undefined {
+  return stopped.has(backlog) ? held : undefined;
+}
