@@ -6,16 +6,13 @@ import { signingKeys, signingSecrets } from "./receivers.ts";
 
 /** A check of the dial plan: a service of the user's that is asked about a call right before it is dialed. */
 const checkSchema = z.strictObject({
-  url: httpsUrl.check(z.describe("where the question is posted")),
-  timeoutSeconds: z
-    ._default(z.int().check(z.minimum(1), z.maximum(10)), 3)
-    .check(z.describe("time for its answer")),
-  requestsPerSecond: z
-    ._default(z.number().check(z.minimum(0.1), z.maximum(1000)), 20)
-    .check(z.describe("the check's pace")),
-  validSeconds: z
-    ._default(z.int().check(z.minimum(5), z.maximum(600)), 60)
-    .check(z.describe("time from the question in which the call may be dialed")),
+  url: httpsUrl,
+  /** Maximum time for its answer. */
+  timeoutSeconds: z._default(z.int().check(z.minimum(1), z.maximum(10)), 3),
+  /** Maximum rate of requests to it. */
+  requestsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(1000)), 20),
+  /** Time from the request of the check within which the call may be dialed. */
+  validSeconds: z._default(z.int().check(z.minimum(5), z.maximum(600)), 60),
 });
 export type Check = z.infer<typeof checkSchema>;
 

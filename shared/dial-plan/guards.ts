@@ -5,12 +5,10 @@ import * as z from "../lib/zod.ts";
 const waitingMax = 20_000;
 
 export const guardLimits = {
-  callsPerDay: z
-    .int()
-    .check(z.minimum(1), z.maximum(10_000_000), z.describe("accepted calls in one day (UTC)")),
-  waiting: z
-    .int()
-    .check(z.minimum(1), z.maximum(waitingMax), z.describe("calls of the client that wait")),
+  /** Maximum calls that are accepted in one day, UTC. */
+  callsPerDay: z.int().check(z.minimum(1), z.maximum(10_000_000)),
+  /** Maximum calls that wait. */
+  waiting: z.int().check(z.minimum(1), z.maximum(waitingMax)),
 };
 
 /** Limits of a client, above which its calls are refused. */

@@ -33,10 +33,8 @@ const hoursSchema = z.pipe(
 
 /** Rules for all numbers of a country or region, in addition to those of the agent. */
 const destinationRules = {
-  callingHours: z
-    .optional(hoursSchema)
-    .check(z.describe("hours, or the name of a preset or of a set")),
-  maxCalls: z.optional(frequencyCapSchema).check(z.describe("calls to one number")),
+  callingHours: z.optional(hoursSchema),
+  maxCalls: z.optional(frequencyCapSchema),
 };
 const saysSomething = ({
   callingHours,
@@ -65,157 +63,125 @@ const numberPrefix = z
  */
 const dialPlanSchema = z
   .strictObject({
+    /** Routes by agent_id; `*` is the route of every agent not named. */
     agents: z
       .record(
         z.string().check(z.minLength(1), z.maxLength(128)),
         z.looseObject({
-          provider: z
-            .string(`must be an account of providers, or one of ${typesText}`)
-            .check(z.describe("the account that places the calls, or a provider's type")),
-          callingHours: z.optional(z.string()).check(z.describe("the agent's set of hours")),
-          retry: z
-            .optional(retrySchema)
-            .check(z.describe("tries calls again that were not answered; needs `results`")),
+          provider: z.string(`must be an account of providers, or one of ${typesText}`),
+          callingHours: z.optional(z.string()),
+          retry: z.optional(retrySchema),
         }),
       )
-      .check(
-        z.refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *"),
-        z.describe("the route of each `agent_id`; `*`: every other agent"),
-      ),
-    providers: z
-      ._default(
-        z.record(
-          z.string().check(
-            z.regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
-            // The names of the secrets of receivers and checks begin with EVENTS and CHECKS.
-            z.refine(
-              (name) => !/^(events|checks)(-|$)/.test(name),
-              "must not begin with events or checks",
-            ),
-            z.refine((name) => name !== sandboxType, "must not be sandbox, which dials test calls"),
-          ),
-          accountSchema,
-        ),
-        {},
-      )
-      .check(z.describe("accounts by name, with their limits")),
-    callingHours: z.record(z.string(), hoursSchema).check(
-      z.refine((sets) => Object.hasOwn(sets, "default"), 'must have a set named "default"'),
-      z.describe("named sets of hours; `default`: agents that name none"),
-    ),
-    countries: z
-      ._default(
-        z.record(
-          countryCode,
-          z.strictObject(destinationRules).check(z.refine(saysSomething, mustSaySomething)),
-        ),
-        {},
-      )
-      .check(z.describe("further rules by the number's country (ISO 3166-1)")),
-    regions: z
-      ._default(
-        z.record(
-          z.string(),
-          z
-            .strictObject({
-              ...destinationRules,
-              prefixes: z
-                .optional(z.array(numberPrefix).check(z.minLength(1)))
-                .check(z.describe("where its numbers begin; a state's preset has them")),
-              except: z
-                .optional(z.array(z.string()))
-                .check(z.describe("states that `us-states` leaves out")),
-            })
-            .check(z.refine(saysSomething, mustSaySomething)),
-        ),
-        {},
-      )
-      .check(z.describe("further rules by the number's prefix")),
-    maxCalls: z.optional(frequencyCapSchema).check(z.describe("maximum calls to one number")),
-    blackoutDates: z
-      ._default(
-        z.array(z.string().check(z.refine(isDate, "must be a date such as 2026-12-25"))),
-        [],
-      )
-      .check(z.describe("days without calls, in the callee's time zone")),
-    defaultTimeZone: z
-      .optional(
-        z
-          .string()
-          .check(z.refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")),
-      )
-      .check(z.describe("for numbers without a known zone, if the call names none")),
-    destinations: z.strictObject({
-      allow: z
-        .array(countryOrAll)
-        .check(
-          z.minLength(1),
-          z.describe("countries that may be called; `*`: all, and numbers of none"),
-        ),
-      deny: z
-        ._default(
-          z.array(
-            z
-              .string()
-              .check(
-                z.refine(
-                  (text) => /^\+[1-9]\d{0,14}$/.test(text) || hasNumbers(text),
-                  "must be a prefix such as +1900, or a country's two capital letters",
-                ),
-              ),
-          ),
-          [],
-        )
-        .check(z.describe("countries and prefixes that are refused even if allowed")),
-      allowServices: z
-        ._default(z.array(z.enum(costlyServices)), [])
-        .check(z.describe("costly numbers to permit; `allow` must cover them")),
-    }),
-    expireAfterHours: z
-      ._default(z.number().check(z.positive(), z.maximum(720)), 168)
-      .check(z.describe("age at which a call that was not dialed becomes EXPIRED")),
-    reviewAfterSeconds: z
-      ._default(z.int().check(z.minimum(1), z.maximum(86_400)), 300)
-      .check(z.describe("time of looking up an unknown outcome before NEEDS_REVIEW")),
-    results: z
-      .optional(
-        z.strictObject({
-          waitMinutes: z
-            ._default(z.int().check(z.minimum(5), z.maximum(1440)), 240)
-            .check(z.describe("time after placement in which a result is polled")),
-          pauseAgents: z
-            .optional(z.boolean())
-            .check(
-              z.describe("pauses an agent whose calls end at once or are blocked; absent: false"),
-            ),
-        }),
-      )
-      .check(z.describe("polls for results of placed calls; absent: no polls, no callbacks")),
-    events: z
-      .optional(
-        z.record(realClient, receiverSchema).check(
-          z.refine((events) => Object.keys(events).length > 0, "must name a client, or *"),
+      .check(z.refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *")),
+    providers: z._default(
+      z.record(
+        z.string().check(
+          z.regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
+          // The names of the secrets of receivers and checks begin with EVENTS and CHECKS.
           z.refine(
-            (events) => Object.keys(events).every((name) => parseOwnReceiver(name) === undefined),
-            'names must not begin with "own:"',
+            (name) => !/^(events|checks)(-|$)/.test(name),
+            "must not begin with events or checks",
           ),
+          z.refine((name) => name !== sandboxType, "must not be sandbox, which dials test calls"),
         ),
-      )
-      .check(z.describe("receivers of events by client; `*`: every other client")),
-    clientReceivers: z
-      .optional(z.boolean())
-      .check(
-        z.describe("false: clients' own receivers get nothing, and no new ones; absent: true"),
+        accountSchema,
       ),
-    guards: z
-      .optional(guardsSchema)
-      .check(
-        z.describe("limits by client, above which requests are refused; `*`: every other client"),
+      {},
+    ),
+    /** Named sets of hours. `default` applies to every agent that names none. */
+    callingHours: z
+      .record(z.string(), hoursSchema)
+      .check(z.refine((sets) => Object.hasOwn(sets, "default"), 'must have a set named "default"')),
+    /** Rules by country of the number, in two capital letters. They and the agent's hours must all be open. */
+    countries: z._default(
+      z.record(
+        countryCode,
+        z.strictObject(destinationRules).check(z.refine(saysSomething, mustSaySomething)),
       ),
-    checks: checksSchema.check(z.describe("services that are asked before a call is dialed")),
-    retentionDays: z
-      ._default(z.number().check(z.positive(), z.maximum(3650)), 60)
-      .check(z.describe("age at which a row is deleted; at least `expireAfterHours` and 28 days")),
+      {},
+    ),
+    /**
+     * Rules for numbers that begin with one of `prefixes`. The preset of a state brings its prefixes, and us-states is all of
+     * these presets, `except` those of some states.
+     */
+    regions: z._default(
+      z.record(
+        z.string(),
+        z
+          .strictObject({
+            ...destinationRules,
+            prefixes: z.optional(z.array(numberPrefix).check(z.minLength(1))),
+            except: z.optional(z.array(z.string())),
+          })
+          .check(z.refine(saysSomething, mustSaySomething)),
+      ),
+      {},
+    ),
+    /** Maximum calls to any one number. */
+    maxCalls: z.optional(frequencyCapSchema),
+    /** Days on which nobody is phoned, `YYYY-MM-DD` in the callee's local time. */
+    blackoutDates: z._default(
+      z.array(z.string().check(z.refine(isDate, "must be a date such as 2026-12-25"))),
+      [],
+    ),
+    /** Time zone of a call without `timezone` to a number without a known zone. */
+    defaultTimeZone: z.optional(
+      z
+        .string()
+        .check(z.refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")),
+    ),
+    destinations: z.strictObject({
+      /** Countries that may be called. `*` stands for all of them, and for numbers of no country. */
+      allow: z.array(countryOrAll).check(z.minLength(1)),
+      /** Countries and number prefixes that may not be called, even if allowed above. */
+      deny: z._default(
+        z.array(
+          z
+            .string()
+            .check(
+              z.refine(
+                (text) => /^\+[1-9]\d{0,14}$/.test(text) || hasNumbers(text),
+                "must be a prefix such as +1900, or a country's two capital letters",
+              ),
+            ),
+        ),
+        [],
+      ),
+      /** Costly services that may be called all the same. They are denied otherwise: toll fraud. */
+      allowServices: z._default(z.array(z.enum(costlyServices)), []),
+    }),
+    /** Time from acceptance after which a call that was not dialed ends EXPIRED. */
+    expireAfterHours: z._default(z.number().check(z.positive(), z.maximum(720)), 168),
+    /** Time for which an unknown outcome is looked up before it goes to NEEDS_REVIEW. */
+    reviewAfterSeconds: z._default(z.int().check(z.minimum(1), z.maximum(86_400)), 300),
+    /** Present: results of placed calls are polled. Absent: they are not, and callbacks are refused. */
+    results: z.optional(
+      z.strictObject({
+        /** Time after its placement for which a call's result is polled. */
+        waitMinutes: z._default(z.int().check(z.minimum(5), z.maximum(1440)), 240),
+        /** True: an agent whose calls end at once, or are blocked, is paused. */
+        pauseAgents: z.optional(z.boolean()),
+      }),
+    ),
+    /** Receivers of events by client; `*` serves every client without an entry. Absent: there are no events. */
+    events: z.optional(
+      z.record(realClient, receiverSchema).check(
+        z.refine((events) => Object.keys(events).length > 0, "must name a client, or *"),
+        z.refine(
+          (events) => Object.keys(events).every((name) => parseOwnReceiver(name) === undefined),
+          'names must not begin with "own:"',
+        ),
+      ),
+    ),
+    /** False: clients may have no receivers of their own, and those that they have get nothing. */
+    clientReceivers: z.optional(z.boolean()),
+    /** Limits by client, above which its calls are refused. Absent: there are none. */
+    guards: z.optional(guardsSchema),
+    /** Checks that are asked about a call before it is dialed, by name. Absent: there are none. */
+    checks: checksSchema,
+    /** Time that a call's row is kept after its acceptance. */
+    retentionDays: z._default(z.number().check(z.positive(), z.maximum(3650)), 60),
   })
   .check(
     z.superRefine(({ events = {} }, { addIssue }) => {

@@ -12,16 +12,12 @@ import {
 
 /** An entry of the dial plan's `events`: the receiver of a client's events. */
 export const receiverSchema = z.strictObject({
-  url: httpsUrl.check(z.describe("where events are posted")),
-  types: z
-    ._default(z.array(z.enum(eventTypes)).check(z.minLength(1)), [...eventTypes])
-    .check(z.describe("types of events to deliver")),
-  echo: z
-    ._default(z.array(z.string().check(z.minLength(1))).check(z.maxLength(10)), [])
-    .check(z.describe("entries of a call's context that its events repeat")),
-  requestsPerSecond: z
-    ._default(z.number().check(z.minimum(0.1), z.maximum(1000)), 20)
-    .check(z.describe("the receiver's pace")),
+  url: httpsUrl,
+  types: z._default(z.array(z.enum(eventTypes)).check(z.minLength(1)), [...eventTypes]),
+  /** Keys of a call's context that its events repeat. */
+  echo: z._default(z.array(z.string().check(z.minLength(1))).check(z.maxLength(10)), []),
+  /** Maximum rate of requests to the receiver. */
+  requestsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(1000)), 20),
 });
 
 /**

@@ -21,20 +21,16 @@ const delay = z.optional(
 
 /** An agent's `retry`: which ends of a call have it tried again, when, and how often in all. Durations are in milliseconds. */
 export const retrySchema = z.strictObject({
-  attempts: z
-    .int()
-    .check(z.minimum(2), z.maximum(6), z.describe("maximum tries, the first one included")),
-  within: duration.check(
-    z.describe("time from acceptance in which a try may be made, such as `72h`"),
-  ),
-  // Nobody who declined is phoned again by a rule, and no call of unknown outcome is.
-  after: z.strictObject({ busy: delay, no_answer: delay, voicemail: delay, failed: delay }).check(
-    z.refine((after) => Object.keys(after).length > 0, "must name a result"),
-    z.describe("delay of the next try by result: `busy`, `no_answer`, `voicemail`, `failed`"),
-  ),
-  spread: z
-    ._default(z.boolean(), false)
-    .check(z.describe("after `no_answer` and `voicemail`, tries another part of the day")),
+  /** Maximum number of tries, the first call included: one budget over all reasons. */
+  attempts: z.int().check(z.minimum(2), z.maximum(6)),
+  /** Time from the acceptance in which a next try may be made. */
+  within: duration,
+  /** Delay after each end. Nobody who declined is phoned again by a rule, and no call of unknown fate is. */
+  after: z
+    .strictObject({ busy: delay, no_answer: delay, voicemail: delay, failed: delay })
+    .check(z.refine((after) => Object.keys(after).length > 0, "must name a result")),
+  /** True: after `no_answer` and `voicemail`, another part of the callee's day is chosen. */
+  spread: z._default(z.boolean(), false),
 });
 export type RetryRule = z.infer<typeof retrySchema>;
 

@@ -1,9 +1,10 @@
 import * as z from "zod/v4/core";
 import { planWithRoutesSchema } from "../../shared/dial-plan/plan-schema.ts";
+import { settingDescriptions } from "../../shared/dial-plan/setting-descriptions.ts";
 
 type Node = z.JSONSchema.BaseSchema;
 
-/** A setting of the dial plan: its path, in which `*` stands for a name, and what its schema says of it. */
+/** A setting of the dial plan: its path, in which `*` stands for a name, and what is said of it. */
 export interface PlanSetting {
   path: string;
   values: string;
@@ -60,13 +61,14 @@ function settingsIn({ properties = {}, required = [] }: Node, parent: string): P
   return Object.entries(properties).flatMap(([name, schema]) => {
     const node = nodeOf(schema);
     const path = `${parent}${name}`;
-    if (node.description === undefined && node.properties === undefined) {
+    const description = settingDescriptions[path];
+    if (description === undefined && node.properties === undefined) {
       throw new Error(`${path} of the dial plan has no description`);
     }
     const own: PlanSetting[] =
-      node.description === undefined
+      description === undefined
         ? []
-        : [{ path, values: valuesOf(node), default: defaultOf(node), means: node.description }];
+        : [{ path, values: valuesOf(node), default: defaultOf(node), means: description }];
     const setting = own.map((one) => {
       const [, means = one.means, absent = one.default] = absentPattern.exec(one.means) ?? [];
       return { ...one, means, default: required.includes(name) ? "required" : absent };
