@@ -9,16 +9,17 @@ export interface WorkerEnv {
   ENVELOPES: R2Bucket;
 }
 
-/** Returns the environment with bindings whose calls count as subrequests. The ledger's adapters count by themselves. */
+/** Bindings whose calls count as subrequests. The ledger's adapters count by themselves. */
+const countedBindings = ["CALLS", "EVENTS", "ENVELOPES", "ASSETS"] as const;
+
+/** Returns the environment with bindings that count. One that is missing is left so: what does not need it still answers. */
 export function withCountedBindings<Env extends WorkerEnv & { ASSETS?: Fetcher }>(env: Env): Env {
-  const { CALLS, EVENTS, ENVELOPES, ASSETS } = env;
-  return {
-    ...env,
-    CALLS: asSubrequests(CALLS),
-    EVENTS: asSubrequests(EVENTS),
-    ENVELOPES: asSubrequests(ENVELOPES),
-    ...(ASSETS === undefined ? {} : { ASSETS: asSubrequests(ASSETS) }),
-  };
+  const counted = { ...env };
+  for (const name of countedBindings) {
+    const binding = env[name];
+    if (binding !== undefined) Object.assign(counted, { [name]: asSubrequests(binding) });
+  }
+  return counted;
 }
 
 /** Returns the variables and secrets of a Worker. */
