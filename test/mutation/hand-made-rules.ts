@@ -209,6 +209,45 @@ const ofRefusedProbes = toMutants(unit("refusals"), [
   ["refused probes raise an alarm once a day", "refusingAlarmMs", becomes("0")],
 ]);
 
+const api = (...names: string[]) => names.map((name) => `test/unit/api/${name}.test.ts`);
+
+const ofMeasures = [
+  ...toMutants(api("bounded-orders", "http-api"), [
+    [
+      "an id of no accepted request leaves nothing",
+      "findRequest",
+      callBecomes("mayBeAccepted", "true"),
+    ],
+    ["a client's entries are gathered", "gathered-entries:gather", returns("undefined")],
+    ["of a page the last object counts", "sortOutGathered.isKept", becomes("() => true")],
+    [
+      "what cannot be gathered is not refused",
+      "gatherAbove",
+      argument("catch", 0, "(error: unknown) => { throw error; }"),
+    ],
+    ["an order for calls that are over is not kept", "isRequestOver", returns("false")],
+    [
+      "an order is kept where a call may be redialed",
+      "isRequestOver",
+      callBecomes("every", "true"),
+    ],
+  ]),
+  ...toMutants(api("write-budgets"), [
+    ["a client's writes have an hourly maximum", "refuseAboveBudget", returns("undefined")],
+  ]),
+  ...toMutants(api("look-up"), [
+    ["a token's checks of lists have an hourly maximum", "refuseListCheck", returns("undefined")],
+  ]),
+  ...toMutants(api("client-guards"), [
+    ["a count marks its request", "day-counts:countCalls", callBecomes("markOf", "undefined")],
+    ["a counted request is not counted again", "findKnown", callBecomes("isMarkedIn", "false")],
+  ]),
+  ...toMutants(api("json-structure"), [
+    ["a look is at a place that nobody foresees", "isDense", callBecomes("random", "0")],
+    ["brackets and commas are judged", "findExcess", callBecomes("isDense", "false")],
+  ]),
+];
+
 /** Rules by which a call must wait or end: hours, orders, lists, erasures, restores, clocks, probes. */
 export const ruleMutants = [
   ...ofOrders,
@@ -217,5 +256,6 @@ export const ruleMutants = [
   ...ofLostClaims,
   ...ofClocks,
   ...ofOpposedClocks,
+  ...ofMeasures,
   ...ofRefusedProbes,
 ];

@@ -56,7 +56,8 @@ export const cancelRequest = declareRoute({
     const what = { request: id };
     const scope = { client: c.get("caller").client, indexes };
     const target = `request ${id}`;
-    if (cursor === undefined && (await isOver(found, deps))) return { cancelled: 0, ordered: 0 };
+    if (cursor === undefined && (await isRequestOver(found, deps)))
+      return { cancelled: 0, ordered: 0 };
     if (cursor === undefined)
       await recordAction(c, { action: "client_cancel", target, count: indexes?.length }, deps);
     const given = await (cursor === undefined
@@ -98,7 +99,7 @@ export const cancelRequest = declareRoute({
 const overStates: ReadonlySet<string> = new Set(["PLACED", "CANCELLED"] satisfies CallState[]);
 
 /** True if all calls of a request are over for good, so that an order for them would be kept for nothing. */
-async function isOver({ id, row }: FoundRequest, { progress }: RouteDeps): Promise<boolean> {
+async function isRequestOver({ id, row }: FoundRequest, { progress }: RouteDeps): Promise<boolean> {
   if (row === undefined || !overStates.has(row.state)) return false;
   progress.forget(id); // a cached count may lack a redial
   const { counts, finished } = await progress.of(id, row.batchCalls);

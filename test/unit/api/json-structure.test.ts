@@ -84,7 +84,7 @@ describe("the structure of a large body", () => {
     for (const text of [blank + cluster, cluster + blank]) {
       expect(findExcess(bytesOf(`[${text}`), structure)).toMatch(/^must /);
     }
-    const everyWindow = `${"{},".repeat(42)}  ${" ".repeat(896)}`;
+    const everyWindow = `${" ".repeat(512)}${"{},".repeat(42)}  ${" ".repeat(384)}`;
     for (let n = 0; n < 10; n++) {
       expect(isDense(filledWith(everyWindow), Math.random)).toBe(true);
     }
