@@ -97,7 +97,8 @@ function operationsIn(
       const { operationId, summary, description, parameters = [], requestBody } = Object(operation);
       const isOpen = Object(operation).security?.length === 0;
       const body = Object(requestBody?.content["application/json"]);
-      const [sample] = Object(operation)["x-codeSamples"] ?? [];
+      const samples: { lang: string; source: string }[] = Object(operation)["x-codeSamples"] ?? [];
+      const sample = samples.find(({ lang }) => lang === "sh");
       const command =
         sample === undefined
           ? curlOf(method, path, {
@@ -105,7 +106,7 @@ function operationsIn(
               parameters,
               body: body.example ?? exampleOf(body.schema),
             })
-          : escaped(Object(sample).source);
+          : escaped(sample.source);
       const answers = Object.entries(Object(operation).responses);
       const told = [summary, description].filter(Boolean).join(". ");
       const content = [

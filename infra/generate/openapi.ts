@@ -14,6 +14,7 @@ import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-reques
 import { callbackOperation, callbackPath } from "./callbacks.ts";
 import { batchExample, callExample, requestIdExample } from "./examples.ts";
 import { isRequired, type Json, jsonSchema } from "./json-schema.ts";
+import { publicTags, withOperatorTags, withPublicDetails } from "./route-details.ts";
 import {
   callbackReferences,
   callbackResponses,
@@ -31,6 +32,7 @@ const callIdExample = `call_${requestIdExample}_00000`;
 const letterNameExample = "calls-5f0c1b7e9a2d4c6e8b1f3a5d7c9e0b2a";
 const headers = {
   RequestId: {
+    required: true,
     description:
       "The request's id (a ULID whose last three digits are the number of its calls), in the log and the ledger too. Its calls are call_<id>_00000, call_<id>_00001 and so on, in the order of the batch; a repeat under an Idempotency-Key has the first request's",
     schema: { type: "string", pattern: "^[0-9A-HJKMNP-TV-Z]{26}$", examples: [requestIdExample] },
@@ -44,18 +46,21 @@ const idempotencyHeaders = {
   "X-Request-Id": requestIdHeader,
   "Idempotency-Replayed": { $ref: "#/components/headers/Replayed" },
 };
-/** Headers of the 201 to accepted calls. */
+/** Headers of the 201 to accepted calls. Only the last two may be absent, which a reference cannot say to generators. */
 const acceptedHeaders = {
-  ...idempotencyHeaders,
-  "Content-Length": { schema: { type: "integer", const: 0 } },
+  "X-Request-Id": requestIdHeader,
+  "Content-Length": { required: true, schema: { type: "integer", const: 0 } },
   "Content-Encoding": {
     description: "There is no body, in any coding",
     schema: { type: "string", const: "identity" },
   },
+  "Idempotency-Replayed": headers.Replayed,
 };
 
 const problemComponents: Json = {};
 jsonSchema(problemSchema, "output", problemComponents);
+/** A deployment is answered for by whoever runs it. */
+const contact = { name: "The operator of this deployment" };
 const license = { name: "MIT", identifier: "MIT" };
 const shared = {
   openapi: "3.1.0",
@@ -152,7 +157,10 @@ const csvName = {
 const plainAnswer = (description: string, text: string, more: Json = {}) => ({
   description,
   headers: { "X-Request-Id": requestIdHeader, ...more },
-  content: { "text/plain": { schema: { type: "string", const: text }, example: text } },
+  // A pattern, as some generators write a constant with a line break as it stands.
+  content: {
+    "text/plain": { schema: { type: "string", pattern: `^${text.trim()}\\n$` }, example: text },
+  },
 });
 
 const healthOperation = {
@@ -283,9 +291,11 @@ export function publicDocument() {
       summary: "Accepts phone calls for voice agents.",
       description:
         "Gets each person dialed once, at a permitted hour in their own time zone, or tells the operator why not. What a gateway in front answers by itself, such as 413 or 429, is not of this API.",
+      contact,
       license,
     },
-    paths: {
+    tags: publicTags,
+    paths: withPublicDetails({
       ...Object.fromEntries(
         endpoints.map((endpoint): [string, Json] => [
           endpoint.path,
@@ -296,14 +306,14 @@ export function publicDocument() {
       "/healthz": { get: healthOperation },
       "/readyz": { get: readinessOperation },
       [callbackPath]: { post: callbackOperation(callbackReferences) },
-    },
+    }),
     webhooks: webhooksOf(schemas),
     components: {
       securitySchemes,
       schemas,
       parameters: webhookParameters,
       responses: { ...clientResponses, ...callbackResponses, ...webhookResponses },
-      headers,
+      headers: { RequestId: headers.RequestId },
     },
   };
 }
@@ -325,9 +335,11 @@ export function operatorDocument() {
       title: "Outbound Calls: operators",
       version: "1",
       summary: "What became of calls, and what is to become of them.",
+      description: "For an operator's token alone. Each route names the role that it needs.",
+      contact,
       license,
     },
-    paths,
+    ...withOperatorTags(paths),
     components: { securitySchemes, schemas, responses: operatorResponses, headers },
   };
 }

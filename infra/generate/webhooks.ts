@@ -78,6 +78,7 @@ export const webhookResponses = {
 export function webhooksOf(components: Json): Record<string, Json> {
   const operationOf = (type: EventType) => ({
     operationId: type.replaceAll(/[._](\w)/g, (_, letter: string) => letter.toUpperCase()),
+    tags: ["Events"],
     summary: summaries[type],
     description,
     security: [],

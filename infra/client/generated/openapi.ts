@@ -47,7 +47,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whose token is sent, what it may do, and if its calls are tests */
+        /**
+         * Tell whose token is sent, what it may do, and if its calls are tests
+         * @description Needs no right, and reads nothing of the ledger.
+         */
         get: operations["showToken"];
         put?: never;
         post?: never;
@@ -64,7 +67,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what became of a request's calls */
+        /**
+         * Show what became of a request's calls
+         * @description A call is known once the dialer has read it, usually within seconds. The counts are on the first page only.
+         */
         get: operations["showRequest"];
         put?: never;
         post?: never;
@@ -81,7 +87,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Your requests, newest first */
+        /**
+         * Your requests, newest first
+         * @description Of your client alone. A page may be short, or empty, and still have a cursor. By `idempotency_key` it finds the request of a key whose answer was lost.
+         */
         get: operations["listRequests"];
         put?: never;
         post?: never;
@@ -98,7 +107,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The calls of a request that are in a state, or have a result */
+        /**
+         * The calls of a request that are in a state, or have a result
+         * @description Each answer looks at up to 1,000 calls, so a page may be short, or empty, and still have a cursor.
+         */
         get: operations["listRequestCalls"];
         put?: never;
         post?: never;
@@ -115,7 +127,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what became of one call */
+        /**
+         * Show what became of one call
+         * @description The id of a later try finds its call, too.
+         */
         get: operations["showCall"];
         put?: never;
         post?: never;
@@ -154,7 +169,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel what waits of a request, or some of its calls */
+        /**
+         * Cancel what waits of a request, or some of its calls
+         * @description It takes effect with the first answer, also for calls that are still on the queue. Send the same body with the answer's `cursor` until there is none.
+         */
         post: operations["cancelRequest"];
         delete?: never;
         options?: never;
@@ -171,7 +189,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put numbers onto the do-not-call list: nobody calls them any more */
+        /**
+         * Put numbers onto the do-not-call list: nobody calls them any more
+         * @description Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer tells of them.
+         */
         post: operations["addOptOuts"];
         delete?: never;
         options?: never;
@@ -188,7 +209,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell whether a file of leads was sent before, by a hash of its numbers */
+        /**
+         * Tell whether a file of leads was sent before, by a hash of its numbers
+         * @description Looked for within the time for which calls are kept.
+         */
         post: operations["findSentFile"];
         delete?: never;
         options?: never;
@@ -205,7 +229,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin to send a file of leads, or go on with it; one that was sent is refused */
+        /**
+         * Begin to send a file of leads, or go on with it; one that was sent is refused
+         * @description Its parts are then sent one after another, each under its own Idempotency-Key.
+         */
         post: operations["startSentFile"];
         delete?: never;
         options?: never;
@@ -222,7 +249,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Note that a part of a file is sent next, was accepted, or was certainly not accepted */
+        /**
+         * Note that a part of a file is sent next, was accepted, or was certainly not accepted
+         * @description So that a sending that was interrupted goes on where it was.
+         */
         post: operations["markSentPart"];
         delete?: never;
         options?: never;
@@ -237,7 +267,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The receivers that your client has made, without their secrets */
+        /**
+         * The receivers that your client has made, without their secrets
+         * @description The receivers of the dial plan are not among them.
+         */
         get: operations["listReceivers"];
         put?: never;
         post?: never;
@@ -261,7 +294,10 @@ export interface paths {
          */
         put: operations["putReceiver"];
         post?: never;
-        /** Remove a receiver; its pending events are not delivered */
+        /**
+         * Remove a receiver; its pending events are not delivered
+         * @description One that is created again under the name has another secret.
+         */
         delete: operations["deleteReceiver"];
         options?: never;
         head?: never;
@@ -277,7 +313,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a new secret for a receiver; the former one signs for another day too */
+        /**
+         * Make a new secret for a receiver; the former one signs for another day too
+         * @description The new secret is shown in this answer alone. For 24 hours each event is signed by both.
+         */
         post: operations["rotateReceiverSecret"];
         delete?: never;
         options?: never;
@@ -294,7 +333,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a signed `receiver.test` event to a receiver; its deliveries show the answer */
+        /**
+         * Send a signed `receiver.test` event to a receiver; its deliveries show the answer
+         * @description It is posted within seconds, also while the receiver's circuit breaker is open.
+         */
         post: operations["testReceiver"];
         delete?: never;
         options?: never;
@@ -1125,8 +1167,6 @@ export interface components {
     headers: {
         /** @description The request's id (a ULID whose last three digits are the number of its calls), in the log and the ledger too. Its calls are call_<id>_00000, call_<id>_00001 and so on, in the order of the batch; a repeat under an Idempotency-Key has the first request's */
         RequestId: string;
-        /** @description true where the Idempotency-Key had been sent with the same bytes before */
-        Replayed: "true";
     };
     pathItems: never;
 }
@@ -1171,10 +1211,11 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotency-Replayed": components["headers"]["Replayed"];
-                    "Content-Length"?: 0;
+                    "Content-Length": 0;
                     /** @description There is no body, in any coding */
                     "Content-Encoding"?: "identity";
+                    /** @description true where the Idempotency-Key had been sent with the same bytes before */
+                    "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1231,10 +1272,11 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotency-Replayed": components["headers"]["Replayed"];
-                    "Content-Length"?: 0;
+                    "Content-Length": 0;
                     /** @description There is no body, in any coding */
                     "Content-Encoding"?: "identity";
+                    /** @description true where the Idempotency-Key had been sent with the same bytes before */
+                    "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1907,6 +1949,7 @@ export interface operations {
                     /** @description https on port 443 of a public host, without a user */
                     url: string;
                     /**
+                     * @description types of events to deliver
                      * @default [
                      *       "call.placed",
                      *       "call.answered",
@@ -2226,7 +2269,7 @@ export interface operations {
                 };
                 content: {
                     /** @example ok */
-                    "text/plain": "ok\n";
+                    "text/plain": string;
                 };
             };
             405: components["responses"]["OtherMethod"];
@@ -2250,7 +2293,7 @@ export interface operations {
                 };
                 content: {
                     /** @example ready */
-                    "text/plain": "ready\n";
+                    "text/plain": string;
                 };
             };
             405: components["responses"]["OtherMethod"];
@@ -2264,7 +2307,7 @@ export interface operations {
                 };
                 content: {
                     /** @example not ready */
-                    "text/plain": "not ready\n";
+                    "text/plain": string;
                 };
             };
         };
