@@ -1,12 +1,12 @@
-/** What belongs to a client rather than to a request: its token, its usage, its opt-outs. */
+/** Methods for a client rather than for a request: its token, its usage, its opt-outs. */
 import { callChecks, checkOptions, optOutChecks, usageChecks } from "./check-options.ts";
 import { createReceivers } from "./receivers.ts";
 import { ask } from "./retry.ts";
 import type { AnswerOf, BodyOf, CallOptions, ClientDeps } from "./types.ts";
 
-/** Whose token the client sends, and what it may do. */
+/** The token that the client sends, and what it may do. */
 export type TokenInfo = AnswerOf<"showToken">;
-/** What the client's calls came to. */
+/** Sums of the client's calls. */
 export type Usage = AnswerOf<"showUsage">;
 export interface UsageOptions extends CallOptions {
   /** The first day in UTC, such as `2026-11-01`. Default: six days before the last. */

@@ -113,9 +113,9 @@ function toLine({ type, status, detail, errors = [], requestId, isMaybeAccepted 
   const answered = status === undefined ? "" : ` ${status}`;
   const id = requestId === undefined ? "" : ` [X-Request-Id ${requestId}]`;
   const warning = isMaybeAccepted
-    ? " Calls may have been accepted: repeat it only under its idempotencyKey."
+    ? "; calls may have been accepted: repeat it only under its idempotencyKey"
     : "";
-  return `${type}${answered}: ${toWords(words)}${more}${id}${warning}`;
+  return `${type}${answered}: ${toWords(words)}${more}${id}${warning}`.replace(".;", ";");
 }
 
 /** The place of a problem: a pointer into the body, a header, or a parameter of the path or query. */

@@ -1,4 +1,4 @@
-/** The client library of Outbound Calls: docs/client.md. */
+/** The client library of Outbound Calls: docs/client-typescript.md. */
 export type { OptOutOptions, TokenInfo, Usage, UsageOptions } from "./account.ts";
 export { type ClientOptions, createClient, type OutboundCallsClient } from "./client.ts";
 export {

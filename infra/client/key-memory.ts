@@ -3,7 +3,7 @@ const lifeMs = 25 * 60 * 60 * 1000;
 /** Maximum keys that a client remembers, some 3 MB. */
 const keysMaxDefault = 20_000;
 
-/** What became of all tries under a key. It changes in one direction alone. */
+/** Outcomes of all tries under a key. A record changes in one direction alone. */
 interface KeyRecord {
   /** True once a byte of a try has left. */
   isSent: boolean;

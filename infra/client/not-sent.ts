@@ -37,7 +37,7 @@ export function findNotSent(error: unknown): NotSent | undefined {
 function readStep(error: unknown): NotSent | undefined {
   const { code, syscall, message, errors }: Record<string, unknown> = Object(error);
   const words = typeof message === "string" && message !== "" ? message : String(code);
-  // Of a host with several addresses every one must have failed so.
+  // Every address of the host must have failed so.
   if (Array.isArray(errors) && errors.length > 0) {
     const all = errors.map(readStep);
     return all.every((one) => one !== undefined) ? all[0] : undefined;

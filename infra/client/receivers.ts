@@ -15,9 +15,9 @@ export type Delivery = AnswerOf<"listReceiverDeliveries">["deliveries"][number];
 export type ReceiverSettings = BodyOf<"putReceiver">;
 
 export interface ReplayOptions extends CallOptions {
-  /** Of calls accepted then or later. */
+  /** The replay covers calls accepted then or later. */
   from: Date | string;
-  /** Of calls accepted earlier. */
+  /** The replay covers calls accepted earlier. */
   until: Date | string;
 }
 

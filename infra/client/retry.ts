@@ -27,7 +27,7 @@ interface TryResult<Data> {
   error?: unknown;
 }
 
-/** What is known of one try. */
+/** Outcome of one try. */
 interface Tried<Data> extends TryResult<Data> {
   response?: Response | undefined;
   /** Why nothing was sent. Undefined: something may have been. */
@@ -69,7 +69,7 @@ export async function sendUntilAnswered<Data>(
   let isSent = false;
   for (let tries = 1; ; tries++) {
     throwIfAborted(signal, tracker);
-    if (Date.now() >= end) throw unbegun(tracker); // of the first try alone
+    if (Date.now() >= end) throw unbegun(tracker); // only before the first try
     const note = tracker?.begin();
     const tried = await tryOnce(send, { signal, leftMs: end - Date.now() }, deps);
     // A 201 has no body, so that one whose end was cut off is whole. Any other answer that was cut off is none.
@@ -166,7 +166,7 @@ async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal):
 function outcomeOf({ response, error, notSent }: Tried<unknown>): TryOutcome {
   if (notSent !== undefined) return "not_sent";
   if (response === undefined || !isRefusal(response.status)) return "maybe_accepted";
-  // What was accepted under the key is another request: of another body, or of a process before this one.
+  // Another request was accepted under the key: one with another body, or of an earlier process.
   return isKeyRefusal(response, error) ? "maybe_accepted" : "refused";
 }
 

@@ -1,23 +1,29 @@
 import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as fc from "fast-check";
+import { eventExamples } from "../../infra/generate/examples.ts";
 import { createTestApi } from "../support/api.ts";
-import { programsIn } from "../support/doc-programs.ts";
 import { tokens } from "../support/environment.ts";
-import { type Fault, startFaultyServer } from "../support/faulty-server.ts";
-import { runPython } from "../support/python-library.ts";
+import {
+  type Fault,
+  faults as networkFaults,
+  startFaultyServer,
+} from "../support/faulty-server.ts";
+import { aStory, expectTold } from "../support/key-stories.ts";
+import { pythonEnvironment, runPython } from "../support/python-library.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { freePort } from "../support/service.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
-const bounds = { tries: 3, delay: 0.001, try_seconds: 1 };
+const bounds = { tries: 3, delay: 0.001, try_timeout: 1 };
 const token = tokens.crm;
 
-/** Describes docs/examples/outbound_calls.py beside the API over a network that fails. */
-export function describePythonLibrary(): void {
-  describe("the library in Python", () => {
+/** Describes a client of the Python package, the blocking one or that of asyncio, beside the API over a network that fails. */
+export function describePythonLibrary(client: "sync" | "async"): void {
+  describe(`the ${client} client in Python`, () => {
     let api = createTestApi();
     let coming: Fault[] = [];
     let requests = 0;
@@ -25,9 +31,12 @@ export function describePythonLibrary(): void {
     beforeAll(async () => {
       server = await startFaultyServer(
         async (request) => api.app.fetch(request),
-        () => {
+        (headers) => {
           requests += 1;
-          return coming.shift() ?? "none";
+          const told = [...networkFaults, "401 before" as const].find(
+            (fault) => fault === headers["x-fault"],
+          );
+          return told ?? coming.shift() ?? "none";
         },
       );
     });
@@ -38,19 +47,22 @@ export function describePythonLibrary(): void {
       faults: Fault[] = [],
     ) {
       [coming, requests] = [faults, 0];
-      const [result = {}] = await runPython({ url: server.url, token, bounds, jobs: [job] });
+      const [result = {}] = await runPython({
+        url: server.url,
+        token,
+        client,
+        bounds,
+        jobs: [job],
+      });
       return result;
     }
+    const partsOf = ({ requests: all }: Record<string, unknown>) =>
+      Object.values(Object(all)).map(Object);
     const acceptedIds = async () => {
       const messages = await Promise.all(api.queue.take().map((one) => one.open()));
       const ids = messages.map((json): { requestId: string } => JSON.parse(json));
       return new Set(ids.map(({ requestId }) => requestId));
     };
-
-    it("has at most 150 lines", async () => {
-      const text = await readFile("docs/examples/outbound_calls.py", "utf8");
-      expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
-    });
 
     it.each<[Fault[], number, boolean]>([
       [["cut before", "503 before"], 3, false],
@@ -66,7 +78,7 @@ export function describePythonLibrary(): void {
         request_id: id,
         call_ids: [`call_${id}_00000`],
         replayed,
-        key: expect.stringMatching(/^[0-9a-f]{32}$/),
+        idempotency_key: expect.stringMatching(/^[0-9a-f]{32}$/),
       });
       expect(requests).toBe(tries);
       expect(await acceptedIds()).toEqual(new Set());
@@ -76,13 +88,42 @@ export function describePythonLibrary(): void {
       api = createTestApi();
       const faults: Fault[] = ["cut after", "503 before", "cut before"];
       const { error } = await runOne({ call }, faults);
-      expect(error).toMatchObject({ status: 0, maybe_accepted: true, key: expect.any(String) });
-      const again = await runOne({ call, key: Object(error).key });
+      expect(error).toMatchObject({ type: "unavailable", status: null, maybe_accepted: true });
+      const again = await runOne({ call, key: Object(error).idempotency_key });
       expect([...(await acceptedIds())]).toEqual([again["request_id"]]);
       const refused = await runOne({ call: { ...call, agent_id: "nobody" } });
       expect(refused).toMatchObject({ error: { status: 422, maybe_accepted: false } });
       expect(requests).toBe(1);
-      expect(await runOne({ call, key: "a,b" })).toEqual({ error: "ValueError" });
+      const malformed = await runOne({ call, key: "a,b" });
+      expect(malformed).toMatchObject({
+        error: "ValueError",
+        message: expect.stringMatching(/^idempotency_key must be/),
+      });
+    });
+
+    it("tells what may have been accepted as the OR over all tries under a key", async () => {
+      api = createTestApi();
+      const stories = fc.sample(aStory, { numRuns: 150, seed: 7 });
+      const jobs = stories.map(({ isBatch, requests: faults }, index) => ({
+        ...(isBatch ? { calls: [call] } : { call }),
+        key: `story-${index}`,
+        story: faults,
+      }));
+      const dead_port = await freePort();
+      const task = { url: server.url, token, client, bounds, jobs, dead_port };
+      type Told = { type: string; maybe_accepted: boolean };
+      const told = await runPython<{ seen: string[]; error: Told | null }[]>(task);
+      expect(told).toHaveLength(stories.length);
+      for (const story of told) {
+        expectTold(
+          story.map(({ seen, error }) => ({
+            seen,
+            error: error ? { ...error, isMaybeAccepted: error.maybe_accepted } : undefined,
+          })),
+        );
+      }
+      const kinds = new Set(told.flat().map(({ error }) => error?.type));
+      expect(kinds).toEqual(new Set([undefined, "unavailable", "not_sent", "refused"]));
     });
 
     // Whoever loses the key repeats the call under another one.
@@ -97,24 +138,29 @@ export function describePythonLibrary(): void {
           response.write(text, () => response.destroy());
         });
         const jobs = [{ call, key: "a key" }];
-        const [result] = await runPython({ url: cutting.url, token, bounds, jobs });
+        const [result] = await runPython({ url: cutting.url, token, client, bounds, jobs });
         await cutting.close();
         expect(cutting.received).toHaveLength(bounds.tries);
-        expect(result).toMatchObject({ error: { key: "a key", maybe_accepted: true } });
+        expect(result).toMatchObject({
+          error: { idempotency_key: "a key", maybe_accepted: true },
+        });
       },
     );
 
     it("asks again for a request's state that was cut off", async () => {
-      const state = JSON.stringify({ finished: true });
+      const id = "0".repeat(26);
+      const known = { id, accepted_at: "2026-11-21T09:00:00Z", total: 0, calls: [] };
+      const state = JSON.stringify({ ...known, finished: true });
       const cutting = await startReceiver((_, response, received) => {
         const cut = received.length === 1 ? state.slice(0, 5) : state;
-        const headers = { "content-length": state.length, "x-request-id": "0".repeat(26) };
+        const headers = { "content-length": state.length, "x-request-id": id };
         response.writeHead(200, headers).write(cut, () => response.destroy());
       });
-      const jobs = [{ wait: "0".repeat(26) }];
-      const [result] = await runPython({ url: cutting.url, token, bounds, jobs });
+      const jobs = [{ wait: id }];
+      const [result] = await runPython({ url: cutting.url, token, client, bounds, jobs });
       await cutting.close();
-      expect(result).toEqual({ finished: true });
+      expect(result).toMatchObject({ ...known, finished: true });
+      expect(cutting.received).toHaveLength(2);
     });
 
     it("splits a list as the service takes it, and repeats the same parts", async () => {
@@ -124,12 +170,12 @@ export function describePythonLibrary(): void {
       const { error } = await runOne({ calls, key: "list" });
       expect(error).toMatchObject({
         maybe_accepted: true,
-        key: "list",
+        idempotency_key: "list",
         errors: [{ pointer: "/10001/agent_id" }],
       });
       calls[10_001] = call;
       const parts = await runOne({ calls, key: "list" });
-      const [first, second] = Object.values(parts).map((part) => Object(part));
+      const [first, second] = partsOf(parts);
       expect([first.replayed, second.replayed]).toEqual([true, false]);
       expect([first.call_ids.length, second.call_ids.length]).toEqual([10_000, 2]);
       expect(Object(error).accepted[0].call_ids).toEqual(first.call_ids);
@@ -137,30 +183,155 @@ export function describePythonLibrary(): void {
       const large = calls
         .slice(0, 300)
         .map((one) => ({ ...one, context: { note: "x".repeat(30_000) } }));
-      const sizes = Object.values(await runOne({ calls: large })).map(
-        (part) => Object(part).call_ids.length,
-      );
+      const sizes = partsOf(await runOne({ calls: large })).map((part) => part.call_ids.length);
       expect(sizes).toEqual([139, 139, 22]);
     });
 
     // Under a key that is older than 24 hours, the service would take the calls for others.
     it("sends nothing again after its time, though the machine has slept in between", async () => {
-      for (const seconds of [120, 1e9]) {
+      for (const timeout of [120, 1e9]) {
         [coming, requests] = [["cut after"], 0];
         const program = `
-import outbound_calls, types
-clock = [0]
-sleep = lambda _: clock.__setitem__(0, 30 * 3600)
-outbound_calls.time = types.SimpleNamespace(time=lambda: clock[0], sleep=sleep)
+import asyncio, types, outbound_calls
+clock = [1e9]
+def sleep(_): clock[0] += 30 * 3600
+async def sleep_async(_): sleep(_)
+outbound_calls._sending.time = outbound_calls._keys.time = types.SimpleNamespace(time=lambda: clock[0])
+outbound_calls._client.time = types.SimpleNamespace(sleep=sleep)
+call = {"phone_number": "+12025550123", "agent_id": "agent_sales"}
+given = dict(base_url="${server.url}", token="${token}", timeout=${timeout})
 try:
-    calls = outbound_calls.OutboundCalls("${server.url}", "${token}", seconds=${seconds})
-    calls.place_call({"phone_number": "+12025550123", "agent_id": "agent_sales"})
+    if "${client}" == "sync":
+        outbound_calls.OutboundCalls(**given).place_call(call)
+    else:
+        calls = outbound_calls.AsyncOutboundCalls(**given)
+        outbound_calls._async_client.asyncio = types.SimpleNamespace(sleep=sleep_async)
+        asyncio.run(calls.place_call(call))
 except outbound_calls.OutboundCallsError as error:
     print(error.status, error.maybe_accepted)`;
-        const env = { ...process.env, PYTHONPATH: "docs/examples", PYTHONDONTWRITEBYTECODE: "1" };
-        const { stdout } = await promisify(execFile)("python3", ["-c", program], { env });
-        expect([stdout, requests]).toEqual(["0 True\n", 1]);
+        const { stdout } = await promisify(execFile)("python3", ["-c", program], {
+          env: pythonEnvironment(),
+        });
+        expect([stdout, requests]).toEqual(["None True\n", 1]);
       }
+    });
+
+    it("ends within its time, however slowly an answer comes, and its last error is the cause", async () => {
+      const dripping = await startReceiver((_, response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const timer = setInterval(() => response.write(" "), 50);
+        response.on("close", () => clearInterval(timer));
+      });
+      const id = "0".repeat(26);
+      // A try of its own would take as long as the bytes come, which is for good.
+      const patient = { ...bounds, try_timeout: 1e6, timeout: 1e6 };
+      const jobs = [
+        { wait: id, options: { timeout: 0.3 } },
+        { call, options: { timeout: 0.3 } },
+        { method: "list_requests", options: { timeout: 0.3 } },
+        { method: "get_usage", options: { timeout: 0.3 } },
+      ];
+      const task = { url: dripping.url, token, client, bounds: patient, jobs };
+      const [waited, ...others] = await runPython(task);
+      await dripping.close();
+      expect(waited).toMatchObject({
+        error: { type: "timed_out", request_id: id, cause: "OutboundCallsError" },
+      });
+      expect(others.map(({ error }) => Object(error).type)).toEqual(
+        others.map(() => "unavailable"),
+      );
+      expect(others[0]).toMatchObject({ error: { maybe_accepted: true, cause: "TimeoutError" } });
+    });
+
+    it("refuses a wrong argument by its name before anything is sent", async () => {
+      const id = "0".repeat(26);
+      const jobs = [
+        { call, options: { not_before: "2026-11-21 09:00" } },
+        { call, options: { not_before: 1_795_251_600 } },
+        { call, options: { urgent: "yes" } },
+        { call, options: { campaign: "日" } },
+        { call, options: { timeout: "5" } },
+        { calls: [call], options: { idempotency_key: "a,b" } },
+        { wait: "req_1" },
+        { wait: `${id}/cancel` },
+        { method: "cancel_request", args: [id], options: { indexes: [-1] } },
+        { method: "get_call", args: ["../me"] },
+        { method: "put_receiver", args: ["a/b", "https://example.com"] },
+        { call, options: { not_befor: "2026-11-21T09:00:00Z" } },
+        { method: "place_calls", args: ["+12025550123"] },
+      ];
+      requests = 0;
+      const found = await runPython({ url: server.url, token, client, bounds, jobs });
+      const ofPlacing = ["not_before", "not_before", "urgent", "campaign", "timeout"];
+      const ofOthers = [
+        "idempotency_key",
+        "request_id",
+        "request_id",
+        "indexes",
+        "call_id",
+        "name",
+      ];
+      const names = [...ofPlacing, ...ofOthers];
+      for (const [index, name] of names.entries()) {
+        expect(found[index]).toMatchObject({ error: "ValueError" });
+        expect(String(found[index]?.["message"])).toMatch(new RegExp(`^${name} must`));
+      }
+      expect(found[11]).toMatchObject({
+        error: "TypeError",
+        message: expect.stringContaining("'not_befor'"),
+      });
+      expect(found[12]).toMatchObject({ error: "TypeError" });
+      expect(requests).toBe(0);
+    });
+
+    it("reads what the service answers of requests, usage, receivers and the token", async () => {
+      api = createTestApi();
+      const placed = await runOne({ call, key: "appointment-1" });
+      const as = async (of: string, job: Parameters<typeof runOne>[0]) => {
+        const [found] = await runPython<unknown>({
+          url: server.url,
+          token: of,
+          client,
+          bounds,
+          jobs: [job],
+        });
+        return found;
+      };
+      const { crmReader, crmDesk, crmEvents, crmOptOut } = tokens;
+      const id = placed["request_id"];
+      expect(
+        await as(crmReader, { method: "find_request", args: ["appointment-1"] }),
+      ).toMatchObject({
+        id,
+        known: false,
+      });
+      expect(await as(crmReader, { method: "find_request", args: ["none"] })).toBeNull();
+      expect(await as(crmReader, { method: "list_requests" })).toEqual([]);
+      expect(await as(crmReader, { method: "get_usage" })).toMatchObject({
+        total: { accepted: 0, cost: [] },
+      });
+      expect(await as(crmReader, { method: "get_token" })).toMatchObject({ client: "crm" });
+      expect(await as(crmDesk, { method: "cancel_request", args: [id] })).toEqual({
+        cancelled: 0,
+        ordered: 1,
+      });
+      expect(await as(crmOptOut, { method: "add_opt_outs", args: [["+12025550199"]] })).toBe(1);
+      const put = { method: "put_receiver", args: ["main", "https://example.com/events"] };
+      expect(await as(crmEvents, put)).toMatchObject({
+        requests_per_second: 20,
+        secret: expect.stringMatching(/^whsec_/),
+      });
+      expect(await as(crmEvents, { method: "list_receivers" })).toMatchObject([{ name: "main" }]);
+      expect(await as(crmEvents, { method: "rotate_secret", args: ["main"] })).toMatchObject({
+        secret: expect.stringMatching(/^whsec_/),
+      });
+      expect(await as(crmEvents, { method: "test_receiver", args: ["main"] })).toMatch(/^test_/);
+      expect(await as(crmEvents, { method: "list_deliveries", args: ["main"] })).toEqual([]);
+      const times = { start: "2026-11-21T09:00:00Z", until: "2026-11-21T10:00:00Z" };
+      const replay = { method: "replay_receiver", args: ["main"], options: times };
+      expect(await as(crmEvents, replay)).toBeNull();
+      coming = ["cut after"]; // the try without an answer has removed the receiver
+      expect(await as(crmEvents, { method: "delete_receiver", args: ["main"] })).toBeNull();
     });
 
     it("carries neither calls nor the token to where an answer redirects it", async () => {
@@ -169,26 +340,18 @@ except outbound_calls.OutboundCallsError as error:
       const redirecting = await startReceiver((_, response) =>
         response.writeHead(302, { location }).end(),
       );
-      const [result] = await runPython({ url: redirecting.url, token, bounds, jobs: [{ call }] });
-      expect(result).toMatchObject({ error: { status: 302, maybe_accepted: true } });
+      const [result] = await runPython({
+        url: redirecting.url,
+        token,
+        client,
+        bounds,
+        jobs: [{ call }],
+      });
+      expect(result).toMatchObject({
+        error: { type: "unexpected", status: 302, maybe_accepted: true },
+      });
       expect([redirecting.received.length, elsewhere.received.length]).toEqual([1, 0]);
       await Promise.all([elsewhere.close(), redirecting.close()]);
-    });
-
-    it("is used as docs/client.md shows", async () => {
-      api = createTestApi();
-      const programs = await programsIn("docs/client.md", "python");
-      const env = {
-        ...process.env,
-        PYTHONPATH: "docs/examples",
-        PYTHONDONTWRITEBYTECODE: "1",
-        OUTBOUND_CALLS_URL: server.url,
-        OUTBOUND_CALLS_TOKEN: token,
-      };
-      expect(programs).toHaveLength(1);
-      const { stdout } = await promisify(execFile)("python3", ["-c", programs.join("")], { env });
-      const [id] = await acceptedIds();
-      expect(stdout).toBe(`['call_${id}_00000']\n`);
     });
 
     it("verifies events", async () => {
@@ -220,10 +383,36 @@ except outbound_calls.OutboundCallsError as error:
           headers: signedByAnybody(),
         })),
       ];
-      const [verified, ...refused] = await runPython({ url: server.url, token, jobs });
-      expect(verified).toEqual({ ...JSON.parse(event), id: "call_x.1" });
-      expect(refused).toEqual(refused.map(() => ({ error: "ValueError" })));
+      const [verified, ...refused] = await runPython({ url: server.url, token, client, jobs });
+      // It lacks the fields of an end, and is authentic all the same.
+      const known = { type: "unknown", sent_type: "call.ended", id: "call_x.1" };
+      expect(verified).toMatchObject({ ...known, data: { id: "call_ä" } });
+      for (const one of refused) expect(one).toMatchObject({ error: "ValueError" });
       expect(refused).toHaveLength(8);
+    });
+
+    it("reads each event by its type, by either secret of a rotation", async () => {
+      const secret = [9, 8].map((byte) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`);
+      const signedBy = (event: string, by = "") => ({
+        "webhook-id": "x.1",
+        "webhook-timestamp": String(Math.floor(Date.now() / 1000)),
+        "webhook-signature": new Webhook(by).sign("x.1", new Date(), event),
+      });
+      const bodies = [
+        ...Object.values(eventExamples),
+        { type: "receiver.test", timestamp: "t", data: { receiver: "main" } },
+        { type: "call.teleported", timestamp: "t", data: { id: "x" } },
+      ];
+      const jobs = bodies.map((body, index) => {
+        const event = JSON.stringify(body);
+        return { event, secret, headers: signedBy(event, secret[index % 2]) };
+      });
+      const found = await runPython({ url: server.url, token, client, jobs });
+      const known = bodies.slice(0, -1).map(({ type }) => type);
+      expect(found.map(({ type }) => type)).toEqual([...known, "unknown"]);
+      expect(found.at(-1)).toMatchObject({ sent_type: "call.teleported", data: { id: "x" } });
+      for (const [index, { data }] of bodies.entries())
+        expect(found[index]?.["data"]).toMatchObject(data);
     });
   });
 }

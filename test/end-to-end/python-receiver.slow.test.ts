@@ -3,4 +3,5 @@ import { describeEventReceiver } from "../contracts/event-receiver.ts";
 
 // A machine without python3 fails here: it cannot run everything that is shown.
 describeEventReceiver("python3", "docs/examples/event_receiver.py");
-describePythonLibrary();
+describePythonLibrary("sync");
+describePythonLibrary("async");

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleProgram, programsIn } from "../support/doc-programs.ts";
 import { cloudflare } from "../support/platforms.ts";
+import { pythonEnvironment } from "../support/python-library.ts";
 import { paste, quickstartCommands, testTokenOf } from "../support/quickstart.ts";
 import {
   makeStateDirectory,
@@ -30,10 +31,13 @@ describe("README's quickstart", () => {
     await until(() => service.output().split("call.ended").length === 4);
   });
 
-  it("does the same by the library, as do the programs of docs/client.md", async () => {
+  it("does the same by the library, as do the programs of its page", async () => {
     const token = testTokenOf(service);
     const url = `http://127.0.0.1:${service.port}`;
-    const programs = [...(await programsIn("README.md")), ...(await programsIn("docs/client.md"))];
+    const programs = [
+      ...(await programsIn("README.md")),
+      ...(await programsIn("docs/client-typescript.md")),
+    ];
     const env = {
       ...process.env,
       TOKEN: token,
@@ -53,6 +57,23 @@ describe("README's quickstart", () => {
       expect.stringMatching(/^\/1\/phone_number .+\n$/),
       "",
       "200 1 undefined\n",
+    ]);
+  });
+
+  it("is used in Python as its page shows", async () => {
+    const shown = await programsIn("docs/client-python.md", "python");
+    const programs = shown.filter((program) => !program.includes("fastapi"));
+    const env = {
+      ...pythonEnvironment(),
+      OUTBOUND_CALLS_TOKEN: testTokenOf(service),
+      OUTBOUND_CALLS_URL: `http://127.0.0.1:${service.port}`,
+    };
+    const printed = await Promise.all(
+      programs.map((program) => promisify(execFile)("python3", ["-c", program], { env })),
+    );
+    expect(printed.map(({ stdout }) => stdout)).toEqual([
+      expect.stringMatching(/^\['call_\w{26}_00000'\]\n$/),
+      "2\n",
     ]);
   });
 });

@@ -1,4 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** Faults of the network between a client and the service, for one request. */
@@ -12,21 +17,22 @@ export const faults = [
   "429 before",
   "hang after", // the answer is never sent on
 ] as const;
-export type Fault = (typeof faults)[number];
+/** A token that is refused in between is no fault of the network. */
+export type Fault = (typeof faults)[number] | "401 before";
 
 /** Starts a server that hands requests to the service, through a network that fails as `nextFault` says. */
 export async function startFaultyServer(
   serve: (request: Request) => Promise<Response>,
-  nextFault: () => Fault,
+  nextFault: (headers: IncomingHttpHeaders) => Fault,
 ) {
   const server = createServer((request, response) => {
     void handle(request, response).catch(() => response.destroy());
   });
   async function handle(request: IncomingMessage, response: ServerResponse) {
-    const fault = nextFault();
+    const fault = nextFault(request.headers);
     const chunks: Buffer[] = await request.toArray();
     if (fault === "cut before") return response.destroy();
-    if (fault === "503 before" || fault === "429 before") {
+    if (fault === "503 before" || fault === "429 before" || fault === "401 before") {
       return response.writeHead(Number(fault.slice(0, 3)), { "retry-after": "0" }).end();
     }
     const answer = await serve(toRequest(request, Buffer.concat(chunks)));

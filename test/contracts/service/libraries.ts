@@ -1,11 +1,8 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import {
-  createClient,
-  OutboundCallsError,
-  type PlacedRequest,
-} from "../../../infra/client/index.ts";
+import type { PlacedRequest } from "../../../infra/client/index.ts";
 import { type Fault, faults, startFaultyServer } from "../../support/faulty-server.ts";
+import { importPacked, installPython, installTypescript } from "../../support/packed-libraries.ts";
 import { type PythonJob, runPython } from "../../support/python-library.ts";
 import { until } from "../../support/service.ts";
 import { numberOf, reader, type ServiceBench } from "./setup.ts";
@@ -17,6 +14,8 @@ const patience = 20;
 /** A try lasts longer than a busy machine takes to answer eight requests at once. */
 const bounds = { tries: 4, delayMs: 5, tryMs: 6_000 };
 const lanes = 8;
+
+type Packed = Awaited<ReturnType<typeof importPacked>>;
 
 /** The libraries beside the whole service, through a network that loses half of the requests or answers. */
 export function itServesItsLibraries(bench: ServiceBench): void {
@@ -37,7 +36,7 @@ export function itServesItsLibraries(bench: ServiceBench): void {
     expect(new Set(dialed().map(({ id }) => id))).toEqual(new Set(ids));
   }
 
-  async function useTypeScript(baseUrl: string): Promise<void> {
+  async function useTypeScript(baseUrl: string, { createClient }: Packed): Promise<void> {
     const options = { baseUrl, token: reader.token };
     const retry = { triesMax: bounds.tries, delayMs: bounds.delayMs, tryMsMax: bounds.tryMs };
     const calls = createClient({ ...options, retry });
@@ -56,7 +55,7 @@ export function itServesItsLibraries(bench: ServiceBench): void {
     );
     const requestId = list.requests[0]?.requestId ?? "";
     const patient = createClient({ ...options, retry: { ...retry, triesMax: patience } });
-    const request = await patient.waitForRequest(requestId, { msMax: 30_000 });
+    const request = await patient.waitForRequest(requestId, { msMax: 120_000 });
     expect([request.total, request.counts?.by_state]).toEqual([batch, { PLACED: batch }]);
     const listed: string[] = [];
     for await (const { id } of patient.listCalls(requestId)) listed.push(id);
@@ -64,18 +63,19 @@ export function itServesItsLibraries(bench: ServiceBench): void {
     expect(await patient.cancelRequest(requestId)).toMatchObject({ cancelled: 0 });
   }
 
-  async function usePython(url: string): Promise<void> {
-    const { one, many } = callsOf("python");
+  async function usePython(url: string, client: "sync" | "async", sources: string): Promise<void> {
+    const agent = `python-${client}`;
+    const { one, many } = callsOf(agent);
     const { tries, delayMs, tryMs } = bounds;
-    const limits = { tries, delay: delayMs / 1000, try_seconds: tryMs / 1000 };
-    const task = { url, token: reader.token, bounds: limits };
+    const limits = { tries, delay: delayMs / 1000, try_timeout: tryMs / 1000 };
+    const task = { url, token: reader.token, client, bounds: limits };
     const jobs: PythonJob[] = [...one.map((call) => ({ call })), { calls: many }];
-    const placed = await runPython({ ...task, jobs: jobs.map((job) => ({ ...job, patience })) });
-    const parts = placed.flatMap((part) => ("call_ids" in part ? part : Object.values(part)));
-    const ids: string[] = parts.flatMap((part) => Object(part).call_ids ?? []);
-    await expectEachDialedOnce("python", ids);
-    const wait: string = Object(parts.at(-1)).request_id;
-    const [request] = await runPython({ ...task, jobs: [{ wait, patience }] });
+    const patient = jobs.map((job) => ({ ...job, patience }));
+    const placed = await runPython<{ call_ids: string[] }>({ ...task, jobs: patient }, { sources });
+    const ids = placed.flatMap(({ call_ids }) => call_ids);
+    await expectEachDialedOnce(agent, ids);
+    const wait: string = Object(placed.at(-1)).requests[0].request_id;
+    const [request] = await runPython({ ...task, jobs: [{ wait, patience }] }, { sources });
     expect(request).toMatchObject({ finished: true, counts: { by_state: { PLACED: batch } } });
   }
 
@@ -87,9 +87,15 @@ export function itServesItsLibraries(bench: ServiceBench): void {
       const { pathname, search } = new URL(request.url);
       return fetch(new Request(bench.service.root + prefix + pathname + search, request));
     };
+    // As they are published: what was not packed is missing here.
+    const [project, wheel] = await Promise.all([installTypescript(), installPython()]);
     const network = await startFaultyServer(serve, createFaults(seed));
-    await Promise.all([useTypeScript(network.url), usePython(network.url)]);
-    await network.close();
+    await Promise.all([
+      useTypeScript(network.url, await importPacked(project.folder)),
+      usePython(network.url, "sync", wheel.sources),
+      usePython(network.url, "async", wheel.sources),
+    ]);
+    await Promise.all([network.close(), project.remove(), wheel.remove()]);
   });
 }
 
@@ -102,8 +108,9 @@ async function insist<Result>(
     try {
       return await place(key);
     } catch (error) {
-      if (!(error instanceof OutboundCallsError) || n > patience) throw error;
-      if (error.idempotencyKey !== undefined) key = { idempotencyKey: error.idempotencyKey };
+      const { name, idempotencyKey }: { name?: unknown; idempotencyKey?: unknown } = Object(error);
+      if (name !== "OutboundCallsError" || n > patience) throw error;
+      if (typeof idempotencyKey === "string") key = { idempotencyKey };
     }
   }
 }

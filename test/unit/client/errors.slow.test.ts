@@ -76,7 +76,7 @@ describe("the message of an error", () => {
     };
     const error = await failureOf(clientOf(lost).placeCall(call));
     expect(error.message).toMatch(
-      /^unavailable: No answer came \(1 try within \d+ ms\): ECONNRESET Calls may have been accepted/,
+      /^unavailable: No answer came \(1 try within \d+ ms\): ECONNRESET; calls may have been accepted/,
     );
     expect(error.message).not.toContain(tokens.crm);
     expect(error.cause).toBeInstanceOf(TypeError);

@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import {
   createClient,
-  isNotSent,
   isRefused,
   type OutboundCallsClient,
   OutboundCallsError,
@@ -12,24 +11,10 @@ import {
 import { createKeyMemory } from "../../../infra/client/key-memory.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
+import { aStory, expectTold, type StoryFault, type Told } from "../../support/key-stories.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const realFetch = globalThis.fetch;
-
-/** What happens to one try. The first two never leave this machine. */
-const faults = [
-  "dead port",
-  "unknown host",
-  "cut before",
-  "cut after",
-  "503",
-  "429",
-  "401",
-] as const;
-type Fault = (typeof faults)[number];
-const neverSent = new Set<Fault | undefined>(["dead port", "unknown host"]);
-/** Answers after which nothing of this try was accepted. */
-const refusing = new Set<Fault | undefined>(["429", "401"]);
 
 let deadPort: number;
 beforeAll(async () => {
@@ -42,15 +27,19 @@ beforeAll(async () => {
 afterEach(() => vi.unstubAllGlobals());
 
 /** Stands in for the runtime's own `fetch`: the errors of connections are real ones. */
-function stubFetch(app: ReturnType<typeof createTestApi>["app"], coming: Fault[], seen: Fault[]) {
+function stubFetch(
+  app: ReturnType<typeof createTestApi>["app"],
+  coming: StoryFault[],
+  seen: StoryFault[],
+) {
   vi.stubGlobal("fetch", async (request: Request) => {
     const fault = coming.shift();
     if (fault !== undefined) seen.push(fault);
     if (fault === "dead port") return realFetch(`http://127.0.0.1:${deadPort}/`);
     if (fault === "unknown host") return realFetch("http://nowhere.invalid/");
     if (fault === "cut before") throw Object.assign(new TypeError("fetch failed"), { cause: cut });
-    if (fault === "503" || fault === "429" || fault === "401") {
-      return new Response(null, { status: Number(fault) });
+    if (fault === "503 before" || fault === "429 before" || fault === "401 before") {
+      return new Response(null, { status: Number(fault.slice(0, 3)) });
     }
     const answer = await app.fetch(request);
     if (fault === "cut after") throw new TypeError("fetch failed", { cause: cut });
@@ -77,48 +66,30 @@ async function failureOf(work: Promise<unknown>): Promise<OutboundCallsError | u
 }
 
 describe("whether calls may have been accepted", () => {
-  // Tries and requests as they come: of each the faults of its tries, after which the next requests go on under one key.
-  const story = fc.record({
-    isBatch: fc.boolean(),
-    requests: fc.array(fc.array(fc.constantFrom(...faults), { maxLength: 3 }), {
-      minLength: 1,
-      maxLength: 4,
-    }),
-  });
-
   it("is the OR over all tries under a key, and is never taken back", async () => {
-    const property = fc.asyncProperty(story, async ({ isBatch, requests }) => {
+    const property = fc.asyncProperty(aStory, async ({ isBatch, requests }) => {
       const { app, queue } = createTestApi();
       const client = clientOf();
       const place = (one: OutboundCallsClient) =>
         isBatch
           ? one.placeCalls([call], { idempotencyKey: "key" })
           : one.placeCall(call, { idempotencyKey: "key" });
-      const seen: Fault[] = [];
-      let isAccepted = false;
+      const seen: StoryFault[] = [];
+      const told: Told[] = [];
       for (const some of requests) {
-        const before = seen.length;
         stubFetch(app, [...some], seen);
         const error = await failureOf(place(client));
-        isAccepted ||= error === undefined;
-        // One more answer came than there were faults where they ended before the tries did.
-        const isMaybe =
-          isAccepted || seen.some((fault) => !neverSent.has(fault) && !refusing.has(fault));
-        if (error === undefined) continue;
-        expect([seen, error.isMaybeAccepted]).toEqual([seen, isMaybe]);
-        const isSent = isAccepted || seen.some((fault) => !neverSent.has(fault));
-        const wasAnswered = !neverSent.has(seen.at(-1)) && seen.length > before;
-        expect([seen, isNotSent(error)]).toEqual([seen, !isSent && !wasAnswered]);
-        expect(error.idempotencyKey).toBe("key");
+        if (error !== undefined) expect(error.idempotencyKey).toBe("key");
+        told.push({ seen: [...seen], error });
       }
+      expectTold(told);
       // Nothing is told as not accepted that was accepted, and nothing is accepted twice.
       const messages = await Promise.all(queue.take().map((one) => one.open()));
       const ids = new Set(messages.map((json): string => JSON.parse(json).requestId));
       expect(ids.size).toBeLessThanOrEqual(1);
-      if (ids.size > 0) {
-        stubFetch(app, ["401"], []);
-        expect(await failureOf(place(client))).toMatchObject({ isMaybeAccepted: true });
-      }
+      if (ids.size === 0) return;
+      stubFetch(app, ["401 before"], []);
+      expect(await failureOf(place(client))).toMatchObject({ isMaybeAccepted: true });
     });
     await fc.assert(property, { numRuns: 150 });
   });
@@ -141,7 +112,7 @@ describe("whether calls may have been accepted", () => {
     const client = clientOf(1);
     const first = client.placeCall(call, { idempotencyKey: "key" });
     await vi.waitFor(() => expect(hanging).toHaveBeenCalledOnce());
-    stubFetch(app, ["401", "401"], []);
+    stubFetch(app, ["401 before", "401 before"], []);
     const during = await failureOf(client.placeCall(call, { idempotencyKey: "key" }));
     expect(during).toMatchObject({ status: 401, isMaybeAccepted: true });
     settleFirst(new Response(null, { status: 401 }));
@@ -166,7 +137,7 @@ describe("whether calls may have been accepted", () => {
     const client = clientOf(1);
     stubFetch(app, [], []);
     await client.placeCalls(list, { idempotencyKey: "list" });
-    stubFetch(app, ["401"], []);
+    stubFetch(app, ["401 before"], []);
     expect(await failureOf(client.placeCalls(list, { idempotencyKey: "list" }))).toMatchObject({
       status: 401,
       isMaybeAccepted: true,

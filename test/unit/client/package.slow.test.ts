@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
@@ -8,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packed from "../../../infra/client/package.json" with { type: "json" };
 import packageJson from "../../../package.json" with { type: "json" };
 import { programsIn } from "../../support/doc-programs.ts";
+import { installTypescript } from "../../support/packed-libraries.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -38,29 +38,19 @@ export const isOurs = (error: unknown) => error instanceof OutboundCallsError &&
 
 describe("the packed library", () => {
   let folder: string;
+  let project: Awaited<ReturnType<typeof installTypescript>>;
   let service: Awaited<ReturnType<typeof startReceiver>>;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "outbound-calls-packed-"));
+    project = await installTypescript();
+    ({ folder } = project);
     service = await startReceiver((_, response) =>
       response.writeHead(201, { "x-request-id": "01KAJ6Y5G0QZ3N4T7V8W9XABCD" }).end(),
     );
-    await run("npm", ["pack", "--pack-destination", folder], { cwd: join(root, "infra/client") });
-    await mkdir(join(folder, "node_modules"));
-    const archive = `outbound-calls-client-${packageJson.version}.tgz`;
-    await run("tar", ["-xzf", archive, "-C", "node_modules"], { cwd: folder });
-    await run("mv", ["node_modules/package", "node_modules/outbound-calls-client"], {
-      cwd: folder,
-    });
-    const needed = [...Object.keys(packed.dependencies), "openapi-typescript-helpers"];
-    for (const name of [...needed, "@stablelib", "fast-sha256"]) {
-      await symlink(
-        join(root, "infra/client/node_modules", name),
-        join(folder, "node_modules", name),
-      );
-    }
-    await writeFile(join(folder, "package.json"), '{"type": "module"}');
     await writeFile(join(folder, "program.ts"), program.replace("ADDRESS", service.url));
-    const shown = [...(await programsIn("README.md")), ...(await programsIn("docs/client.md"))];
+    const shown = [
+      ...(await programsIn("README.md")),
+      ...(await programsIn("docs/client-typescript.md")),
+    ];
     for (const [index, text] of shown.entries()) {
       await writeFile(join(folder, `shown-${index}.ts`), text);
     }
@@ -69,7 +59,7 @@ describe("the packed library", () => {
   });
   afterAll(async () => {
     await service.close();
-    await rm(folder, { recursive: true });
+    await project.remove();
   });
 
   it("has the service's version, and nothing but what is built, its README and its license", async () => {
@@ -83,6 +73,27 @@ describe("the packed library", () => {
       expect.arrayContaining(["index.js", "index.d.ts", "generated/openapi.d.ts"]),
     );
     expect(files.filter((name) => !/\.(js|d\.ts)$|^generated$/.test(name))).toEqual([]);
+  });
+
+  it("has a README whose links hold outside of the repository", async () => {
+    for (const path of ["infra/client/README.md", "infra/client-python/README.md"]) {
+      const text = await readFile(join(root, path), "utf8");
+      const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => link);
+      expect(links.filter((link) => !link.startsWith("https://"))).toEqual([]);
+    }
+  });
+
+  it("has the fields by which a registry shows it, and can be published with provenance", () => {
+    expect(packed.keywords.length).toBeGreaterThan(3);
+    expect(packed.publishConfig).toEqual({ access: "public", provenance: true });
+  });
+
+  it("is loaded by require in a CommonJS program", async () => {
+    const text = `const { createClient } = require("outbound-calls-client");
+      console.log(typeof createClient({ baseUrl: "https://calls.example.com", token: "t" }).placeCall);`;
+    await writeFile(join(folder, "common.cjs"), text);
+    const { stdout } = await run(process.execPath, ["common.cjs"], { cwd: folder });
+    expect(stdout).toBe("function\n");
   });
 
   it("has types that strict programs resolve, without those of Node: ours, and those of the docs", async () => {

@@ -1,0 +1,285 @@
+"""
+The client of asyncio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+from ._base import Base
+from ._checks import (
+    check_call_id,
+    check_indexes,
+    check_key,
+    check_receiver,
+    check_request_id,
+    check_seconds,
+    check_timeout,
+    to_call,
+    to_calls,
+    to_instant,
+)
+from ._connections import AsyncConnection
+from ._http import Outcome
+from ._models import (
+    CallState,
+    CallStatus,
+    Cancelled,
+    Delivery,
+    ListedRequest,
+    PlacedCalls,
+    PlacedRequest,
+    Receiver,
+    RequestedCall,
+    RequestStatus,
+    ResultStatus,
+    Token,
+    Usage,
+)
+from ._placing import place_call, place_calls
+from ._reading import (
+    PAGE,
+    Asked,
+    ask,
+    ask_model,
+    ask_page,
+    cancel_request,
+    delete_receiver,
+    wait_for_request,
+)
+from ._sending import Attempt, Steps
+
+Model = TypeVar("Model")
+
+
+class AsyncOutboundCalls(Base):
+    """
+    The client for asyncio: the methods of OutboundCalls, awaited; lists by `async for`. A task that is cancelled closes its
+    connection, and its calls may have been accepted: pass an idempotency_key if you cancel.
+    """
+
+    async def place_call(
+        self,
+        call: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        not_before: datetime | str | None = None,
+        urgent: bool = False,
+        campaign: str | None = None,
+        timeout: float | None = None,
+    ) -> PlacedRequest:
+        """
+        Places one call. Every try has the same Idempotency-Key, so that no try calls anybody twice.
+
+        idempotency_key: names the request for 24 hours. Set it to an id of your own, such as that of the appointment, if
+            your process may end before the answer. Default: a random one.
+        not_before: no call is dialed before this time: a datetime with a time zone, or a text of RFC 3339.
+        """
+        placing = self._placing(idempotency_key, (not_before, urgent, campaign), timeout)
+        return await self._run(place_call(self._sender, to_call(call), placing))
+
+    async def place_calls(
+        self,
+        calls: Sequence[Mapping[str, Any]],
+        *,
+        idempotency_key: str | None = None,
+        not_before: datetime | str | None = None,
+        urgent: bool = False,
+        campaign: str | None = None,
+        timeout: float | None = None,
+    ) -> PlacedCalls:
+        """
+        Places any number of calls, in parts of at most 10,000 and 4 MiB, one after another. A part is accepted whole or not
+        at all. The same list under the same key has the same parts, and calls nobody twice. `timeout` is that of the whole.
+        """
+        placing = self._placing(idempotency_key, (not_before, urgent, campaign), timeout)
+        return await self._run(place_calls(self._sender, to_calls(calls), placing))
+
+    async def get_request(self, request_id: str, *, timeout: float | None = None) -> RequestStatus:
+        """Reads the status of a request, with its first calls."""
+        asked = Asked("GET", f"/v1/requests/{check_request_id(request_id)}")
+        return await self._model(RequestStatus, asked, timeout)
+
+    async def get_call(self, call_id: str, *, timeout: float | None = None) -> CallStatus:
+        """Reads one call with its history."""
+        return await self._model(CallStatus, Asked("GET", f"/v1/calls/{check_call_id(call_id)}"), timeout)
+
+    async def find_request(self, idempotency_key: str, *, timeout: float | None = None) -> ListedRequest | None:
+        """Finds the request of a key of the last 24 hours. None: nothing was accepted under it up to now."""
+        asked = Asked("GET", "/v1/requests", {"idempotency_key": check_key(idempotency_key)})
+        found, _ = await self._page(ListedRequest, (asked, "requests"), timeout)
+        return found[0] if found else None
+
+    async def wait_for_request(self, request_id: str, *, timeout: float = 600) -> RequestStatus:
+        """
+        Waits until all calls of a request have ended, or wait for an operator. Ends within `timeout`, with an error of the
+        type "timed_out" whose cause is the last error. Passes over a service that does not answer, for as long as the
+        client's own `timeout`.
+        """
+        check_seconds("timeout", timeout)
+        return await self._run(wait_for_request(self._sender, check_request_id(request_id), timeout))
+
+    async def cancel_request(
+        self, request_id: str, *, indexes: Sequence[int] | None = None, timeout: float | None = None
+    ) -> Cancelled:
+        """Cancels the waiting calls of a request, or those of `indexes`. It may be repeated."""
+        check_timeout(timeout)
+        checked = check_indexes(indexes)
+        return await self._run(cancel_request(self._sender, check_request_id(request_id), checked, timeout))
+
+    def list_calls(
+        self,
+        request_id: str,
+        *,
+        state: CallState | None = None,
+        result: ResultStatus | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[RequestedCall]:
+        """Yields the calls of a request, or those in a state or with a result. `timeout` is that of each page."""
+        is_filtered = state is not None or result is not None
+        path = f"/v1/requests/{check_request_id(request_id)}{'/calls' if is_filtered else ''}"
+        asked = Asked("GET", path, {"state": state, "result": result})
+        return self._pages(RequestedCall, (asked, "calls"), timeout)
+
+    def list_requests(
+        self,
+        *,
+        start: str | None = None,
+        to: str | None = None,
+        campaign: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[ListedRequest]:
+        """Yields the client's requests, newest first, of days or instants such as 2026-11-21."""
+        asked = Asked("GET", "/v1/requests", {"from": start, "to": to, "campaign": campaign})
+        return self._pages(ListedRequest, (asked, "requests"), timeout)
+
+    async def get_token(self, *, timeout: float | None = None) -> Token:
+        """Tells whose token the client sends, and what it may do."""
+        return await self._model(Token, Asked("GET", "/v1/me"), timeout)
+
+    async def get_usage(
+        self,
+        *,
+        start: str | None = None,
+        to: str | None = None,
+        group_by: Literal["day", "agent", "campaign"] = "day",
+        timeout: float | None = None,
+    ) -> Usage:
+        """Sums what the client's calls came to, from one day in UTC to another, at most 31."""
+        asked = Asked("GET", "/v1/usage", {"from": start, "to": to, "group_by": group_by})
+        return await self._model(Usage, asked, timeout)
+
+    async def add_opt_outs(
+        self,
+        phone_numbers: Sequence[str],
+        *,
+        scope: Literal["deployment", "client"] = "deployment",
+        reason: str = "opt_out",
+        timeout: float | None = None,
+    ) -> int:
+        """Puts numbers onto the do-not-call list. Returns how many."""
+        check_timeout(timeout)
+        if isinstance(phone_numbers, str):
+            raise TypeError("phone_numbers must be a sequence of numbers")
+        body = {"phone_numbers": list(phone_numbers), "scope": scope, "reason": reason}
+        found = await self._run(ask(self._sender, Asked("POST", "/v1/do-not-call", body=body), timeout))
+        return int(found.get("added", 0))
+
+    async def list_receivers(self, *, timeout: float | None = None) -> list[Receiver]:
+        """Lists the client's own receivers of events."""
+        found, _ = await self._page(Receiver, (Asked("GET", "/v1/receivers"), "receivers"), timeout)
+        return found
+
+    async def put_receiver(
+        self,
+        name: str,
+        url: str,
+        *,
+        types: Sequence[str] | None = None,
+        echo: Sequence[str] = (),
+        requests_per_second: float = 20,
+        timeout: float | None = None,
+    ) -> Receiver:
+        """Creates a receiver, or replaces it. It has its secret only when it is created."""
+        body: dict[str, Any] = {"url": url, "echo": list(echo), "requestsPerSecond": requests_per_second}
+        if types is not None:
+            body["types"] = list(types)
+        asked = Asked("PUT", f"/v1/receivers/{check_receiver(name)}", body=body)
+        return await self._model(Receiver, asked, timeout)
+
+    async def delete_receiver(self, name: str, *, timeout: float | None = None) -> None:
+        """Removes a receiver. Its pending events are not delivered."""
+        check_timeout(timeout)
+        await self._run(delete_receiver(self._sender, check_receiver(name), timeout))
+
+    async def rotate_secret(self, name: str, *, timeout: float | None = None) -> Receiver:
+        """Makes a new secret. It is not repeated after a lost answer: each rotation ends the secret before the last."""
+        asked = Asked("POST", f"/v1/receivers/{check_receiver(name)}/rotate-secret", is_once=True)
+        return await self._model(Receiver, asked, timeout)
+
+    async def test_receiver(self, name: str, *, timeout: float | None = None) -> str:
+        """Sends a signed `receiver.test` event. Returns its id."""
+        check_timeout(timeout)
+        asked = Asked("POST", f"/v1/receivers/{check_receiver(name)}/test", status=202)
+        found = await self._run(ask(self._sender, asked, timeout))
+        return str(found.get("event_id"))
+
+    async def replay_receiver(
+        self, name: str, *, start: datetime | str, until: datetime | str, timeout: float | None = None
+    ) -> None:
+        """Delivers events again, of calls accepted in this time. Once a minute for each receiver."""
+        check_timeout(timeout)
+        body = {"from": to_instant("start", start), "until": to_instant("until", until)}
+        path = f"/v1/receivers/{check_receiver(name)}/replay"
+        await self._run(ask(self._sender, Asked("POST", path, body=body, status=202, is_once=True), timeout))
+
+    def list_deliveries(self, name: str, *, timeout: float | None = None) -> AsyncIterator[Delivery]:
+        """Yields the tries to deliver events to a receiver, newest first."""
+        asked = Asked("GET", f"/v1/receivers/{check_receiver(name)}/deliveries")
+        return self._pages(Delivery, (asked, "deliveries"), timeout)
+
+    async def _run(self, steps: Steps[Model]) -> Model:
+        outcome: Outcome | None = None
+        connection = AsyncConnection(self._address, self._context)
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as end:
+                return end.value
+            outcome = None
+            try:
+                if isinstance(step, Attempt):
+                    outcome = await connection.attempt(step.request, step.seconds)
+                else:
+                    await asyncio.sleep(step.seconds)
+            except BaseException as error:  # such as CancelledError: the key's memory must know of it
+                steps.throw(error)
+                raise
+
+    async def _model(self, model: type[Model], asked: Asked, timeout: float | None) -> Model:
+        check_timeout(timeout)
+        return await self._run(ask_model(self._sender, model, asked, timeout))
+
+    async def _page(
+        self, model: type[Model], listed: tuple[Asked, str], timeout: float | None
+    ) -> tuple[list[Model], str | None]:
+        check_timeout(timeout)
+        return await self._run(ask_page(self._sender, model, listed, timeout))
+
+    def _pages(self, model: type[Model], listed: tuple[Asked, str], timeout: float | None) -> AsyncIterator[Model]:
+        check_timeout(timeout)  # at once, not at the first item
+        return self._all_pages(model, listed, timeout)
+
+    async def _all_pages(self, model: type[Model], listed: tuple[Asked, str], timeout: float | None) -> AsyncIterator[Model]:
+        (asked, name), cursor = listed, None
+        while True:
+            query = {**(asked.query or {}), "limit": PAGE, "cursor": cursor}
+            items, cursor = await self._page(model, (replace(asked, query=query), name), timeout)
+            for item in items:
+                yield item
+            if cursor is None:
+                return
