@@ -59,7 +59,7 @@ function pageOf(name: string): string {
   ];
   return [
     `# ${name}`,
-    `Setup, answers and results of ${name}. What holds for all providers: [providers.md](../providers.md). Made by \`npm run pages\`.`,
+    `What holds for all providers: [providers.md](../providers.md). Made by \`npm run pages\`.`,
     setupOf(name),
     ...sections
       .filter(([, lines]) => lines.length > 0)
@@ -78,7 +78,8 @@ function setupOf(name: string): string {
     `**Context**: ${setup.context.replace(/\.$/, "")}.`,
     ...(setup.duration === undefined ? [] : [`**\`maxCallMinutes\`**: ${setup.duration}.`]),
   ];
-  const plan = toJson(setupPlan(typeOf(name)));
+  const { agents, providers } = setupPlan(typeOf(name));
+  const plan = toJson({ agents, ...(providers === undefined ? {} : { providers }) });
   return `\`\`\`json\n${plan}\n\`\`\`\n\n${lines.map((line) => `- ${line}`).join("\n")}`;
 }
 

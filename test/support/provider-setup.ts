@@ -243,8 +243,16 @@ export const providerSetups: Readonly<Record<string, ProviderSetup>> = {
   },
 };
 
-/** Returns the dial plan that a type's page shows. */
-export function setupPlan(type: string): object {
+/** A dial plan of one type. Its page shows the agents and the account. */
+interface SetupPlan {
+  agents: object;
+  providers?: object;
+  callingHours: object;
+  destinations: object;
+}
+
+/** Returns the dial plan of a type. */
+export function setupPlan(type: string): SetupPlan {
   const { route, account, country = "US" } = providerSetups[type] ?? {};
   return {
     agents: { "*": route },
