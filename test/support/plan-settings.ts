@@ -115,25 +115,15 @@ function defaultOf({ default: value }: Node): string {
   return Array.isArray(value) && value.length > 0 ? "all" : "none";
 }
 
-/** Returns the table of settings in docs/dial-plan.md. */
-export function planSettingsTable(): string {
-  const rows = listPlanSettings().map(({ path, values, default: byDefault, means }) => {
+/** Returns the list of settings in docs/dial-plan.md, a line each. */
+export function planSettingsList(): string {
+  const lines = listPlanSettings().map(({ path, values, default: byDefault, means }) => {
     const link = more[path];
     const text = link === undefined ? means : `${means} ([more](${link}))`;
-    return [`\`${path}\``, byDefault === "none" ? values : `${values} (${byDefault})`, text];
+    const range = byDefault === "none" ? values : `${values}; ${ofDefault(byDefault)}`;
+    return `- \`${path}\` (${range}): ${text}`;
   });
-  return table([["Setting", "Values (default)", "Meaning"], ...rows]);
+  return lines.join("\n");
 }
 
-/** Formats a table as the formatter of the repository does: columns as wide as their widest cell. */
-export function table(rows: string[][]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? "").length)),
-  );
-  const line = (cells: string[]) =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  const [heading = [], ...others] = rows;
-  return [line(heading), line(widths.map((width) => "-".repeat(width))), ...others.map(line)].join(
-    "\n",
-  );
-}
+const ofDefault = (value: string) => (value === "required" ? value : `default ${value}`);
