@@ -59,7 +59,7 @@ function pageOf(name: string): string {
   ];
   return [
     `# ${name}`,
-    `What holds for all providers: [providers.md](../providers.md). Made by \`npm run pages\`.`,
+    `For all providers: [providers.md](../providers.md). Made by \`npm run pages\`.`,
     setupOf(name),
     ...sections
       .filter(([, lines]) => lines.length > 0)
