@@ -58,7 +58,7 @@ export type CountedCalls =
 export async function countCalls(
   of: Counted,
   { at, calls, limit, request }: Counting,
-  documents: Documents,
+  documents: Pick<Documents, "add">,
 ): Promise<CountedCalls> {
   const [key, expiresAt] = [dayKeyOf(of, at), expiryOf(at)];
   const mark = request && markOf(request);
@@ -97,7 +97,7 @@ export function countAgain(
 export async function releaseCalls(
   of: Counted,
   { at, calls, request }: Omit<Counting, "limit">,
-  documents: Documents,
+  documents: Pick<Documents, "add">,
 ): Promise<void> {
   const back = { calls: -calls, ...(request && { [markOf(request)]: -1 }) };
   await documents.add(dayKeyOf(of, at), back, expiryOf(at));

@@ -1,4 +1,5 @@
-import type { Verdict } from "./rule.ts";
+import type { Route } from "../calls/call-request.ts";
+import type { ClaimedCall, Taking, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /**
@@ -25,4 +26,48 @@ export function judgeFull(
   if (freeAt < expiresAt) return { kind: "later", reason, at: freeAt };
   if (row?.reason === reason) return { kind: "end", state: "EXPIRED", reason };
   return { kind: "later", reason, at: Math.min(now + overCapMs, expiresAt) };
+}
+
+/** The caps of the numbers of one delivery's calls. */
+export interface NumberCaps {
+  /** Counts a call at the time of its permit. `freeAt`: undefined if that is not known, or if there is no permit. */
+  count(
+    claim: ClaimedCall,
+    route: Route,
+    permit: Promise<{ permitAt: number } | undefined>,
+  ): Promise<{ isCounted: true } | { isCounted: false; freeAt: number | undefined }>;
+  /** Removes the entry of a call that surely was not placed. Never throws. */
+  release(claim: ClaimedCall, route: Route): Promise<void>;
+}
+
+/** Counts the call towards the caps of its number. After an error it may be counted, and is given back. */
+export function take(
+  claim: ClaimedCall,
+  {
+    caps,
+    permit,
+    clock,
+  }: {
+    caps: NumberCaps;
+    permit: Promise<{ permitAt: number } | undefined>;
+    clock: { now(): number };
+  },
+): Taking {
+  const { dial } = claim;
+  const { route } = dial.target;
+  let refused: { freeAt: number | undefined } | undefined;
+  const settled = caps.count(claim, route, permit).then((count) => {
+    refused = count.isCounted ? undefined : count;
+    return count;
+  });
+  return {
+    settled,
+    verdict() {
+      if (refused === undefined) return undefined;
+      const { freeAt } = refused;
+      if (freeAt === undefined) return { kind: "hold", reason: "max_calls" };
+      return judgeFull(dial, { freeAt, now: clock.now() });
+    },
+    give: async () => (refused === undefined ? caps.release(claim, route) : undefined),
+  };
 }

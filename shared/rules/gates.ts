@@ -2,23 +2,26 @@ import * as breaker from "./breaker.ts";
 import * as callerIds from "./caller-ids.ts";
 import * as callsPerDay from "./calls-per-day.ts";
 import * as cancellation from "./cancellation.ts";
+import * as cap from "./cap.ts";
 import * as capacity from "./capacity.ts";
 import * as checks from "./checks.ts";
 import * as claimAge from "./claim-age.ts";
 import * as context from "./context.ts";
 import * as destination from "./destination.ts";
 import * as doNotCall from "./do-not-call.ts";
+import * as earlierTries from "./earlier-tries.ts";
 import * as erasure from "./erasure.ts";
 import * as expiry from "./expiry.ts";
 import type { FirstRowFacts } from "./first-row.ts";
 import * as hours from "./hours.ts";
+import * as liveCalls from "./live-calls.ts";
 import * as lostByRestore from "./lost-by-restore.ts";
 import * as notBefore from "./not-before.ts";
 import * as pace from "./pace.ts";
 import * as pause from "./pause.ts";
 import * as restore from "./restore.ts";
 import * as route from "./route.ts";
-import type { ClaimFacts, ClockFacts, Facts, Judge } from "./rule.ts";
+import type { ClaimFacts, ClockFacts, Facts, Judge, Take } from "./rule.ts";
 import * as turn from "./turn.ts";
 
 // Every order in which rules are asked whether a phone may ring now. Each entry stands on a line of its own, so that a
@@ -87,6 +90,22 @@ export const beforeClaimByDocuments: readonly Judge<Pick<Facts, "at" | "document
 
 /** Maximum age of documents by which claimed calls are judged. */
 export const documentsAgeMsMax = 5_000;
+
+/** Ports, and what a delivery shares, by which claimed calls take what they need. */
+export type TakeContext = Parameters<typeof cap.take>[1] &
+  Parameters<typeof callsPerDay.take>[1] &
+  Parameters<typeof earlierTries.take>[1] &
+  Parameters<typeof liveCalls.take>[1] &
+  Parameters<typeof pace.take>[1];
+
+/** Under the claim, all at once. The first one in this order that could not be taken says why. */
+export const takes: readonly Take<TakeContext>[] = [
+  earlierTries.take,
+  pace.take,
+  cap.take,
+  callsPerDay.take,
+  liveCalls.take,
+];
 
 type Ordered = Pick<Facts, "at" | "documents" | "isSuspended" | "hashKeys">;
 

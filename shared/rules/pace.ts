@@ -1,5 +1,5 @@
 import { claimAheadMsMax, findNextPermitAt } from "../policy/account-pace.ts";
-import type { Facts, Verdict } from "./rule.ts";
+import type { Facts, Taking, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /** Maximum time from the delivery of a fresh call to its permit. */
@@ -16,4 +16,19 @@ export function admit(
   const permitAt = findNextPermitAt(name, { pace, others }, { documents, now });
   const waitMsMax = row === undefined ? freshPermitMsMax : claimAheadMsMax;
   return permitAt > now + waitMsMax ? { kind: "hold", reason: "pace" } : undefined;
+}
+
+/** Takes a permit of the account's pace. An unused permit is not given back: its moment passes. */
+export function take(
+  _claim: unknown,
+  { permit }: { permit: Promise<{ permitAt: number } | undefined> },
+): Taking {
+  let isLate = false;
+  const settled = permit.then((taken) => {
+    isLate = taken === undefined;
+    return taken;
+  });
+  const verdict = (): Verdict | undefined =>
+    isLate ? { kind: "hold", reason: "pace" } : undefined;
+  return { settled, verdict, give: async () => undefined };
 }

@@ -1,4 +1,5 @@
 import type { RouteTable } from "../dial-plan/route-table.ts";
+import type { CallRow } from "../calls/call-row.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 import type { Permission } from "../calls/passed-check.ts";
 import type { Decided } from "../calls/transitions.ts";
@@ -74,6 +75,55 @@ export interface ClaimFacts extends Pick<ClockFacts, "now" | "at" | "schedule" |
   claimedAt: number;
   /** Time that the adapter's earlier requests may have taken, in milliseconds. */
   laterMs: number;
+}
+
+/** A call under its claim. */
+export interface ClaimedCall {
+  dial: ResolvedCall & { target: ResolvedRoute };
+  /** The row as the claim wrote it. */
+  row: CallRow;
+  /** Version of that write, which names the claim. */
+  version: string;
+}
+
+/** Something that a claimed call takes. */
+export interface Taking {
+  /** Resolves once it is taken, or cannot be. Rejects if nobody knows. */
+  settled: Promise<unknown>;
+  /** Returns why it could not be taken; undefined: it is. Asked once all takes have settled. */
+  verdict(): Verdict | undefined;
+  /** Gives back what may have been taken, as the call surely was not placed. Never throws. */
+  give(): Promise<void>;
+}
+
+/** Begins to take something, in the same tick as the others. */
+export type Take<Context> = (claim: ClaimedCall, context: Context) => Taking;
+
+/** Everything that one claimed call takes. */
+export interface Taken {
+  /** Resolves to the first verdict in the order of the takes. Rejects if one of them is not known. */
+  judge(): Promise<Verdict | undefined>;
+  /** Gives everything back. A resend keeps it, as its first request may have placed the call. Never throws. */
+  give(): Promise<void>;
+}
+
+/** Begins to take everything at once, as nothing depends on another. */
+export function takeAll<Context>(
+  takes: readonly Take<Context>[],
+  claim: ClaimedCall,
+  context: Context,
+): Taken {
+  const takings = takes.map((take) => take(claim, context));
+  return {
+    async judge() {
+      await Promise.all(takings.map(({ settled }) => settled));
+      return takings.map((taking) => taking.verdict()).find((verdict) => verdict !== undefined);
+    },
+    async give() {
+      if (claim.row.resent) return;
+      await Promise.all(takings.map((taking) => taking.give()));
+    },
+  };
 }
 
 /** Asks the judges in their order. The first one that stands in the way decides. */

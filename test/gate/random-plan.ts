@@ -21,23 +21,30 @@ const night = { "mon-fri": ["20:00-24:00"], "sat-sun": ["00:00-06:00"] };
 
 /**
  * Returns the JSON of a plan: routes with and without pools, checks, sets of hours, paces, limits of days and lines. One
- * that is open permits calls at all hours to all countries.
+ * that is open permits calls at all hours to all countries; with one limit, no account limits both its day and its lines.
  */
-export function randomPlan(chance: Chance, { isOpen }: { isOpen: boolean }): object {
+export function randomPlan(
+  chance: Chance,
+  { isOpen, hasOneLimit = false }: { isOpen: boolean; hasOneLimit?: boolean },
+): object {
   const { is, one, below } = chance;
   const maybe = (probability: number, fields: object) => (is(probability) ? fields : {});
   const common = () => ({
     ...maybe(0.4, { callingHours: one(["nine", "night", "always", "default"]) }),
     ...maybe(0.35, { checks: checkNames.slice(0, below(checkNames.length + 1, 1)) }),
   });
+  const limits = () => {
+    const day = maybe(0.4, { callsPerDay: below(6, 1) });
+    const lines = maybe(0.4, { liveCalls: below(5, 1) });
+    return hasOneLimit && Object.keys(day).length > 0 ? day : { ...day, ...lines };
+  };
   const account = () => ({
     ...maybe(0.5, {
       callsPerSecond: one([0.1, 1, 5, 30, 200]),
       ...maybe(0.4, { burst: below(8, 1) }),
     }),
     ...maybe(0.3, { concurrency: below(6, 1) }),
-    ...maybe(0.4, { callsPerDay: below(6, 1) }),
-    ...maybe(0.4, { liveCalls: below(5, 1) }),
+    ...limits(),
     ...maybe(0.3, { timeoutSeconds: below(90, 10) }),
     ...maybe(0.3, { maxCallMinutes: below(100, 1) }),
   });

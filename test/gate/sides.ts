@@ -11,7 +11,7 @@ import { Withheld } from "../../shared/lib/http-client.ts";
 import { readDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { judgeFirstRow } from "../../shared/rules/first-row.ts";
-import { ends, orders } from "../../shared/rules/gates.ts";
+import { ends, orders, permitTime } from "../../shared/rules/gates.ts";
 import { toDecided } from "../../shared/rules/rule.ts";
 import * as core from "./frozen/core.mjs";
 import { dialOf } from "../support/resolved.ts";
@@ -67,8 +67,10 @@ export const frozen: Side & Dialing = {
     const deps = { settings, clock, log };
     return core.findObstacle(dial, { deps, deadline, stopped, documents: readOnce(asked) });
   },
-  orders: ({ dial, claim, documents, clock }, settings) =>
-    core.checkControls({ dial, ...claim }, documents, { settings, clock }),
+  orders: ({ dial, claim, documents, clock }, settings) => {
+    const decided = core.checkControls({ dial, ...claim }, documents, { settings, clock });
+    return [decided, decided];
+  },
   byClock: ({ dial, claim, laterMs, clock }, settings) =>
     core.checkClock({ dial, ...claim }, { laterMs }, { settings, clock }),
   acceptance: ({ call }, settings) => core.findPlanErrors(call.request, callerOf(call), settings),
@@ -128,7 +130,9 @@ export const today: Side & Dialing = {
     const { claim, documents, clock } = asked;
     const dial = dialIn(asked, settings);
     const delivery = { deps: { settings, clock }, stopped: new Set() };
-    return judgeOrders({ dial, ...claim }, { read: documents, judges: orders }, Object(delivery));
+    return [orders, permitTime].map((judges) =>
+      judgeOrders({ dial, ...claim }, { read: documents, judges }, Object(delivery)),
+    );
   },
   byClock: (asked, settings) => {
     const { claim, laterMs, clock } = asked;

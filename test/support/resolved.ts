@@ -1,20 +1,9 @@
 import type { Dial } from "../../functions/dialer/decide/decide-delivered.ts";
 import type { DialerSettings } from "../../functions/dialer/runtime/context.ts";
 import type { Call, Route } from "../../shared/calls/call-request.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import {
-  createResolver,
-  hashesUnder,
-  type ResolvedRoute,
-} from "../../shared/rules/resolved-call.ts";
-
-type Of = Pick<DialerSettings, "table">;
-
-/** Returns a route as one of the calls of a client to an agent. */
-export function targetOf(route: Route, { table }: Of): ResolvedRoute {
-  const of = { client: "crm", agentId: "agent_sales" };
-  return createResolver(table, () => undefined).along(route, of);
-}
+import { type CallRow, toCall } from "../../shared/calls/call-row.ts";
+import type { ClaimedCall } from "../../shared/rules/rule.ts";
+import { createResolver, hashesUnder } from "../../shared/rules/resolved-call.ts";
 
 /** Returns the decision to dial a call along a route. */
 export function dialOf(
@@ -24,10 +13,21 @@ export function dialOf(
     route,
     dialAt,
   }: { call: Call; row: CallRow | undefined; route: Route; dialAt: number },
-  { table, hashKeys }: Of & Pick<DialerSettings, "hashKeys">,
+  { table, hashKeys }: Pick<DialerSettings, "table" | "hashKeys">,
 ): Dial {
   const resolver = createResolver(table, hashesUnder(hashKeys));
   const resolved = resolver.resolve(call, row);
   const target = resolver.along(route, resolved.of);
   return Object.assign(resolved, { kind: "dial" as const, row, target, dialAt });
+}
+
+/** Returns a call of a row under its claim along a route. */
+export function claimedAlong(
+  route: Route,
+  { row, version }: { row: CallRow; version: string },
+  settings: Parameters<typeof dialOf>[1],
+): ClaimedCall {
+  const call = toCall(row);
+  if (call === undefined) throw new Error("the row has lost its call");
+  return { dial: dialOf({ call, row, route, dialAt: 0 }, settings), row, version };
 }

@@ -101,8 +101,8 @@ function logMade(
   request_id: string,
   { log }: Pick<DialerDeps, "log">,
 ): void {
-  const ends = Map.groupBy(made, ({ state, reason }) => `${state} ${reason}`);
-  for (const ended of ends.values()) {
+  const byEnd = Map.groupBy(made, ({ state, reason }) => `${state} ${reason}`);
+  for (const ended of byEnd.values()) {
     const [first] = ended;
     if (first === undefined) continue;
     const { state, reason } = first;

@@ -1,31 +1,25 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { applyClaim, type Decided } from "../../../shared/calls/transitions.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { judgeFull } from "../../../shared/rules/cap.ts";
 import {
   beforeClaim,
   beforeClaimByDocuments,
   beforeClaimInDelivery,
   type permitTime,
+  takes,
 } from "../../../shared/rules/gates.ts";
-import { type Facts, findVerdict, type Judge, type Verdict } from "../../../shared/rules/rule.ts";
+import {
+  type Facts,
+  findVerdict,
+  type Judge,
+  takeAll,
+  type Taken,
+  type Verdict,
+} from "../../../shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
-import { enterDay } from "../record/account-days.ts";
 import { sendOutcome } from "../record/settle.ts";
 import { toNewCall } from "../record/write-decisions.ts";
-import {
-  type Claim,
-  type Delivery,
-  type Result,
-  type Refusal,
-  settleBy,
-  toWaiting,
-  type Permit,
-} from "./delivery.ts";
-import { states } from "../../../shared/calls/states.ts";
-import { hasMadeWay } from "../../../shared/calls/chain.ts";
+import { type Claim, type Delivery, type Result, settleBy, type Permit } from "./delivery.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
-import type { DialerDeps } from "../runtime/context.ts";
 
 /**
  * Delay of the `outcome` after a claim whose write may or may not have succeeded. By then it has surely done one or
@@ -96,40 +90,17 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
 }
 
 /**
- * Runs independent checks under the claim, side by side: the number's cap, the account's live calls and its day, the
- * calls that this redial replaces, and the permit. Controls are checked at the permit's time, before the request.
+ * Takes under the claim what the call needs, side by side: its place in the number's cap, a live call and a call of the
+ * account's day, and a permit. Orders are judged at the permit's time, before the request.
  */
-export async function checkClaim(
+export function takeUnderClaim(
   claim: Claim,
   { deps, caps, live, permits }: Delivery,
-): Promise<Refusal | { permit: Permit }> {
-  const { dial, row } = claim;
-  const { target } = dial;
-  const asked = permits.take(target.account);
-  const [count, isLive, byAncestors, isInDay, permit] = await Promise.all([
-    caps.count(claim, target.route, asked),
-    live.enter({ ...claim, target }),
-    checkAncestors(row, deps),
-    enterAccountDay(claim, deps),
-    asked,
-  ]);
-  const refused =
-    byAncestors ??
-    (permit === undefined ? toWaiting("pace", claim) : undefined) ??
-    (count.isCounted ? undefined : checkCap(claim, count.freeAt, deps)) ??
-    (isInDay ? undefined : toWaiting("calls_per_day", claim)) ??
-    (isLive ? undefined : toWaiting("live_calls", claim));
-  if (permit !== undefined && refused === undefined) return { permit };
-  return { refused: refused ?? toWaiting("pace", claim), counted: count.isCounted };
-}
-
-/** Counts the call towards its account's day, if the plan limits that. Returns false if the day is full. */
-async function enterAccountDay(claim: Claim, deps: DialerDeps): Promise<boolean> {
-  const { row, dial } = claim;
-  const { callsPerDay } = dial.target.account;
-  if (callsPerDay === undefined || row.resent) return true;
-  claim.isInDay = await enterDay({ row, target: dial.target }, callsPerDay, deps);
-  return claim.isInDay;
+): { taken: Taken; permit: Promise<Permit | undefined> } {
+  const { ledger, documents, clock, log } = deps;
+  const permit = permits.take(claim.dial.target.account);
+  const context = { ledger, documents, clock, log, caps, lines: live, permit };
+  return { taken: takeAll(takes, claim, context), permit };
 }
 
 /** Asks judges whether a claimed call may go by these documents. */
@@ -143,30 +114,4 @@ export function judgeOrders(
   const facts = { at: clock.now(), documents: read, isSuspended, hashKeys, stopped };
   const verdict = findVerdict(judges, claim.dial, facts);
   return verdict && settleBy(verdict, claim);
-}
-
-function checkCap(claim: Claim, freeAt: number | undefined, { clock }: DialerDeps): Decided {
-  if (freeAt === undefined) return toWaiting("max_calls", claim);
-  return settleBy(judgeFull(claim.dial, { freeAt, now: clock.now() }), claim);
-}
-
-/** Refuses a redial if a call that it replaces has been placed since, or may have been. Purged calls are ignored. */
-async function checkAncestors(
-  { id, ancestors }: CallRow,
-  { ledger, log }: DialerDeps,
-): Promise<Decided | undefined> {
-  if (ancestors.length === 0) return undefined;
-  const { rows, unreadable } = await ledger.read(ancestors);
-  // A try follows calls that have ended so that their agent's `retry` has another one made.
-  const inTheWay = [...rows.values()].filter((row) => row.next === undefined || !hasMadeWay(row));
-  const ancestorFacts = inTheWay.map(({ state }) => states[state]);
-  if (ancestorFacts.some(({ placed }) => placed === "yes")) {
-    log("alarm", "call.placed_before", { call_id: id });
-    return { state: "CANCELLED", reason: "placed_before" };
-  }
-  const isUnderWay = ancestorFacts.some(({ open, placed }) => open && placed !== "no");
-  if (unreadable.size > 0 || isUnderWay) {
-    return { state: "NEEDS_REVIEW", reason: "ancestor_unknown" };
-  }
-  return undefined;
 }

@@ -7,7 +7,7 @@ import { toDecided, type Verdict } from "../../../shared/rules/rule.ts";
 import type { Caps } from "../record/number-caps.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import type { LiveEntries } from "../record/live-calls.ts";
+import type { Lines } from "../../../shared/rules/live-calls.ts";
 import type { BatchWriter } from "../record/change-rows.ts";
 import type { Semaphore, Slot } from "../runtime/fair-semaphore.ts";
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
@@ -35,7 +35,7 @@ export interface Delivery {
   connections: Semaphore;
   permits: Permits;
   caps: Caps;
-  live: LiveEntries;
+  live: Lines;
   /** Returns the documents that control the calls, at most 5 s old at `at`, which is now or the time of a request. */
   documents(at: number): Promise<ControlDocuments>;
   writes: BatchWriter;
@@ -55,8 +55,6 @@ export interface Claim {
   version: string;
   /** Time at which the work under the claim began, in milliseconds since the epoch. */
   startedAt: number;
-  /** Set once the call counts towards its account's day, to be given back if it is surely not placed. */
-  isInDay?: boolean;
 }
 
 /** The slots that a call holds: one for its claim, and a connection while it has one. */
@@ -64,10 +62,9 @@ export interface CallSlots extends Slot {
   connection: Slot | undefined;
 }
 
-/** A decision to settle the claim without a request. `counted`: the call has an entry in its number's cap. */
+/** A decision to settle the claim without a request. */
 export interface Refusal {
   refused: Decided;
-  counted: boolean;
 }
 
 /** Returns the state that a verdict demands under a claim. A call that keeps its place keeps its earlier `dueAt`. */

@@ -3,14 +3,18 @@ import type { Dial } from "../decide/decide-delivered.ts";
 import { createProbe } from "../breakers/circuit-breaker.ts";
 import { askChecks } from "./ask-checks.ts";
 import { recordAnswerTime, type Sent, sendRequest } from "./send-request.ts";
-import { checkClaim, claimCall, findObstacle } from "./claim-call.ts";
+import { claimCall, findObstacle, takeUnderClaim } from "./claim-call.ts";
 import {
   type CallSlots,
   type Claim,
   type Delivery,
+  type Permit,
   type Refusal,
   type Result,
+  settleBy,
+  toWaiting,
 } from "./delivery.ts";
+import type { Taken } from "../../../shared/rules/rule.ts";
 import { prepareRequest } from "./prepare-request.ts";
 import { settleSent, settleUnsent } from "./settle-call.ts";
 import { failBeforeRequest } from "./stage-errors.ts";
@@ -46,35 +50,46 @@ export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> 
 /** Dials a claimed call in three stages: before the request, the request, and after it. */
 async function dialClaimed(claim: Claim, slots: CallSlots, delivery: Delivery): Promise<Result> {
   const { deps } = delivery;
-  const sent = await checkAndSend(claim, slots, delivery).catch((error: unknown) =>
-    failBeforeRequest(error, claim, deps),
+  const { taken, permit } = takeUnderClaim(claim, delivery);
+  const sent = await checkAndSend(claim, { taken, permit, slots }, delivery).catch(
+    (error: unknown) => failBeforeRequest(error, claim, deps),
   );
   if ("refused" in sent) {
     slots.release();
-    return settleUnsent(claim, sent, delivery);
+    return settleUnsent({ claim, taken }, sent, delivery);
   }
+  const held = { claim, taken };
   // The next call can be claimed while this one is settled, in the same round trip.
   if (isAboutCall(sent.outcome)) {
     slots.release();
-    const settling = settleSent(claim, sent, delivery);
+    const settling = settleSent(held, sent, delivery);
     const [result] = await Promise.all([settling, recordAnswerTime(claim, sent, deps)]);
     return result;
   }
   // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are kept until
   // the breaker has counted it, as it may open.
   delivery.stopped.add(claim.dial.backlog);
-  return settleSent(claim, sent, delivery);
+  return settleSent(held, sent, delivery);
+}
+
+/** Everything that a claimed call takes, with its permit and its slots. */
+interface Taking {
+  taken: Taken;
+  permit: Promise<Permit | undefined>;
+  slots: CallSlots;
 }
 
 async function checkAndSend(
   claim: Claim,
-  slots: CallSlots,
+  { taken, permit: asked, slots }: Taking,
   delivery: Delivery,
 ): Promise<Refusal | Sent> {
-  const checked = await checkClaim(claim, delivery);
-  if ("refused" in checked) return checked;
+  const verdict = await taken.judge();
+  if (verdict !== undefined) return { refused: settleBy(verdict, claim) };
+  const permit = await asked;
+  if (permit === undefined) return { refused: toWaiting("pace", claim) };
   await using probe = createProbe(claim.row, delivery.deps);
-  const ready = await prepareRequest(claim, { permit: checked.permit, slots, probe }, delivery);
+  const ready = await prepareRequest(claim, { permit, slots, probe }, delivery);
   if ("refused" in ready) return ready;
   const sent = await sendRequest(claim, ready.read, delivery);
   if (!("refused" in sent)) probe.keep();

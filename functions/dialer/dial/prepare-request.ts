@@ -37,7 +37,7 @@ export async function prepareRequest(
 ): Promise<Refusal | { read: ControlDocuments }> {
   const { deps, permits, documents } = delivery;
   const { account, breakers } = claim.dial.target;
-  const waits = (reason: string): Refusal => ({ refused: toWaiting(reason, claim), counted: true });
+  const waits = (reason: string): Refusal => ({ refused: toWaiting(reason, claim) });
   let permit: Permit | undefined = first;
   for (let tries = 1; permit !== undefined; tries++) {
     const isConnected = await waitForPermit(permit, { account: account.name, slots }, delivery);
@@ -45,10 +45,10 @@ export async function prepareRequest(
     // The call may have waited for seconds, and operators may have given orders meanwhile.
     const read = await documents(deps.clock.now());
     const ordered = judgeOrders(claim, { read, judges: permitTime }, delivery);
-    if (ordered !== undefined) return { refused: ordered, counted: true };
+    if (ordered !== undefined) return { refused: ordered };
     if (!(await probe.take(listOpenBreakers(breakers, read)))) return waits("breaker_open");
     const late = judgeClock(claim, {}, deps);
-    if (late !== undefined) return { refused: late, counted: true };
+    if (late !== undefined) return { refused: late };
     if (permits.isValid(account, permit)) return { read };
     slots.connection?.release();
     slots.connection = undefined;

@@ -41,7 +41,7 @@ export async function sendRequest(
   const lastLook = createLastLook(claim, read, delivery);
   const outcome = await request(claim, { ring: lastLook.ring, read }, deps);
   isUnderWay = false;
-  if (outcome === undefined) return { refused: lastLook.refused(), counted: true };
+  if (outcome === undefined) return { refused: lastLook.refused() };
   return { outcome, sentAt, answerMs: deps.clock.now() - sentAt, read };
 }
 

@@ -3,29 +3,30 @@ import type { LogFields } from "../../../shared/lib/log.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { isRefusedProbe } from "../breakers/refused-probe.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
-import { leaveDay } from "../record/account-days.ts";
-import { leaveLive } from "../record/live-calls.ts";
 import { settleSurely, type Settling } from "../record/settle.ts";
 import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
 import { logDecision } from "../record/write-decisions.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { Taken } from "../../../shared/rules/rule.ts";
 import type { Claim, Delivery, Refusal, Result } from "./delivery.ts";
 import type { Sent } from "./send-request.ts";
 import { failAfterRequest } from "./stage-errors.ts";
 
+/** A claim with everything that was taken under it. */
+interface Held {
+  claim: Claim;
+  taken: Taken;
+}
+
 /** Settles a claim under which nothing was sent. */
 export async function settleUnsent(
-  claim: Claim,
-  { refused, counted }: Refusal,
+  { claim, taken }: Held,
+  { refused }: Refusal,
   delivery: Delivery,
 ): Promise<Result> {
-  const { deps, writes, caps } = delivery;
-  const { row, version, dial } = claim;
-  await Promise.all([
-    counted ? caps.release(claim, dial.target.route) : undefined,
-    leaveUnplaced(claim, deps),
-  ]);
+  const { deps, writes } = delivery;
+  const { row, version } = claim;
+  await taken.give();
   const at = deps.clock.now();
   const settlement: Settlement = { id: row.id, claim: version, at, ...refused };
   // A resend stays UNKNOWN, without delaying its next look-up or review.
@@ -39,23 +40,22 @@ export async function settleUnsent(
 }
 
 /** Writes the provider's answer, then applies it to the number's cap, the live calls and the breakers. */
-export async function settleSent(claim: Claim, sent: Sent, delivery: Delivery): Promise<Result> {
+export async function settleSent(held: Held, sent: Sent, delivery: Delivery): Promise<Result> {
   const { deps, writes } = delivery;
+  const { claim } = held;
   const { dial, row, version, startedAt } = claim;
   // A refused probe says nothing of its call, which goes behind the others.
   const isPutBack = isRefusedProbe(sent.outcome, row, sent.read);
   const known = { call: dial.call, row, claim: version, isPutBack };
   const settlement = toSettlement(sent.outcome, known, deps);
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
-  await count(claim, sent, delivery).catch((error: unknown) =>
-    failAfterRequest(error, claim, deps),
-  );
+  await count(held, sent, delivery).catch((error: unknown) => failAfterRequest(error, claim, deps));
   const ms = settlement.at - startedAt;
   const fields = { provider: dial.target.route.provider, attempt: row.attempt, ms };
   return report(settlement, { claim, settling, fields }, delivery);
 }
 
-async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promise<void> {
+async function count({ claim, taken }: Held, sent: Sent, { deps }: Delivery): Promise<void> {
   const { outcome, sentAt, read } = sent;
   const { row, dial } = claim;
   const { client, agentId, numberHash } = row;
@@ -65,22 +65,9 @@ async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promis
   const country = countryOf(dial.call.request.phone_number);
   const call = { client, agentId, numberHash, country, route: dial.target.route, sentAt };
   await Promise.all([
-    mayRing ? undefined : caps.release(claim, dial.target.route),
-    mayRing ? undefined : leaveUnplaced(claim, deps),
+    mayRing ? undefined : taken.give(),
     isCounted ? recordOutcome(outcome, { call, read }, deps) : undefined,
   ]);
-}
-
-/**
- * Removes a call that was not placed from the live calls and from its account's day. A resend stays, as its first request
- * may have placed it.
- */
-async function leaveUnplaced(claim: Claim, deps: DialerDeps): Promise<void> {
-  const { row, version, dial } = claim;
-  const { target } = dial;
-  if (row.resent) return;
-  if (claim.isInDay === true) await leaveDay({ row, target }, deps);
-  await leaveLive([{ id: row.id, claim: version, route: target.route, isMeasured: false }], deps);
 }
 
 /** Logs a settlement, and wakes a dispatcher if the row waits again. */

@@ -9,7 +9,7 @@ import { type Claim, type Refusal, toWaiting } from "./delivery.ts";
 /** Before the request: nothing was sent, so the call goes on waiting. */
 export function failBeforeRequest(error: unknown, claim: Claim, { log }: DialerDeps): Refusal {
   log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
-  return { refused: toWaiting("not_checked", claim), counted: true };
+  return { refused: toWaiting("not_checked", claim) };
 }
 
 /** The request: the phone may ring, so the outcome is unknown. Undefined: the last look withheld it. */

@@ -1,11 +1,11 @@
 import DataLoader from "dataloader";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import { endsAtOf, type LiveCall, liveKeysOf, roomOf } from "../../../shared/policy/live-calls.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import type { ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
+import type { Lines } from "../../../shared/rules/live-calls.ts";
+import type { ClaimedCall } from "../../../shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 const writeTries = 5;
@@ -51,18 +51,11 @@ async function writePart(
   return (await documents.write([{ next, seen }]))[0] === true;
 }
 
-/** A claimed call to be added to its account's live calls. */
-interface Claimed {
-  row: CallRow;
-  version: string;
-  target: ResolvedRoute;
-}
-
 /** Adds the claimed calls of one delivery to the live calls. Those added at the same time share writes. */
-export function createLiveEntries(deps: LiveDeps) {
-  const loader = new DataLoader<Claimed, boolean>(
+export function createLiveEntries(deps: LiveDeps): Lines {
+  const loader = new DataLoader<ClaimedCall, boolean>(
     async (claims) => {
-      const byAccount = Map.groupBy(claims, ({ target }) => target.account.name);
+      const byAccount = Map.groupBy(claims, ({ dial }) => dial.target.account.name);
       const entered = await Promise.all(
         [...byAccount].map(([account, own]) => enterAll(account, own, deps)),
       );
@@ -76,21 +69,24 @@ export function createLiveEntries(deps: LiveDeps) {
      *
      * @returns false if the account has as many live calls as it may have
      */
-    async enter(claimed: Claimed): Promise<boolean> {
-      return claimed.target.account.liveCalls === undefined || loader.load(claimed);
+    async enter(claimed) {
+      return claimed.dial.target.account.liveCalls === undefined || loader.load(claimed);
+    },
+    leave({ row: { id }, version: claim, dial }) {
+      const { route } = dial.target;
+      return leaveLive([{ id, claim, route, isMeasured: false }], deps);
     },
   };
 }
-export type LiveEntries = ReturnType<typeof createLiveEntries>;
 
 /** @returns the calls that were added */
 async function enterAll(
   account: string,
-  claims: readonly Claimed[],
+  claims: readonly ClaimedCall[],
   deps: LiveDeps,
-): Promise<ReadonlySet<Claimed>> {
-  const limit = claims[0]?.target.account.liveCalls;
-  const entered = new Set<Claimed>();
+): Promise<ReadonlySet<ClaimedCall>> {
+  const limit = claims[0]?.dial.target.account.liveCalls;
+  const entered = new Set<ClaimedCall>();
   if (limit === undefined) return entered;
   let left = claims;
   for (let tries = 0; tries < writeTries && left.length > 0; tries++) {
@@ -111,7 +107,7 @@ async function enterAll(
 
 /** Adds a call to a part that has its earlier entry, or room. Returns that part, or undefined. */
 function addEntry(
-  { row, version, target }: Claimed,
+  { row, version, dial }: ClaimedCall,
   parts: readonly PartRead[],
   { clock, random }: LiveDeps,
 ): PartRead | undefined {
@@ -124,7 +120,7 @@ function addEntry(
   const part = former ?? free[Math.floor(random.fraction() * free.length)];
   if (part === undefined) return undefined;
   const at = clock.now();
-  const entry = { call: row.id, claim: version, at, endsAt: endsAtOf(at, target.account) };
+  const entry = { call: row.id, claim: version, at, endsAt: endsAtOf(at, dial.target.account) };
   if (former === undefined) part.room -= 1;
   part.value = {
     ...part.value,

@@ -1,4 +1,4 @@
-import { targetOf } from "../../support/resolved.ts";
+import { claimedAlong } from "../../support/resolved.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createFirstRow } from "../../../shared/calls/call-row.ts";
@@ -159,11 +159,13 @@ describe("live calls", () => {
     const entries = createLiveEntries(bench.deps);
     const entered = await Promise.all(
       callsNow(bench, 25).map(({ id }) =>
-        entries.enter({
-          row: { ...rowFor(id), claimedAt: bench.now() },
-          version: id,
-          target: targetOf(route, bench.deps.settings),
-        }),
+        entries.enter(
+          claimedAlong(
+            route,
+            { row: { ...rowFor(id), claimedAt: bench.now() }, version: id },
+            bench.deps.settings,
+          ),
+        ),
       ),
     );
     expect(entered.filter(Boolean)).toHaveLength(20);
@@ -178,11 +180,13 @@ describe("live calls", () => {
     await putIn(bench, "WAITING", waiting);
     await putIn(bench, "DIALING", dialing);
     const enter = ({ id }: { id: string }) =>
-      createLiveEntries(bench.deps).enter({
-        row: { ...rowFor(id), claimedAt: bench.now() },
-        version: "v",
-        target: targetOf(route, bench.deps.settings),
-      });
+      createLiveEntries(bench.deps).enter(
+        claimedAlong(
+          route,
+          { row: { ...rowFor(id), claimedAt: bench.now() }, version: "v" },
+          bench.deps.settings,
+        ),
+      );
     expect(await Promise.all([enter(gone), enter(waiting), enter(dialing)])).toEqual([
       true,
       true,
@@ -281,11 +285,9 @@ describe("live calls", () => {
                 // Some share a delivery, others are in one of their own.
                 const delivery = call % 2 === 0 ? shared : createLiveEntries(bench.deps);
                 if (
-                  await delivery.enter({
-                    row,
-                    version: id,
-                    target: targetOf(route, bench.deps.settings),
-                  })
+                  await delivery.enter(
+                    claimedAlong(route, { row, version: id }, bench.deps.settings),
+                  )
                 )
                   entered.add(id);
                 return undefined;

@@ -34,7 +34,6 @@ it("an error before the request has the call wait, and gives its place in the ca
   const { result, logged } = loggedBy((own) => failBeforeRequest(error, claim, own));
   expect(result).toMatchObject({
     refused: { state: "WAITING", reason: "not_checked" },
-    counted: true,
   });
   expect(logged).toEqual(["alarm ledger.unreachable"]);
 });

@@ -1,9 +1,9 @@
-import { targetOf } from "../../support/resolved.ts";
+import { claimedAlong } from "../../support/resolved.ts";
 import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openBreaker } from "../../../functions/dialer/breakers/circuit-breaker.ts";
-import { enterDay } from "../../../functions/dialer/record/account-days.ts";
+import { take } from "../../../shared/rules/calls-per-day.ts";
 import { logDecision } from "../../../functions/dialer/record/write-decisions.ts";
 import { backlogBreakerOf } from "../../../shared/policy/breakers.ts";
 import { ensureBacklogs } from "../../../functions/dialer/record/open-backlogs.ts";
@@ -277,15 +277,20 @@ async function fetchNothing(): Promise<Response> {
 describe("an operator", () => {
   it("is not alarmed as a client has used up its day for tests", async () => {
     const { deps, events } = createDialerBench({});
-    const accounts = [
-      { type: "twilio", provider: "twilio-eu" },
-      { type: "sandbox", provider: `${client}:twilio-eu` },
-    ];
-    for (const route of accounts) {
-      const row = { id: aCall().id, claimedAt: deps.clock.now() };
-      const claimed = { row, target: targetOf(route, deps.settings) };
-      expect(await enterDay(claimed, 1, deps)).toBe(true);
-      expect(await enterDay(claimed, 1, deps)).toBe(false);
+    const settings = { ...deps.settings, table };
+    for (const caller of ["acme", client]) {
+      const route = table.find({ client: caller, agentId: "agent_sales" });
+      if (route === undefined) throw new Error("the plan has no route");
+      const row = rowIn("DIALING", aCall({ client: caller }), { route });
+      const claimed = claimedAlong(route, { row, version: "v" }, settings);
+      const enter = async () => {
+        const taking = take(claimed, deps);
+        await taking.settled;
+        return taking.verdict();
+      };
+      const allowed = [await enter(), await enter(), await enter()];
+      expect(allowed).toEqual([undefined, undefined, undefined]);
+      expect(await enter()).toMatchObject({ kind: "hold", reason: "calls_per_day" });
     }
     expect(events).toMatchObject([
       { level: "alarm", event: "account.calls_per_day", provider: "twilio-eu" },

@@ -1,0 +1,36 @@
+import type { CallRow } from "../calls/call-row.ts";
+import { hasMadeWay } from "../calls/chain.ts";
+import { states } from "../calls/states.ts";
+import type { Log } from "../lib/log.ts";
+import type { CallLedger } from "../ports/ledger.ts";
+import type { ClaimedCall, Taking, Verdict } from "./rule.ts";
+
+/** A call that this redial or try replaces has been placed since, or may have been. Purged calls are ignored. */
+export function take({ row }: ClaimedCall, deps: { ledger: CallLedger; log: Log }): Taking {
+  let verdict: Verdict | undefined;
+  const settled = judge(row, deps).then((found) => {
+    verdict = found;
+    return found;
+  });
+  return { settled, verdict: () => verdict, give: async () => undefined };
+}
+
+async function judge(
+  { id, ancestors }: CallRow,
+  { ledger, log }: { ledger: CallLedger; log: Log },
+): Promise<Verdict | undefined> {
+  if (ancestors.length === 0) return undefined;
+  const { rows, unreadable } = await ledger.read(ancestors);
+  // A try follows calls that have ended so that their agent's `retry` has another one made.
+  const inTheWay = [...rows.values()].filter((row) => row.next === undefined || !hasMadeWay(row));
+  const ancestorFacts = inTheWay.map(({ state }) => states[state]);
+  if (ancestorFacts.some(({ placed }) => placed === "yes")) {
+    log("alarm", "call.placed_before", { call_id: id });
+    return { kind: "end", state: "CANCELLED", reason: "placed_before" };
+  }
+  const isUnderWay = ancestorFacts.some(({ open, placed }) => open && placed !== "no");
+  if (unreadable.size > 0 || isUnderWay) {
+    return { kind: "end", state: "NEEDS_REVIEW", reason: "ancestor_unknown" };
+  }
+  return undefined;
+}
