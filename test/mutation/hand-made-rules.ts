@@ -195,6 +195,7 @@ const ofClocks = toMutants(unit("wrong-clocks"), [
   ["a lease of a wrong clock is void", "isLeaseVoid", returns("false")],
   ["a process whose clock is wrong voids nothing", "isLeaseVoid", never("storeAt")],
   ["clocks differ by some seconds", "agreeMs", becomes("0")],
+  ["a process that is behind notices no restore early", "checkEpoch.since", becomes("clock.now()")],
 ]);
 
 const ofOpposedClocks = toMutants(

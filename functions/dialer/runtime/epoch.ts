@@ -46,18 +46,19 @@ export function forgetLedger(memory: DialerMemory, restoredAt: number): void {
  * Compares the ledger's epoch with the object store's. A ledger that is behind was restored. Then writes the
  * `restore` document, which suspends all dialing until an operator confirms the restore.
  *
- * @param outside the object store's epoch, read before `documents`
- * @param documents those of `sweepKey` and `restoreKey`
+ * @param outside the object store's epoch
+ * @param read the documents of `sweepKey` and `restoreKey`, read after `outside`
  * @returns the unfinished restore, or undefined if the sweep may go on
+ * @throws if a restore is noticed and the ledger does not tell its time. Nothing is dialed all the same, as the epochs differ
  */
 export async function checkEpoch(
   outside: number,
-  documents: DocumentsRead,
+  read: DocumentsRead,
   deps: DialerDeps,
 ): Promise<StoredDocument<"restore"> | undefined> {
-  const { clock, random, log } = deps;
-  const current = documents.get("restore", restoreKey.key);
-  const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
+  const { clock, documents, random, log } = deps;
+  const current = read.get("restore", restoreKey.key);
+  const epoch = read.get("sweep", sweepKey.key)?.value.epoch ?? 0;
   const isKnown = current !== undefined && current.value.epoch >= outside;
   if (epoch >= outside || isKnown) {
     return current?.value.state === "done" ? undefined : current;
@@ -70,7 +71,8 @@ export async function checkEpoch(
       ...(current?.value.state === "confirmed"
         ? current.value
         : { state: "suspended", at: null, by: null, lookedUp: 0, toReview: 0 }),
-      since: clock.now(),
+      // What was due later counts as not dialed before: by a clock that is behind, calls of the lost time would ring again.
+      since: Math.max(clock.now(), await documents.storeTime()),
       epoch: outside,
       isWatchDone: false,
       // A copy of the ledger from within a restore says of its journal what was true then.
@@ -80,12 +82,10 @@ export async function checkEpoch(
     },
     expiresAt: null,
   };
-  const [isWritten] = await deps.documents.write([
-    { next: restore, seen: current?.version ?? null },
-  ]);
+  const [isWritten] = await documents.write([{ next: restore, seen: current?.version ?? null }]);
   log("alarm", "ledger.restored", { due_at: new Date(restore.value.since).toISOString() });
   if (isWritten === true) return restore;
-  return (await deps.documents.read([restoreKey])).get("restore", restoreKey.key);
+  return (await documents.read([restoreKey])).get("restore", restoreKey.key);
 }
 
 /** Age of the last full round of a sweep from which deliveries raise an alarm, as the schedule may have stopped. */

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { takeOver } from "../../../functions/dialer/dispatch/dispatcher-lease.ts";
 import { leaseIn, receiverKeyOf } from "../../../functions/dialer/events/receiver-lease.ts";
 import type { DialerDeps } from "../../../functions/dialer/runtime/context.ts";
+import { checkEpoch } from "../../../functions/dialer/runtime/epoch.ts";
 import { takeLease } from "../../../functions/dialer/sweep/sweep-lease.ts";
 import { sweep } from "../../../functions/dialer/sweep/sweep.ts";
 import { upkeep } from "../../../functions/dialer/sweep/upkeep.ts";
-import { upkeepKey } from "../../../shared/policy/controls.ts";
+import { restoreKey, sweepKey, upkeepKey } from "../../../shared/policy/controls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { type Bench, documentOf } from "../../support/dialer-calls.ts";
 
@@ -102,4 +103,12 @@ it("has sweeps and upkeep go on beside a process that is ahead and one that is b
   await upkeep(processOf(bench, 0), deadline());
   expect(bench.eventsOf("sweep.completed")).toHaveLength(before + 1);
   expect(await isRunning(bench)).toBe(true);
+});
+
+it("has a restore noticed by a process that is behind no earlier than it was", async () => {
+  const bench = createDialerBench();
+  const read = await bench.documents.read([restoreKey, sweepKey]);
+  const restore = await checkEpoch(27, read, processOf(bench, -hourMs));
+  // What was due later counts as not dialed before, and an operator names no time after it.
+  expect(restore?.value.since).toBe(bench.now());
 });
