@@ -1949,7 +1949,6 @@ export interface operations {
                     /** @description https on port 443 of a public host, without a user */
                     url: string;
                     /**
-                     * @description types of events to deliver
                      * @default [
                      *       "call.placed",
                      *       "call.answered",
