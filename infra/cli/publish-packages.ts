@@ -9,6 +9,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
 import { printHelp } from "./help.ts";
+import { complain, print } from "./print.ts";
 
 printHelp(`npm run publish:packages -- --dry-run
 
@@ -63,7 +64,7 @@ function publishPython(): void {
     "import build_package as b, sys; print(b.build_sdist(sys.argv[1])); print(b.build_wheel(sys.argv[1]))";
   run("python3", ["-c", build, folder], work);
   const files = readdirSync(folder).filter((name) => /\.(whl|tar\.gz)$/.test(name));
-  if (isDryRun) console.log(`Not uploaded, in ${folder}: ${readdirSync(folder).join(", ")}`);
+  if (isDryRun) print(`Not uploaded, in ${folder}: ${readdirSync(folder).join(", ")}`);
   else run("python3", ["-m", "twine", "upload", ...files.map((name) => join(folder, name))], work);
 }
 
@@ -105,6 +106,6 @@ function run(command: string, args: readonly string[], cwd: string): void {
 }
 
 function fail(reason: string): never {
-  console.error(reason);
+  complain(reason);
   process.exit(1);
 }

@@ -64,8 +64,8 @@ async function check(name: string, work: () => Promise<string>): Promise<void> {
     console.log(`${name}: ${await work()}`);
   } catch (error) {
     failures += 1;
-    const { stdout, message }: { stdout?: unknown; message?: unknown } = Object(error);
-    console.error(`${name} failed: ${String(message)}\n${String(stdout ?? "")}`);
+    const { stdout = "", message }: { stdout?: string; message?: string } = Object(error);
+    console.error(`${name} failed: ${message}\n${stdout}`);
   }
 }
 

@@ -51,12 +51,12 @@ export function describeGuards(name: string, create: CreateDocuments): void {
         }),
       );
       for (const body of bodies) await gathering.append(nameOfEntry(suiteNow, "a"), body);
-      const own = added.filter(([name]) => name.endsWith("-a"));
+      const own = added.filter(([entry]) => entry.endsWith("-a"));
       expect(own.map(([, body]) => body)).toEqual(bodies.slice(0, ownEntriesMax));
-      const [last, ...others] = sortOutGathered(added.map(([name]) => name)).kept.filter(
-        (name) => !name.endsWith("-a"),
+      const [last, ...others] = sortOutGathered(added.map(([entry]) => entry)).kept.filter(
+        (entry) => !entry.endsWith("-a"),
       );
-      const isLargest = ([name]: [string, string]) => name === last;
+      const isLargest = ([entry]: [string, string]) => entry === last;
       const page = JSON.parse(added.find(isLargest)?.[1] ?? "");
       const inPages = others.length === 0 ? page.entries : [];
       expect(inPages.toSorted()).toEqual(bodies.slice(ownEntriesMax).toSorted());

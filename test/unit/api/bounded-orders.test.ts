@@ -140,7 +140,7 @@ describe("orders above a client's number of entries", () => {
       },
     };
     const app = createApp({ ...deps, journal });
-    const cancel = (id: string) =>
+    const cancel = async (id: string) =>
       app.request(`/v1/requests/${id}/cancel`, jsonRequest(tokens.crmDesk, "POST", {}));
     const answers = await Promise.all(ids.map(cancel));
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
