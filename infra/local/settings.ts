@@ -29,7 +29,7 @@ export interface LocalSettings {
   stateDirectory: string;
   /** The functions' variables and secrets. */
   environment: Record<string, string>;
-  /** Returns a curl line and other hints for newcomers, for an address with its path prefix. */
+  /** Returns the tokens and the first command of README, for an address with its path prefix. */
   readyBlock(address: string): string;
 }
 
@@ -78,7 +78,6 @@ export async function readLocalSettings(defaults: {
     fail(error instanceof Error ? error.message : "The settings are unreadable.");
   }
 
-  const token = made?.token ?? "$TOKEN";
   const operatorToken = madeOperator?.token ?? "$OPERATOR_TOKEN";
   return {
     port,
@@ -92,9 +91,17 @@ ${made === undefined ? "" : `Test token: ${made.testToken}, for the numbers of d
 Operator: ${address}/operator, token ${operatorToken}; or
 OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${operatorToken} npm run calls -- stats
 
-curl -i ${address}/v1/calls -H "Authorization: Bearer ${token}" -H "Content-Type: application/json" -d '{"phone_number": "+12025550123", "agent_id": "agent_1"}'
+${made === undefined ? "" : `export TOKEN=${made.testToken}\n`}${firstCommand(address)}
 `,
   };
+}
+
+/** Returns the first command of README's quickstart, for this service. */
+function firstCommand(address: string): string {
+  return `curl -i ${address}/v1/calls \\
+  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{"phone_number": "+12025550123", "agent_id": "agent_sales",
+       "context": {"first_name": "Ada"}, "timezone": "America/New_York"}'`;
 }
 
 /** Makes a token, and one for test calls, of one client. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aws, cloudflare } from "../support/platforms.ts";
-import { paste, quickstartCommands } from "../support/quickstart.ts";
+import { paste, quickstartCommands, testTokenOf } from "../support/quickstart.ts";
 import { makeStateDirectory, startService, until } from "../support/service.ts";
 
 describe("README's quickstart", () => {
@@ -15,6 +15,9 @@ describe("README's quickstart", () => {
       const directory = await makeStateDirectory();
       const service = await startService(platform, {}, directory.path);
       try {
+        const [first = ""] = quickstartCommands;
+        const printed = first.replace("http://127.0.0.1:8787", service.root);
+        expect(service.output()).toContain(`export TOKEN=${testTokenOf(service)}\n${printed}`);
         for (const command of quickstartCommands) {
           expect(await paste(command, service)).toMatch(/^HTTP\/1.1 201 Created/);
         }
