@@ -71,7 +71,7 @@ export async function checkEpoch(
       ...(current?.value.state === "confirmed"
         ? current.value
         : { state: "suspended", at: null, by: null, lookedUp: 0, toReview: 0 }),
-      // What was due later counts as not dialed before: by a clock that is behind, calls of the lost time would ring again.
+      // Calls that were due later count as not dialed before: by a clock that is behind, those of the lost time would ring again.
       since: Math.max(clock.now(), await documents.storeTime()),
       epoch: outside,
       isWatchDone: false,

@@ -109,6 +109,6 @@ it("has a restore noticed by a process that is behind no earlier than it was", a
   const bench = createDialerBench();
   const read = await bench.documents.read([restoreKey, sweepKey]);
   const restore = await checkEpoch(27, read, processOf(bench, -hourMs));
-  // What was due later counts as not dialed before, and an operator names no time after it.
+  // Calls that were due later count as not dialed before, and an operator names no time after it.
   expect(restore?.value.since).toBe(bench.now());
 });
