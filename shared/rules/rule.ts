@@ -114,12 +114,16 @@ export function takeAll<Context>(
   context: Context,
 ): Taken {
   const takings = takes.map((take) => take(claim, context));
+  // What one of them has begun to write may land after another has failed, so all are awaited before any is given back.
+  const settled = Promise.allSettled(takings.map((taking) => taking.settled));
   return {
     async judge() {
-      await Promise.all(takings.map(({ settled }) => settled));
+      const failed = (await settled).find((one) => one.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
       return takings.map((taking) => taking.verdict()).find((verdict) => verdict !== undefined);
     },
     async give() {
+      await settled;
       if (claim.row.resent) return;
       await Promise.all(takings.map((taking) => taking.give()));
     },
