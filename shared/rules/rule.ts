@@ -114,7 +114,7 @@ export function takeAll<Context>(
   context: Context,
 ): Taken {
   const takings = takes.map((take) => take(claim, context));
-  // What one of them has begun to write may land after another has failed, so all are awaited before any is given back.
+  // A write of one may land after another has failed, so all are awaited before any is given back.
   const settled = Promise.allSettled(takings.map((taking) => taking.settled));
   return {
     async judge() {
