@@ -43,7 +43,7 @@ const ofRequests = toMutants(
     [
       "orders are checked again before the phone rings",
       "createLastLook.look",
-      leaveOut("checkControls"),
+      leaveOut("judgeOrders"),
     ],
     [
       "a call whose orders cannot be read is withheld",
@@ -53,7 +53,7 @@ const ofRequests = toMutants(
     [
       "the clock is checked again before the phone rings",
       "createLastLook.look",
-      leaveOut("checkClock"),
+      leaveOut("judgeClock"),
     ],
     [
       "the clock is checked once the connection stands",
@@ -72,8 +72,8 @@ const ofRequests = toMutants(
     ],
     [
       "the do-not-call list is read under today's HASH_KEY",
-      "checkControls.hashes",
-      becomes("[claim.row.numberHash]"),
+      "do-not-call:admit.listed",
+      becomes("{ hashes: hashes.asked.slice(1), client: call.client }"),
     ],
     ["the request of a resend is the first one's", "request.attempt", becomes("row.attempt")],
   ],
@@ -95,12 +95,20 @@ const ofClaims = toMutants(
   [
     [
       "a call is not made again that was placed after all",
-      "checkClaim",
-      leaveOut("checkAncestors"),
+      "earlier-tries:take",
+      callBecomes("judge", "Promise.resolve(undefined)"),
     ],
-    ["a number's cap is kept", "checkClaim.refused", leaveOut("checkCap")],
-    ["an account's live calls are limited", "checkClaim", callBecomes("live.enter", "true")],
-    ["an account's day is limited", "checkClaim", callBecomes("enterAccountDay", "true")],
+    [
+      "a number's cap is kept",
+      "cap:take",
+      callBecomes("caps.count", "Promise.resolve({ isCounted: true as const })"),
+    ],
+    [
+      "an account's live calls are limited",
+      "live-calls:take",
+      callBecomes("lines.enter", "Promise.resolve(true)"),
+    ],
+    ["an account's day is limited", "calls-per-day:take", callBecomes("enterDay", "true")],
     [
       "a settlement that the ledger does not take goes onto the queue",
       "settleSurely",

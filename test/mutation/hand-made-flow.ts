@@ -76,7 +76,7 @@ const ofSandbox = toMutants(
   [
     [
       "a test client's calls go along the sandbox's route",
-      "dial-plan:findRoute.route",
+      "createRouteTable.find.sandbox",
       becomes("own"),
     ],
     ["an older version cannot read a test call's row", "createFirstRow.route", becomes("null")],

@@ -21,24 +21,17 @@ const ofOrders = toMutants(
   [
     [
       "a call waits for its calling hours",
-      "decideByClock",
-      leaveOut("decideByHours"),
-      ["checkTime", leaveOut("decideByHours")],
-      ["checkClock", leaveOut("schedule.closedBy")],
-    ],
-    ["nobody is dialed before the time that the client named", "decideByClock", never("notBefore")],
-    [
-      "a cancelled call is not dialed",
-      "decideEnd",
-      leaveOut("findCancellation"),
-      ["checkControls", leaveOut("findCancellation")],
+      "hours:admit",
+      returns("undefined"),
+      ["hours:stay", returns("undefined")],
     ],
     [
-      "a paused call waits",
-      "findWaitReason",
-      leaveOut("isPaused"),
-      ["checkControls", leaveOut("isPaused")],
+      "nobody is dialed before the time that the client named",
+      "not-before:admit",
+      returns("undefined"),
     ],
+    ["a cancelled call is not dialed", "cancellation:admit", returns("undefined")],
+    ["a paused call waits", "pause:admit", returns("undefined")],
     ["cancellations are read", "readControlDocuments", callBecomes("cancellationKeysOf", "[]")],
     ["pauses are read", "readControlDocuments", callBecomes("pauseKeysOf", "[]")],
     [
@@ -58,12 +51,8 @@ const ofOrders = toMutants(
       "pauseKeysOf.own",
       becomes("[pauseKeyOf({ agent: agentId })]"),
     ],
-    [
-      "a resend needs what a first request needs",
-      "decideUnknown.mayRing",
-      leaveOut("findWaitReason"),
-    ],
-    ["a resend of a cancelled call is not sent", "decideUnknown.mayRing", leaveOut("decideEnd")],
+    ["a resend needs what a first request needs", "gates:resend", becomes("[]")],
+    ["a resend of a cancelled call is not sent", "decideUnknown.mayEnd", leaveOut("findVerdict")],
   ],
 );
 
@@ -82,12 +71,7 @@ const ofLists = toMutants(
     "test/unit/ports/memory-restore.test.ts",
   ],
   [
-    [
-      "a listed number is not dialed",
-      "decideEnd",
-      leaveOut("isOnDoNotCallList"),
-      ["checkControls", leaveOut("isOnDoNotCallList")],
-    ],
+    ["a listed number is not dialed", "do-not-call:admit", returns("undefined")],
     ["who lacks a key of an entry dials nobody", "isOfOtherKey", returns("false")],
     [
       "an entry for one client's calls ends them",
@@ -96,11 +80,15 @@ const ofLists = toMutants(
     ],
     [
       "the list is searched under the former key too",
-      "decideEnd",
-      callBecomes("known.hashesOf", "known.hashesOf(hashedNumberOf(call))?.slice(0, 1)"),
+      "do-not-call:admit.listed",
+      becomes("{ hashes: hashes.asked.slice(0, 1), client: call.client }"),
     ],
-    ["an erasure ends earlier calls", "decideEnd", leaveOut("findErasure")],
-    ["the last look sees an erasure", "checkControls", leaveOut("findErasure")],
+    ["an erasure ends earlier calls", "erasure:admit", returns("undefined")],
+    [
+      "the last look sees an erasure",
+      "gates:orders",
+      becomes("[restore.admit, cancellation.admit, doNotCall.admit, pause.admit]"),
+    ],
     ["a redial of an erased call is not made", "findErasure.acceptedAt", becomes("ownAt")],
     ["an erased row has no evidence of checks", "withoutPerson.history", becomes("row.history")],
     [
@@ -175,7 +163,11 @@ const ofLostClaims = toMutants(
       callBecomes("retryLater", '("ack" as const)'),
     ],
     ["an opt-out is listed while its call is dialed", "followRow", leaveOut("listCallee")],
-    ["a call's first row asks its controls", "decideFirst", callBecomes("decideEnd", "undefined")],
+    [
+      "a call's first row asks its controls",
+      "judgeFirstRow",
+      callBecomes("findVerdict", "undefined"),
+    ],
     ["a dead letter waits for the restore", "writeDead", never("isSuspended")],
     [
       "a waiting row of a restore asks its controls",
