@@ -25,7 +25,7 @@ import { perTier, inSlowTier } from "../support/per-tier.ts";
 import { useAwsEngines } from "./use-engines.ts";
 
 /** Short, as a list by time reads every hour until the retention ends, which the local server does slowly. */
-const retentionMs = perTier({ quick: 1, slow: 24 }) * 3_600_000;
+const retentionMs = perTier({ quick: 1, slow: 72 }) * 3_600_000;
 const engines = useAwsEngines();
 let tables = 0;
 
