@@ -51,6 +51,7 @@ const folder = await mkdtemp(join(tmpdir(), "outbound-calls-check-"));
 let failures = 0;
 await check("TypeScript", checkNodes);
 await check("Python", checkPythons);
+await check("types of Python", checkPythonTypes);
 await check("middlewares in TypeScript", checkNodeMiddlewares);
 await check("middleware in Python", checkFastApi);
 await check("OpenAPI by spectral", checkSpectral);
@@ -118,6 +119,13 @@ async function checkPythons(): Promise<string> {
     await wheel.remove();
   }
   return [...versions.keys()].join(", ");
+}
+
+/** Checks the package's types for the oldest Python that it runs on. */
+async function checkPythonTypes(): Promise<string> {
+  const options = ["--pythonversion", "3.10", join(root, "infra/client-python/src")];
+  const { stdout } = await run(join(own, ".bin/pyright"), options);
+  return stdout.trim();
 }
 
 /** An event, and the headers of a request with it. */
