@@ -22,10 +22,10 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
     it("prints a command that works when pasted, and simulates the call", async () => {
       const directory = await makeStateDirectory();
       const service = await startService(platform, {}, directory.path);
-      const [, token = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
+      const [, realToken = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
       const [command = "", testToken = ""] =
         /^export TOKEN=(oc_\w+)\ncurl [^]*?'$/m.exec(service.output()) ?? [];
-      for (const pasted of [command, command.replace(testToken, token)]) {
+      for (const pasted of [command, command.replace(testToken, realToken)]) {
         const answered = await new Promise<string>((done) => {
           execFile("sh", ["-c", pasted], (_error, stdout) => done(stdout));
         });
@@ -36,7 +36,7 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
       expect(await (await fetch(`${service.root}/healthz`)).text()).toBe("ok\n");
       await until(async () => (await fetch(`${service.root}/readyz`)).ok, { everyMs: 500 });
       // The tokens of this run appear in the ready block, and in no event.
-      expect(service.output().split(token)).toHaveLength(2);
+      expect(service.output().split(realToken)).toHaveLength(2);
       expect(service.output().split(testToken)).toHaveLength(3);
       await service.end("SIGTERM", "npm");
       await directory.remove();
