@@ -1,6 +1,6 @@
 /**
- * The table of docs/client.md: what a developer sees of twelve faults in both languages, against a real service on this
- * machine. `FAULTS=write` writes it anew, with the times that were measured; the test compares all but times and ids.
+ * The table of client-faults.md: what a developer sees of twelve faults in both languages, against a real service on
+ * this machine. `FAULTS=write` writes it anew, with the times that were measured; the test compares all but times and ids.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ import {
   startService,
 } from "../support/service.ts";
 
-const page = "docs/client.md";
+const page = "test/end-to-end/client-faults.md";
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const wrong = { phone_number: "5550177", agent_id: "", timezone: "Mars/Base" };
 const id = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";
@@ -157,7 +157,7 @@ describe("what is seen of a fault", () => {
     };
   }
 
-  it("is one line that says what is wrong, as docs/client.md shows", async () => {
+  it("is one line that says what is wrong, as client-faults.md shows", async () => {
     const rows = [];
     const told: unknown[] = [];
     for (const one of await casesOf()) {
