@@ -21,7 +21,7 @@ const longest = [
   /-drill\./,
   /-processes\.|-hours\./,
   /\/(aws|cloudflare)\.slow\./,
-  /-(kills|trouble|refusals|tasks)\./,
+  /-(kills|trouble|refusals|tasks)\.|python-receiver/,
   /-(events|views|review|states)\.|-first-run\./,
   /\/(simulation|promises|upgrade|quickstart|short)\.|\/http-api|-ledger\./,
 ];

@@ -103,7 +103,7 @@ export function describePythonLibrary(client: "sync" | "async"): void {
 
     it("tells what may have been accepted as the OR over all tries under a key", async () => {
       api = createTestApi();
-      const stories = fc.sample(aStory, { numRuns: 150, seed: 7 });
+      const stories = fc.sample(aStory, { numRuns: 40, seed: 7 });
       const jobs = stories.map(({ isBatch, requests: faults }, index) => ({
         ...(isBatch ? { calls: [call] } : { call }),
         key: `story-${index}`,

@@ -91,7 +91,7 @@ describe("whether calls may have been accepted", () => {
       stubFetch(app, ["401 before"], []);
       expect(await failureOf(place(client))).toMatchObject({ isMaybeAccepted: true });
     });
-    await fc.assert(property, { numRuns: 150 });
+    await fc.assert(property, { numRuns: 50 });
   });
 
   it("is no where every try was refused a connection, which is told with port and tries", async () => {
