@@ -18,7 +18,7 @@ interface KeyRecord {
 /** The outcome of one try, as far as its key depends on it. */
 export type TryOutcome = "not_sent" | "refused" | "maybe_accepted";
 
-/** Notes the tries of one request under its keys, and tells of all tries under them. */
+/** Records the tries of one request under its keys, and reports all tries under them. */
 export interface KeyTracker {
   /** Notes that a try begins. Returns what notes its outcome. */
   begin(): (outcome: TryOutcome) => void;

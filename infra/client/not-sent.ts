@@ -27,7 +27,7 @@ export interface NotSent {
 
 /**
  * Returns why nothing of a request was sent, as far as that is certain: undefined for every other error, after which the
- * service may have the request. Codes are those of Node and Bun; Deno tells of the step in words.
+ * service may have the request. Codes are those of Node and Bun; Deno names the step in words.
  */
 export function findNotSent(error: unknown): NotSent | undefined {
   const cause: unknown = Object(error).cause;

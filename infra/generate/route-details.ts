@@ -39,7 +39,7 @@ const descriptions: Readonly<Record<string, string>> = {
   cancelRequest:
     "It takes effect with the first answer, also for calls that are still on the queue. Send the same body with the answer's `cursor` until there is none.",
   addOptOuts:
-    "Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer tells of them.",
+    "Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer reveals them.",
   findSentFile: "Looked for within the time for which calls are kept.",
   startSentFile: "Its parts are then sent one after another, each under its own Idempotency-Key.",
   markSentPart: "So that a sending that was interrupted goes on where it was.",

@@ -191,7 +191,7 @@ export interface paths {
         put?: never;
         /**
          * Put numbers onto the do-not-call list: nobody calls them any more
-         * @description Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer tells of them.
+         * @description Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer reveals them.
          */
         post: operations["addOptOuts"];
         delete?: never;

@@ -87,7 +87,7 @@ export function itServesItsLibraries(bench: ServiceBench): void {
       const { pathname, search } = new URL(request.url);
       return fetch(new Request(bench.service.root + prefix + pathname + search, request));
     };
-    // As they are published: what was not packed is missing here.
+    // The libraries are installed as they are published, so that a file that was not packed is missing.
     const [project, wheel] = await Promise.all([installTypescript(), installPython()]);
     const network = await startFaultyServer(serve, createFaults(seed));
     await Promise.all([
