@@ -1,3 +1,4 @@
+import { claimLifeMs } from "../lib/timing.ts";
 import * as z from "../lib/zod.ts";
 import { accountNameOf, type Route, sandboxType } from "./call-request.ts";
 import { isTestClient } from "./ids.ts";
@@ -39,16 +40,6 @@ export type Decided =
       /** Time of the erasure that ends the call. */
       erasedAt?: number;
     };
-
-/** Maximum time from a claim to its request. A call under an older claim is not dialed. */
-export const claimAgeMsMax = 10_000;
-/** Time after the provider's time limit in which the holder can settle before its claim lapses. */
-const settleMs = 15_000;
-
-/** Returns the time from a claim to its lapse, by the account's `timeoutSeconds`. */
-export function claimLifeMs(timeoutSeconds: number): number {
-  return claimAgeMsMax + timeoutSeconds * 1000 + settleMs;
-}
 
 /** Maximum steps in a history. After them only the call's end is recorded. */
 const historyStepsMax = 60;

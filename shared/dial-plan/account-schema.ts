@@ -1,3 +1,4 @@
+import { timeoutSecondsMax } from "../lib/timing.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { typeNames } from "../providers/routes.ts";
@@ -19,11 +20,8 @@ export const accountSchema = z
         z.overwrite((url) => url.replace(/\/+$/, "")),
       ),
     ),
-    /**
-     * Maximum time for the provider's answer. After 90 s the dialer's function still has time to record the outcome.
-     * The default depends on the account's type.
-     */
-    timeoutSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(90))),
+    /** Maximum time for the provider's answer. The default depends on the account's type. */
+    timeoutSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(timeoutSecondsMax))),
     /** Maximum requests under way at once in one delivery of the queue. Absent: as many as the platform allows. */
     concurrency: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
     /** Maximum rate that the carrier accepts. It may be a fraction. */

@@ -1,3 +1,4 @@
+import { closingMarginMs, openingMarginMs } from "../lib/timing.ts";
 import type { CallRequest, Route } from "../calls/call-request.ts";
 import { findHours, listRegions } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
@@ -15,11 +16,6 @@ import {
 import type { FrequencyCap } from "../telephony/frequency-cap.ts";
 import { type Zone, findZone } from "../telephony/time-zone.ts";
 import { zonesOfCall } from "../telephony/zones-of-number.ts";
-
-/** Margin before closing, added to the provider's time limit, so that no call rings after closing. */
-const closingMarginMs = 5_000;
-/** Margin after an opening, so that a clock that is ahead by as much phones nobody too early. */
-const openingMarginMs = 2_000;
 
 /** The dial plan's rules about the hours in which a call may be dialed, and the frequency caps of its number. */
 export interface Schedule {

@@ -1,9 +1,6 @@
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import type { Pace } from "../telephony/rate.ts";
 
-/** Maximum time from a claim to the expected permit. A call whose permit is later waits in the ledger. */
-export const claimAheadMsMax = 5_000;
-
 export function paceKeyOf(account: string): DocumentKey<"pace"> {
   return { kind: "pace", key: account };
 }

@@ -1,4 +1,4 @@
-import { claimAheadMsMax } from "../policy/account-pace.ts";
+import { claimAheadMsMax } from "../lib/timing.ts";
 import { listNotClosedBreakers, listOpenBreakers, mayProbe } from "../policy/breakers.ts";
 import type { Facts, Passage, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";

@@ -1,12 +1,7 @@
+import { overCapMs } from "../lib/timing.ts";
 import type { Route } from "../calls/call-request.ts";
 import type { ClaimedCall, Taking, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
-
-/**
- * Wait for a full cap that is not free before the call expires: longer than any dialing that may still be removed
- * from the cap.
- */
-const overCapMs = 180_000;
 
 /**
  * Judges a call whose number has been called as often as its caps allow: it waits until the number is free. If that

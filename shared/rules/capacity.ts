@@ -1,9 +1,6 @@
-import { claimAgeMsMax } from "../calls/transitions.ts";
+import { afterRequestMs, claimAgeMsMax } from "../lib/timing.ts";
 import type { ClockFacts, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
-
-/** Time reserved after a request for the settlement, its retries, and the acknowledgement of the message. */
-const afterRequestMs = 20_000;
 
 /** A request that begins now might not end before the invocation does. */
 export function beforeClaim(

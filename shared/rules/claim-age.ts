@@ -1,8 +1,5 @@
-import { claimAgeMsMax } from "../calls/transitions.ts";
+import { claimAgeMsMax, clockStepMs } from "../lib/timing.ts";
 import type { ClaimFacts, Verdict } from "./rule.ts";
-
-/** Maximum tolerated backward step of the clock. After a larger one, a claim's age is unknown. */
-const clockStepMs = 1_000;
 
 /** The process stood still or the ledger was slow: a sweep may be about to turn the claim UNKNOWN. */
 export function stay(

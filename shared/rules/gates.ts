@@ -83,13 +83,10 @@ export const beforeClaim: readonly Judge<ClockFacts>[] = [
 /** The same by the delivery itself, without a read. */
 export const beforeClaimInDelivery: readonly Judge<ClockFacts>[] = [turn.stay];
 
-/** The same by documents of at most `documentsAgeMsMax`. Unreadable ones let the call pass, as orders are read again. */
+/** The same by documents that may be some seconds old. Unreadable ones let the call pass, as orders are read again. */
 export const beforeClaimByDocuments: readonly Judge<Pick<Facts, "at" | "documents">>[] = [
   breaker.beforeClaim,
 ];
-
-/** Maximum age of documents by which claimed calls are judged. */
-export const documentsAgeMsMax = 5_000;
 
 /** Ports, and what a delivery shares, by which claimed calls take what they need. */
 export type TakeContext = Parameters<typeof cap.take>[1] &

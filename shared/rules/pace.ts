@@ -1,9 +1,7 @@
-import { claimAheadMsMax, findNextPermitAt } from "../policy/account-pace.ts";
+import { claimAheadMsMax, freshPermitMsMax } from "../lib/timing.ts";
+import { findNextPermitAt } from "../policy/account-pace.ts";
 import type { Facts, Taking, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
-
-/** Maximum time from the delivery of a fresh call to its permit. */
-const freshPermitMsMax = 2_000;
 
 /** The account's pace has no permit for the call soon. A call that would wait for one longer waits in the ledger. */
 export function admit(

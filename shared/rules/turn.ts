@@ -1,8 +1,6 @@
+import { freshAgeMsMax } from "../lib/timing.ts";
 import type { ClockFacts, Facts, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
-
-/** Maximum age of a message whose calls may go before waiting ones. */
-const freshMsMax = 5_000;
 
 const held = { kind: "hold", reason: "turn" } as const;
 
@@ -14,7 +12,7 @@ export function admit(
   if (row !== undefined || target === undefined) return undefined;
   const known = documents.get("account", target.account.name)?.value;
   const { quick = false, busy = false } = known ?? {};
-  return !quick || busy || now - call.acceptedAt > freshMsMax ? held : undefined;
+  return !quick || busy || now - call.acceptedAt > freshAgeMsMax ? held : undefined;
 }
 
 /** One delivery dials at most as many fresh calls of an account as it may send requests at once. */

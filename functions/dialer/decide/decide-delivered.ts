@@ -1,3 +1,4 @@
+import { claimAheadMsMax, documentsAgeMsMax } from "../../../shared/lib/timing.ts";
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
@@ -16,14 +17,8 @@ import {
   doNotCallKeysOf,
   listIn,
 } from "../../../shared/policy/controls.ts";
-import { claimAheadMsMax, paceKeyOf } from "../../../shared/policy/account-pace.ts";
-import {
-  delivery,
-  documentsAgeMsMax,
-  ends,
-  resend,
-  restored,
-} from "../../../shared/rules/gates.ts";
+import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+import { delivery, ends, resend, restored } from "../../../shared/rules/gates.ts";
 import {
   type Facts,
   findVerdict,

@@ -1,6 +1,11 @@
+import {
+  checkAnswerMsMin,
+  checksMsMax,
+  claimAgeMsMax,
+  slowMs,
+} from "../../../shared/lib/timing.ts";
 import type { CallRow, PassedCheck } from "../../../shared/calls/call-row.ts";
 import { findPassedChecks, type Permission } from "../../../shared/calls/passed-check.ts";
-import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
 import { type Check, findCheck } from "../../../shared/dial-plan/checks.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
@@ -15,14 +20,10 @@ import { toPace } from "../../../shared/telephony/rate.ts";
 import { recordCheckAnswer, takeCheckProbe } from "../breakers/check-breaker.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { Slot } from "../runtime/fair-semaphore.ts";
-import { checksMsMax, slowMs } from "../runtime/time-limits.ts";
 import { findObstacle } from "./claim-call.ts";
 import type { Delivery } from "./delivery.ts";
 import { toQuestion } from "./question.ts";
 import { recordSlowCheck } from "./send-request.ts";
-
-/** Time that is left for an answer at least, if the check's `timeoutSeconds` are longer. */
-const answerMsMin = 5_000;
 
 /** A check's answer, or why the check was not asked. */
 type Outcome = { name: string; at: number } & (
@@ -97,7 +98,7 @@ async function ask(
   // An UNKNOWN row keeps its first route, whose check the plan may have lost.
   if (check === undefined) return { decision: "failed", code: "check_gone", name, at: clock.now() };
   const limitMs = check.timeoutSeconds * 1000;
-  const askBy = until - Math.min(limitMs, answerMsMin);
+  const askBy = until - Math.min(limitMs, checkAnswerMsMin);
   const permitAt = await takePermit(name, { check, askBy }, delivery);
   if (permitAt === undefined) return unasked("turn");
   await clock.sleep(permitAt - clock.now());

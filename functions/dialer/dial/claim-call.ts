@@ -1,3 +1,4 @@
+import { givenUpSeconds } from "../../../shared/lib/timing.ts";
 import { applyClaim, type Decided } from "../../../shared/calls/transitions.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import {
@@ -20,12 +21,6 @@ import { sendOutcome } from "../record/settle.ts";
 import { toNewCall } from "../record/write-decisions.ts";
 import { type Claim, type Delivery, type Result, settleBy, type Permit } from "./delivery.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
-
-/**
- * Delay of the `outcome` after a claim whose write may or may not have succeeded. By then it has surely done one or
- * the other.
- */
-const givenUpSeconds = 60;
 
 /** Returns why a call may not be dialed after all, which saves a useless claim. */
 export async function findObstacle(dial: Dial, delivery: Delivery): Promise<Verdict | undefined> {

@@ -1,3 +1,9 @@
+import {
+  fastIntervalUsMax,
+  leadMsMax,
+  permitAgeMsMax,
+  permitWaitMsMax,
+} from "../../../shared/lib/timing.ts";
 import DataLoader from "dataloader";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
@@ -13,7 +19,7 @@ import type { Semaphore, Slot } from "../runtime/fair-semaphore.ts";
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
-import { leadMs, leadMsMax } from "../runtime/time-limits.ts";
+import { leadMs } from "../runtime/time-limits.ts";
 
 /** Result of handling a call. */
 export type Result =
@@ -77,17 +83,6 @@ export function toWaiting(reason: string, claim: Claim): Decided {
   return settleBy({ kind: "hold", reason }, claim);
 }
 
-/**
- * Maximum wait of a claimed call for its permit. Longer than `claimAheadMsMax`, as other calls may have taken permits
- * since the claim.
- */
-const waitMsMax = 7_000;
-/**
- * Maximum delay of a request after its permit's time: `slow` for a pace of less than 20 a second, `fast` for others.
- * Late requests leave with those of the next permits, so any second has at most 1.1 times the rate, plus the burst.
- */
-const permitAgeMsMax = { slow: 50, fast: 100 } as const;
-const fastIntervalUsMax = 50_000;
 const permitsMax = 3;
 
 /** Permission to send one request. */
@@ -109,7 +104,11 @@ export function createPermits(deps: DialerDeps) {
       if (pace === undefined) return [];
       const now = clock.now();
       const lead = Math.min(leadMs(memory) * (isVoid ? 2 : 1), leadMsMax);
-      const window = { notBefore: now + lead, notAfter: now + waitMsMax, count: paces.length };
+      const window = {
+        notBefore: now + lead,
+        notAfter: now + permitWaitMsMax,
+        count: paces.length,
+      };
       const permitTimes = await documents.takePermits(paceKeyOf(account), pace, window);
       return paces.map((_, index) => permitTimes[index]);
     };
@@ -118,7 +117,7 @@ export function createPermits(deps: DialerDeps) {
 
   return {
     /**
-     * Takes a permit. `waitMsMax` bounds the wait; undefined if the account has no permit in that time. For an
+     * Takes a permit. `permitWaitMsMax` bounds the wait; undefined if the account has no permit in that time. For an
      * account without a pace, permits are for now.
      */
     async take({ name, pace }: ResolvedAccount): Promise<Permit | undefined> {

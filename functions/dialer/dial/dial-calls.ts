@@ -1,3 +1,4 @@
+import { slotWaitMsMax } from "../../../shared/lib/timing.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
@@ -32,9 +33,6 @@ import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */
 const claimsARequest = 2;
-
-/** Time without a slot released by its account after which a call gives up waiting. */
-const slotWaitMsMax = 5_000;
 
 /** A call to handle. Its message contains it, or only its id. */
 export interface RequestedCall {

@@ -1,3 +1,4 @@
+import { connectedMs } from "../../../shared/lib/timing.ts";
 import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
@@ -13,9 +14,6 @@ import {
   type Permit,
 } from "./delivery.ts";
 import { judgeClock } from "./send-request.ts";
-
-/** Time before its permit at which a request takes one of the connections. */
-const connectedMs = 100;
 
 /** Resources that a request needs besides its claim. */
 interface Needed {

@@ -1,12 +1,11 @@
+import { keyReadMs, slowMs } from "../../../shared/lib/timing.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { type ControlDocuments, findCurrentSince } from "../../../shared/policy/controls.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
 import type { DocumentChange } from "../../../shared/ports/documents.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
-import { slowMs } from "../runtime/time-limits.ts";
 import type { DialerDeps, DialerSettings } from "../runtime/context.ts";
 import { type Claim, type Delivery, type Refusal, settleBy, toWaiting } from "./delivery.ts";
 import { failRequest } from "./stage-errors.ts";
@@ -84,9 +83,6 @@ function toCallbackUrl(
   const call = { id, claim: row.claims[0] ?? version, numberHash };
   return callbackAddressAlong(route, call, { publicUrl, hashKey });
 }
-
-/** Time after which every process of the API has read a new HASH_KEY: the settings it keeps are an hour old at most. */
-const keyReadMs = hourMs;
 
 /**
  * Returns the key of the codes of callback URLs: while HASH_KEY is rotated the former one, for as long as a process of the

@@ -1,6 +1,6 @@
+import { claimLifeMs, paceAheadMs, roundTripsToPermit } from "../../../shared/lib/timing.ts";
 import { waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
-import { claimLifeMs } from "../../../shared/calls/transitions.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
@@ -17,10 +17,6 @@ import type { View } from "./view.ts";
 const firstAllowance = 25;
 /** Maximum calls in flight of a backlog without any answer. */
 const unreachableMax = 5;
-/** Time ahead for which permits of a pace are planned: some looks, and the delivery of a dispatch. */
-const paceAheadMs = 7_600;
-/** Round trips from a claim until its permit shows in the pace. */
-const roundTripsToPermit = 2;
 
 /** Facts that an account's allowance depends on. */
 interface AccountNow {

@@ -1,12 +1,10 @@
+import { checkAheadSeconds } from "../../../shared/lib/timing.ts";
 import { findCheck } from "../../../shared/dial-plan/checks.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { DueRows } from "./due-rows.ts";
 import type { Looks } from "./looks.ts";
 import type { Shareable } from "./shares.ts";
 import type { Waiting } from "./view.ts";
-
-/** Time for which calls wait for the pace of their checks. */
-const checkAheadSeconds = 5;
 
 /** The state of a check among the backlogs of an account. */
 interface Asking {

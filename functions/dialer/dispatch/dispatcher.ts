@@ -1,3 +1,4 @@
+import { endMarginMs, lookEveryMs, lookEveryMsMax } from "../../../shared/lib/timing.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
@@ -5,15 +6,10 @@ import { beat, type DispatcherLease, releaseDispatcher, takeOver } from "./dispa
 import { choose, chooseQuick, isDue, isIdle, readAll, send, toOutliving } from "./look.ts";
 import { createLooks, type Looks } from "./looks.ts";
 
-/** Interval between looks, and its maximum when queries must be saved. */
-const lookEveryMs = 2_000;
-const lookEveryMsMax = 5_000;
 /** Interval of quick looks, at accounts that have completed half of their allowance. */
 const quickLookMs = 250;
 /** Interval of beats while nothing is due. */
 const idleBeatMs = 5_000;
-/** Time before the end of the invocation at which the loop ends. */
-const endMarginMs = 10_000;
 /** Maximum queries of a look, and of a quick look. */
 const lookQueries = 14;
 const quickLookQueries = 4;

@@ -1,3 +1,4 @@
+import { dispatchAgeMsMax } from "../../../shared/lib/timing.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import {
   comparePositions,
@@ -20,8 +21,6 @@ export interface BacklogPage {
   isCut: boolean;
 }
 
-/** Time after which a dispatched row that still waits is dispatched again, as the dispatch is lost or the queue lags. */
-const sentMsMax = 10_000;
 /**
  * Time after which rows count as left by their delivery, if it has handled others of their message, or if a breaker
  * has opened.
@@ -118,7 +117,7 @@ export function createInFlight(checkMsOf: (backlog: string) => number = () => 0)
           if (row.message !== undefined) row.message.isBegun = true;
           sent.take(id);
           completions.add(row.account);
-        } else if (now - row.at > sentMsMax + checkMsOf(backlog)) {
+        } else if (now - row.at > dispatchAgeMsMax + checkMsOf(backlog)) {
           sent.take(id);
           completions.lag(row.account);
         }

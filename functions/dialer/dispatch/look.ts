@@ -1,3 +1,4 @@
+import { roundTripsToRequest } from "../../../shared/lib/timing.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
@@ -9,8 +10,6 @@ import type { Looks } from "./looks.ts";
 import { sendDispatches } from "./send-dispatches.ts";
 import type { Waiting } from "./view.ts";
 
-/** Round trips from a delivery to its request: row, documents, claim, permit, and the permit's lead. */
-const roundTripsToRequest = 5;
 /** Maximum backlogs of one quick look. */
 const quickMax = 200;
 

@@ -1,3 +1,4 @@
+import { deliveryMs } from "../../../shared/lib/timing.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { delaySecondsMax } from "../../../shared/ports/queue.ts";
@@ -13,8 +14,6 @@ export interface DispatchedRow {
   isSlow: boolean;
 }
 
-/** Time from the delivery of a dispatch to its first request, besides the round trips. */
-const aheadMs = 1_000;
 /** Maximum rows of a quick account per message, as a multiple of a delivery's concurrent requests. */
 const quickFactor = 4;
 
@@ -48,7 +47,7 @@ export async function sendDispatches(
   const paced = new Map<string, Dispatch[]>();
   for (const row of rows) {
     const { account, permitAt, isSlow } = row;
-    const waitMs = permitAt === undefined ? 0 : permitAt - now - aheadMs - leadMs;
+    const waitMs = permitAt === undefined ? 0 : permitAt - now - deliveryMs - leadMs;
     const delaySeconds = Math.min(Math.max(0, Math.floor(waitMs / 1000)), delaySecondsMax);
     const { quick, slow } = isTestClient(account) ? tests : real;
     const list = isSlow ? slow : permitAt === undefined ? quick : (paced.get(account) ?? []);

@@ -1,7 +1,7 @@
+import { claimAgeMsMax } from "../../../shared/lib/timing.ts";
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallState, statesWhere } from "../../../shared/calls/states.ts";
-import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";

@@ -1,3 +1,4 @@
+import { settleWaitsMs } from "../../../shared/lib/timing.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { applySettlement, type Settlement } from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
@@ -12,8 +13,6 @@ import type { DialerDeps } from "../runtime/context.ts";
  */
 export type Settling = "written" | "refused" | "lost";
 
-/** Waits before each try of a write, in milliseconds, and maximum conflicts after which the row is read again. */
-const waitsMs = [0, 250, 1000];
 const conflictsMax = 3;
 
 /** Writes a change of one row. Resolves to true if the row is now as requested. */
@@ -36,7 +35,7 @@ export async function settleSurely(
   let version = random.version();
   let current: CallRow | undefined = row;
   let conflicts = 0;
-  for (let failures = 0; failures < waitsMs.length;) {
+  for (let failures = 0; failures < settleWaitsMs.length;) {
     try {
       if (current === undefined) {
         const { rows, unreadable } = await ledger.read([call_id]);
@@ -53,7 +52,7 @@ export async function settleSurely(
     } catch (error) {
       log("alarm", "ledger.unreachable", { call_id, state, error: errorForLog(error) });
       failures += 1;
-      await clock.sleep(waitsMs[failures] ?? 0);
+      await clock.sleep(settleWaitsMs[failures] ?? 0);
     }
   }
   return sendOutcome(settlement, 0, deps);

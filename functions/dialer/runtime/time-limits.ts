@@ -1,11 +1,15 @@
+import {
+  firstLeadMs,
+  leadMsMax,
+  ledgerSecondsMax,
+  ledgerWriteSecondsMax,
+} from "../../../shared/lib/timing.ts";
 import { outboxLedger, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
 import { withTimeLimit, withTimeLimits } from "../../../shared/lib/retry.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
 
-const ledgerSecondsMax = 5;
 /** Rows or documents of a write per time limit, as a slow store needs several round trips for 500. */
 const itemsPerLimit = 100;
-const ledgerWriteSecondsMax = 15;
 /** Time limit of a queue call, which may need many requests of ten or a hundred messages, and the object store. */
 export const queueSecondsMax = 30;
 
@@ -50,15 +54,6 @@ export function withPortLimits(
   };
 }
 
-/** Maximum time of all checks of a call together, with their waits. */
-export const checksMsMax = 10_000;
-
-/** An account or a backlog whose answers take this long on average counts as slow. */
-export const slowMs = 2_000;
-
-/** Minimum lead of a permit until ten round trips are known, and the maximum lead. */
-const firstLeadMs = 300;
-export const leadMsMax = 2_000;
 const roundTripsKnown = 10;
 const roundTripsKept = 50;
 

@@ -1,12 +1,10 @@
+import { sweepLeaseMs } from "../../../shared/lib/timing.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isLeaseVoid } from "../runtime/void-lease.ts";
 import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
-
-/** Lease of a sweep. No other sweep runs meanwhile, and if a sweep dies, the next minute's can run. */
-export const leaseMs = 55_000;
 
 type SweepDocument = StoredDocument<"sweep">;
 
@@ -49,7 +47,7 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
       // While dialing is suspended, the ledger's epoch stays behind, so that deliveries see it.
       epoch: restore === undefined ? Math.max(value.epoch, outside) + 1 : value.epoch,
       epochOutside: outside,
-      leaseUntil: now + leaseMs,
+      leaseUntil: now + sweepLeaseMs,
       roundBeganAt: isNewRound ? now : value.roundBeganAt,
     },
     expiresAt: null,
@@ -73,7 +71,9 @@ export async function isTaken(
   until: number,
   deps: DialerDeps,
 ): Promise<boolean> {
-  return until > deps.clock.now() && !(await isLeaseVoid({ name, until, lifeMs: leaseMs }, deps));
+  return (
+    until > deps.clock.now() && !(await isLeaseVoid({ name, until, lifeMs: sweepLeaseMs }, deps))
+  );
 }
 
 /** A document that one invocation alone changes while it has the lease. */

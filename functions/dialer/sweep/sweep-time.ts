@@ -1,9 +1,5 @@
+import { endMarginMs, sweepMsMax } from "../../../shared/lib/timing.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-
-/** Maximum duration of a sweep's phases. The next sweep continues. */
-const sweepMsMax = 45_000;
-/** Time reserved before the end of the invocation. */
-const endMarginMs = 10_000;
 
 /** A budget of time and of statements. */
 export interface SweepTime {

@@ -1,3 +1,4 @@
+import { sweepLeaseMs } from "../../../shared/lib/timing.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { restoreKey, sweepKey, upkeepKey } from "../../../shared/policy/controls.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
@@ -8,7 +9,7 @@ import { checkEpoch } from "../runtime/epoch.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { purgeSome } from "./purge.ts";
 import { compactJournal, purgeJournal } from "./compact-journal.ts";
-import { holdLease, isTaken, leaseMs } from "./sweep-lease.ts";
+import { holdLease, isTaken } from "./sweep-lease.ts";
 import { sweepErasures } from "./sweep-erasures.ts";
 import { planSweep } from "./sweep-time.ts";
 import { visitBacklogs } from "./visit-backlogs.ts";
@@ -79,7 +80,7 @@ async function takeUpkeep(deps: DialerDeps): Promise<StoredDocument<"upkeep"> | 
     purgeBeganAt: 0,
     purgedUntil: now, // nothing that is older was kept
   };
-  const value = { ...(current?.value ?? anew), leaseUntil: now + leaseMs };
+  const value = { ...(current?.value ?? anew), leaseUntil: now + sweepLeaseMs };
   const next = { ...upkeepKey, version: random.version(), value, expiresAt: null };
   const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
   return isMine === true ? next : undefined;
