@@ -18,7 +18,7 @@ const app = new App();
 const misplaced = settingNames.filter((name) => app.node.tryGetContext(name) !== undefined);
 if (misplaced.length > 0) {
   throw new Error(
-    `${misplaced.join(", ")}: settings stand in infra/aws/settings.json, not behind -c`,
+    `${misplaced.join(", ")}: settings belong in infra/aws/settings.json, not after -c`,
   );
 }
 const name: unknown = app.node.tryGetContext("name");

@@ -64,7 +64,7 @@ export const operatorResponses = {
     detail: 'The token does not have the role "decide".',
   }),
   NotFound: problemResponse(404, "There is none.", { detail: "There is no call of this id." }),
-  Conflict: problemResponse(409, "It is not for a call that stands so.", {
+  Conflict: problemResponse(409, "The call is not in a state that allows this.", {
     detail: "The call is PLACED; this is for calls that are WAITING.",
   }),
   TooMany: problemResponse(429, "The token has looked up as many numbers in this hour as it may.", {

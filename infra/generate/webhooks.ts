@@ -63,14 +63,14 @@ export const webhookParameters = {
 };
 
 export const webhookResponses = {
-  EventTaken: { description: "Taken: this event is not told again." },
+  EventTaken: { description: "Accepted: this event is not sent again." },
   EventGone: {
     description:
-      "The receiver is gone: its circuit breaker opens at once, and nothing but probes is told until it answers 2xx.",
+      "The receiver is gone: its circuit breaker opens at once, and only probes are sent until it answers 2xx.",
   },
   EventNotTaken: {
     description:
-      "Not taken: told again, ten times over three days, not before Retry-After. No answer in 15 seconds and a redirect count the same.",
+      "Not accepted: sent again, ten times over three days, not before Retry-After. No answer in 15 seconds and a redirect count the same.",
   },
 };
 

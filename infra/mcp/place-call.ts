@@ -210,7 +210,7 @@ function forecastText({ outcome, at, reason = "", errors = [], is_unread }: Fore
     case "wait":
       return `The call would be dialed at ${at}. Until then it waits (${why}).${unread}`;
     case "blocked":
-      return `The call would wait, and nobody can tell until when (${why}).${unread}`;
+      return `The call would wait, and it is not known until when (${why}).${unread}`;
     case "expire":
       return `The call would never be dialed, as it would expire first (${why}).`;
     case "rejected":

@@ -8,7 +8,7 @@ export const callFields = {
   ...callRequestSchema.shape,
   context: z
     .optional(z.record(z.string(), z.string()))
-    .check(z.describe("What the agent is told: texts by name")),
+    .check(z.describe("What the agent receives: texts by name")),
 };
 
 /** Returns the schema of a tool's arguments. */

@@ -76,7 +76,7 @@ export const callRequestSchema = z
       context: z.optional(
         context.check(
           z.meta({
-            description: `What the agent is told: at most ${contextEntriesMax} strings by name, 32 KiB as JSON, as far as the provider can carry it`,
+            description: `What the agent receives: at most ${contextEntriesMax} strings by name, 32 KiB as JSON, as far as the provider can carry it`,
             maxProperties: contextEntriesMax,
             examples: [{ first_name: "Ada" }],
           }),

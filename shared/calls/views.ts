@@ -12,7 +12,9 @@ export const resultViewSchema = z
     status: z
       .enum(resultStatuses)
       .check(
-        z.describe("`unknown`: the provider did not tell, or in a word that is not known here"),
+        z.describe(
+          "`unknown`: the provider did not report it, or by a word that is not known here",
+        ),
       ),
     human: z.nullable(z.boolean()).check(z.describe("Null unless the provider says who answered")),
     word: z.nullable(z.string()).check(z.describe("The provider's own word")),
@@ -23,7 +25,7 @@ export const resultViewSchema = z
       .optional(z.strictObject({ amount: z.string(), currency: z.string() }))
       .check(
         z.describe(
-          "Price by the provider's record: a decimal, and a currency by ISO 4217; absent where it tells none",
+          "Price by the provider's record: a decimal, and a currency by ISO 4217; absent where it has none",
         ),
       ),
   })

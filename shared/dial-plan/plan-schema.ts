@@ -198,7 +198,7 @@ const dialPlanSchema = z
     z.superRefine(({ providers, results }, { addIssue }) => {
       for (const [name, { liveCalls }] of Object.entries(providers)) {
         if (liveCalls === undefined || results !== undefined) continue;
-        const message = "needs results in the plan, which tell when a call has ended";
+        const message = "needs results in the plan, which report when a call ended";
         addIssue({ code: "custom", path: ["providers", name, "liveCalls"], message });
       }
     }),

@@ -50,7 +50,7 @@ export function retryProblems(
   if (results === undefined) {
     problems.push({
       path: [],
-      message: "needs results in the plan, which tell how a call has ended",
+      message: "needs results in the plan, which report how a call ended",
     });
   }
   if (within > expireAfterHours * hourMs) {
@@ -58,7 +58,7 @@ export function retryProblems(
   }
   // Every provider tells the other three.
   if (after.voicemail !== undefined && !tellsVoicemail(route)) {
-    const message = `is a result that ${route.type} does not tell along this route`;
+    const message = `is a result that ${route.type} does not report for this route`;
     problems.push({ path: ["after", "voicemail"], message });
   }
   for (const [status, delayMs] of Object.entries(after)) {

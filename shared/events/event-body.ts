@@ -14,7 +14,7 @@ const requestId = z.string().check(z.describe("The X-Request-Id of the request's
 
 /** The price of a call is known once it has ended. */
 const { cost: _, ...answeredShape } = resultViewSchema.shape;
-const noResult = z.null().check(z.describe("Only call.answered and call.ended tell of a result"));
+const noResult = z.null().check(z.describe("Only call.answered and call.ended have a result"));
 
 function statesOf(type: CallEventType): CallState[] {
   return statesWhere(({ event }) => event === type);

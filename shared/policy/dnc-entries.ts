@@ -67,7 +67,7 @@ async function putSome(
       const kept = current?.value ?? next.value;
       return { next: { ...next, value: kept }, seen: current?.version ?? null };
     });
-    throw new ConflictError("the do-not-call list took no entry");
+    throw new ConflictError("the do-not-call list did not store the entry");
   }, onConflict(triesMax));
 }
 

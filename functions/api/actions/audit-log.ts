@@ -185,7 +185,7 @@ export async function recordAction(
       expiresAt: at + deps.retentionMs,
     };
     const [isWritten] = await deps.documents.write([{ next, seen: null }]);
-    if (isWritten !== true) throw new UnreachableError("the audit log took no entry");
+    if (isWritten !== true) throw new UnreachableError("the audit log did not store the entry");
   }
   log("info", "audit.recorded", {
     request_id: c.get("requestId"),
@@ -214,7 +214,7 @@ async function noteOfClient(value: Entry, deps: RouteDeps): Promise<void> {
     // Others have counted the same at once: it is in the log, if only once.
     const read = await deps.documents.read([name]);
     if (read.get(name.kind, name.key) === undefined) {
-      throw new UnreachableError("the audit log took no entry");
+      throw new UnreachableError("the audit log did not store the entry");
     }
   }
 }

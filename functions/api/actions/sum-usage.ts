@@ -27,9 +27,7 @@ export const measures = {
     .check(z.describe("Results of placed calls, each try by itself, when they became known")),
   by_person: z
     .int()
-    .check(
-      z.describe("Of the completed calls: those of which the provider says that a person answered"),
-    ),
+    .check(z.describe("Completed calls that a person answered, as far as the provider says")),
   answer_rate: z
     .nullable(z.number())
     .check(z.describe("Completed calls among all with a known result; null where none is known")),
@@ -39,7 +37,7 @@ export const measures = {
   seconds: z.int().check(z.describe("Length of all conversations")),
   cost: z
     .array(z.strictObject({ amount: z.string(), currency: z.string() }))
-    .check(z.describe("Cost by currency, of the calls whose provider's record tells one")),
+    .check(z.describe("Cost by currency, of the calls whose provider's record has one")),
   mean_seconds: z
     .nullable(z.number())
     .check(z.describe("Mean length of completed calls whose length is known; null where none is")),

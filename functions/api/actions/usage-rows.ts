@@ -26,7 +26,7 @@ export const usageDays = {
 const { accepted, placed, seconds, cost } = measures;
 export const usageSums = {
   accepted,
-  placed: placed.check(z.describe("Calls that a provider took; each try by itself")),
+  placed: placed.check(z.describe("Calls that a provider accepted; each try by itself")),
   answered: z
     .int()
     .check(

@@ -37,6 +37,6 @@ export async function refuseAboveBudget(
   log("warning", "guard.refused", { client, token_id: tokenId, count: 1, reason: what });
   const until = new Date((Math.floor(at / hourMs) + 1) * hourMs).toISOString();
   const whose = "client" in writer ? "client" : "token";
-  const detail = `exceeds the ${whose}'s ${max} ${text} an hour, of which none is left until ${until}`;
+  const detail = `exceeds the ${whose}'s ${max} ${text} an hour; the next hour begins at ${until}`;
   return answerUnprocessable(c, [{ pointer: "", detail }]);
 }

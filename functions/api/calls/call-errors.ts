@@ -100,7 +100,7 @@ export function findPlanErrors(
   });
   if (at !== undefined) return errors;
   if (closedBy === "no_time_zone") {
-    const detail = "is required: the number tells no time zone, and the plan has no default";
+    const detail = "is required: the number implies no time zone, and the plan has no default";
     errors.push({ field: "/timezone", detail });
   } else {
     const hours = `${plan.expireAfterHours} hours`;

@@ -52,7 +52,7 @@ export const why = z
   .nullable(z.enum(standsByNames))
   .check(
     z.describe(
-      ["Why due calls of the account stand still; null where they do not.", ...sentences].join(" "),
+      ["Why due calls of the account wait; null where they do not.", ...sentences].join(" "),
     ),
   );
 /** A time in ISO 8601. */

@@ -91,7 +91,7 @@ const detailSchema = z.strictObject({
   requests_found: z.int(),
   is_whole: z
     .boolean()
-    .check(z.describe("False if there are further requests, of which `progress` knows nothing")),
+    .check(z.describe("False if there are further requests, which `progress` leaves out")),
   first_accepted_at: time.check(z.describe("Of the requests that were found")),
   /** All its requests as if they were one, whose `id` is that of the newest. */
   progress: requestViewSchema,

@@ -26,7 +26,7 @@ const countsSchema = z.strictObject({
     .check(z.describe("Calls that came into a state in an hour")),
   current: z
     .record(z.string(), z.int())
-    .check(z.describe("Calls that stand in a state now, counted up to `current_max`")),
+    .check(z.describe("Calls that are in a state now, counted up to `current_max`")),
   current_max: z.int(),
   last_sweep_at: lastSweepAt,
   ledger_size: z
@@ -48,7 +48,7 @@ export type Counts = z.infer<typeof countsSchema>;
 
 const countCalls = declareRoute({
   operationId: "countCalls",
-  summary: "Calls by state and hour, and what stands now",
+  summary: "Calls by state and hour, and current counts",
   method: "get",
   path: "/counts",
   query: z.strictObject({

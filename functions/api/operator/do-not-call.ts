@@ -133,7 +133,7 @@ export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
 
 function refuseOtherKey(c: Context<ApiEnv>): Response {
   const detail =
-    "Entries of the list may stand under a HASH_KEY that is not held, so nobody is dialed. Set that key as the former one " +
+    "The list may have entries under a HASH_KEY that is missing, so nobody is dialed. Set that key as the former one " +
     "(docs/administration.md), or send all of the list again, with renew.";
   return answerProblem(c, 409, { detail });
 }

@@ -83,14 +83,14 @@ async function findEntry(keyName: string, { documents }: RouteDeps): Promise<str
   const [first] = await documents.list("do-not-call", { after: keyName, limit: 1 });
   if (first === undefined || keyNameIn(first.key) !== keyName) return undefined;
   return (
-    "An entry of the do-not-call list stands under the former key. Entries move when their numbers are put onto the list " +
+    "An entry of the do-not-call list is under the former key. Entries move when their numbers are put onto the list " +
     "again (dnc add) twice, a minute apart, or when two calls to them are refused."
   );
 }
 
 function laterReceivers(client: string): string {
   return (
-    `The receivers of client ${client} were written by a later version of this service, so nobody can tell which key their ` +
+    `The receivers of client ${client} were written by a later version of this service, so it is not known which key their ` +
     "secrets need. Deploy that version first."
   );
 }

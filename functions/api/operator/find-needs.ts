@@ -50,7 +50,7 @@ type Part = (typeof parts)[number];
 
 export const needSchema = z
   .strictObject({
-    id: z.string().check(z.describe("The same as long as the need stands")),
+    id: z.string().check(z.describe("The same for as long as the need exists")),
     kind: z.enum(kinds),
     what: z.string().check(z.describe("What it is about, such as `account vapi`")),
     account: z.nullable(z.string()),

@@ -35,7 +35,7 @@ const forecastRoute = declareRoute({
   summary:
     "When calls would be dialed if they were posted, or why not; no call is stored or queued",
   description:
-    "It tells which numbers are on the do-not-call list, so it is recorded by their count. A token forecasts at most 200 lists in an hour.",
+    "It shows which numbers are on the do-not-call list, so it is recorded by their count. A token forecasts at most 200 lists in an hour.",
   method: "post",
   role: "see",
   path: "/forecast",

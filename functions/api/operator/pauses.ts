@@ -48,7 +48,7 @@ const pausedSchema = z.strictObject({
   ...pauseViewSchema.shape,
   is_new: z
     .boolean()
-    .check(z.describe("False: it was paused already, and whoever resumes it ends that pause too")),
+    .check(z.describe("False: it was paused already. Resuming it ends that pause too")),
 });
 export type Paused = z.infer<typeof pausedSchema>;
 

@@ -20,7 +20,7 @@ import { countEqual } from "./request-progress.ts";
 const dialingMax = 1_000;
 
 const agentSchema = z.strictObject({
-  agent_id: z.string().check(z.describe("`*` stands for every agent that the plan does not name")),
+  agent_id: z.string().check(z.describe("`*` means every agent that the plan does not name")),
   account: z.string().check(z.describe("The account's name in the plan")),
   type: z.string(),
   hours: z.string().check(z.describe("In words")),

@@ -47,7 +47,7 @@ export const requestViewSchema = z
       .nullable(time)
       .check(
         z.describe(
-          "When the last of its waiting calls is expected to be dialed, or to end otherwise, by the same queues as a forecast; null where none waits, calls are on the queue still, or nobody can tell: see `blocked_by`",
+          "When the last of its waiting calls is expected to be dialed, or to end otherwise, by the same queues as a forecast; null where none waits, calls are on the queue still, or it cannot be estimated: see `blocked_by`",
         ),
       ),
     blocked_by: z

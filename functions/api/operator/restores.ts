@@ -68,7 +68,7 @@ const confirmRestore = declareRoute({
     }
     if (current?.state !== "suspended" && unnoticed !== true) {
       const detail =
-        "No restore stands to be confirmed. A sweep notices one within two minutes; if none does, declare it as unnoticed.";
+        "No restore is waiting to be confirmed. A sweep notices one within two minutes; if none does, declare it as unnoticed.";
       return answerProblem(c, 409, { detail });
     }
     const since = current?.state === "suspended" ? current.since : now;

@@ -37,7 +37,7 @@ const tokenViewSchema = z
       .enum(states)
       .check(
         z.describe(
-          "`replaced`: API_TOKENS has an entry of its id, which stands in its place. `key_gone`: HASH_KEY lacks the key of its MAC",
+          "`replaced`: API_TOKENS has an entry of its id, which replaces it. `key_gone`: HASH_KEY lacks the key of its MAC",
         ),
       ),
     hash_key: z
@@ -144,7 +144,7 @@ const makeToken = declareRoute({
     await recordAction(c, { action: "make_token", target, exposes }, deps);
     const next = { ...tokenKeyOf(id), version: random.version(), value, expiresAt };
     const [isWritten] = await documents.write([{ next, seen: null }]);
-    if (isWritten !== true) throw new UnreachableError("the ledger took no token");
+    if (isWritten !== true) throw new UnreachableError("the ledger did not store the token");
     await appendEntry({ kind: "token", name: id, value, expiresAt }, deps);
     return { ...toTokenView(id, { token: value, client: of.client }, deps), token };
   },

@@ -69,7 +69,7 @@ export const listRequests = declareRoute({
       )
       .check(
         z.describe(
-          "The request of this Idempotency-Key of the last 24 hours. No other parameter may stand beside it",
+          "The request of this Idempotency-Key of the last 24 hours. No other parameter may be sent with it",
         ),
       ),
     cursor: z.optional(callCursor),
@@ -113,7 +113,7 @@ function earlier(one: string | undefined, other: string | undefined): string | u
 async function findByKey(c: Context<ApiEnv>, key: string, deps: RouteDeps) {
   const others = Object.keys(c.req.queries()).filter((name) => name !== "idempotency_key");
   if (others.length > 0) {
-    const detail = "must not stand beside `idempotency_key`";
+    const detail = "must not be combined with `idempotency_key`";
     return answerUnprocessable(
       c,
       others.map((name) => ({ pointer: `/${name}`, detail })),

@@ -149,7 +149,7 @@ async function cancelAct(
     },
   );
   if (view === undefined) {
-    const does = `cancels, for good, request ${request}, of which no call has been read yet`;
+    const does = `cancels permanently request ${request}, whose calls have not been read yet`;
     return { does, answer: { request_id: request, waiting: 0 } };
   }
   const { queued, total } = view;

@@ -172,7 +172,7 @@ async function mend(
   }
   const { refused: file } = values;
   if (file === undefined) {
-    terminal.complain("--refused FILE writes these rows as CSV, to be mended and sent.");
+    terminal.complain("--refused FILE writes these rows as CSV, to be fixed and sent.");
     return;
   }
   await writeFile(file, toMendCsv(table.columns, sorted), { mode: 0o600 }).catch(() => {

@@ -58,7 +58,7 @@ function recipientIn({ alarmEmail, alarmTopicArn }: AlarmRecipient): AlarmRecipi
 
 async function askFor({ ask }: Pick<Tools, "ask">): Promise<AlarmRecipient | undefined> {
   const answer = await ask(
-    "Who is told of alarms? An e-mail address, or the ARN of an SNS topic (empty: nobody)",
+    "Who receives alarms? An e-mail address, or the ARN of an SNS topic (empty: nobody)",
   );
   if (!answer) return undefined;
   if (answer.startsWith("arn:")) return { alarmTopicArn: answer };

@@ -154,7 +154,7 @@ function must(command: Command, ran: Ran): void {
     throw new DeployError(`${what}${rightHelp}${right.trim()}\nHave it given, and run this again.`);
   }
   throw new DeployError(
-    `${what}CloudFormation keeps what stood before. Mend the cause and run this again.`,
+    `${what}CloudFormation keeps the former state. Fix the cause and run this again.`,
   );
 }
 

@@ -155,7 +155,7 @@ async function deployStack(
   }
   if (isCreated) {
     await cdkDeploy(tools, name, { context: { unprotected: "true" } });
-    tools.print("The stack stands, and is protected against deletion now …");
+    tools.print("The stack is complete, and is now protected against deletion …");
   }
   await cdkDeploy(tools, name, {
     outputsFile,

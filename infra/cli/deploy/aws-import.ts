@@ -36,7 +36,7 @@ export async function importLedger(
   if (stack !== "unread") {
     if (stack !== undefined) requireDeployable(stack);
     if (isCreation(stack)) {
-      throw new DeployError(`${stackName} does not stand here: npm run deploy:aws first.`);
+      throw new DeployError(`${stackName} does not exist here: run npm run deploy:aws first.`);
     }
   }
   tools.print(`1 of 4: the table ${ledgerTable} is checked …`);
@@ -57,7 +57,7 @@ export async function importLedger(
   await cdkDeploy(tools, name, {});
   tools.print(
     `${ledgerTable} belongs to ${stackName} now, and the settings have no ledgerTable any more: commit them. The former ` +
-      "table stands outside the stack: delete it when you need nothing of it any more.",
+      "table is outside the stack: delete it when you no longer need it.",
   );
 }
 

@@ -18,8 +18,8 @@ const usage = `npm run deploy:aws -- [OPTIONS]       deploys the service to AWS,
 npm run destroy:aws -- [OPTIONS]      prints what would go and what stays; --yes destroys the stack
 
   --name NAME              a deployment beside the first, such as staging
-  --alarm-email ADDRESS    who is told of alarms, from now on
-  --alarm-topic ARN        an SNS topic that is told of alarms, from now on
+  --alarm-email ADDRESS    receives alarms from now on
+  --alarm-topic ARN        an SNS topic that receives alarms from now on
   --import-ledger          makes a restored table (ledgerTable) the stack's own
   --strand                 leaves waiting calls of agents that the dial plan has lost, unasked
   --dry-run                builds, checks and prints what it would do; needs no account

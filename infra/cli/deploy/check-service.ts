@@ -38,7 +38,7 @@ export async function checkService(
   if (refused !== "401") {
     throw new DeployError(
       `A request without a token was answered ${refused} instead of 401 at ${url}/v1/calls. Let nobody use this ` +
-        "address before you know why: another service may stand behind it.",
+        "address before you know why: it may belong to another service.",
     );
   }
   print(`${url} answers, and refuses a request without a token.`);

@@ -22,7 +22,7 @@ export function meaningOf(outcome: DialOutcome, route: Route): Meaning {
     .join(", ");
   switch (outcome.kind) {
     case "placed":
-      return { means: "The provider took the call.", todo: "The phone should ring now." };
+      return { means: "The provider accepted the call.", todo: "The phone should ring now." };
     case "rejected":
       return outcome.blamesNumber === true
         ? {

@@ -662,7 +662,7 @@ export interface components {
              */
             agent_id: string;
             /**
-             * @description What the agent is told: at most 100 strings by name, 32 KiB as JSON, as far as the provider can carry it
+             * @description What the agent receives: at most 100 strings by name, 32 KiB as JSON, as far as the provider can carry it
              * @example {
              *       "first_name": "Ada"
              *     }
@@ -733,7 +733,7 @@ export interface components {
         };
         Result: {
             /**
-             * @description `unknown`: the provider did not tell, or in a word that is not known here
+             * @description `unknown`: the provider did not report it, or by a word that is not known here
              * @enum {string}
              */
             status: "live" | "completed" | "no_answer" | "busy" | "declined" | "voicemail" | "failed" | "invalid" | "blocked" | "unknown";
@@ -744,7 +744,7 @@ export interface components {
             answered_at: string | null;
             ended_at: string | null;
             seconds: number | null;
-            /** @description Price by the provider's record: a decimal, and a currency by ISO 4217; absent where it tells none */
+            /** @description Price by the provider's record: a decimal, and a currency by ISO 4217; absent where it has none */
             cost?: {
                 amount: string;
                 currency: string;
@@ -1124,21 +1124,21 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Taken: this event is not told again. */
+        /** @description Accepted: this event is not sent again. */
         EventTaken: {
             headers: {
                 [name: string]: unknown;
             };
             content?: never;
         };
-        /** @description The receiver is gone: its circuit breaker opens at once, and nothing but probes is told until it answers 2xx. */
+        /** @description The receiver is gone: its circuit breaker opens at once, and only probes are sent until it answers 2xx. */
         EventGone: {
             headers: {
                 [name: string]: unknown;
             };
             content?: never;
         };
-        /** @description Not taken: told again, ten times over three days, not before Retry-After. No answer in 15 seconds and a redirect count the same. */
+        /** @description Not accepted: sent again, ten times over three days, not before Retry-After. No answer in 15 seconds and a redirect count the same. */
         EventNotTaken: {
             headers: {
                 [name: string]: unknown;
@@ -1402,7 +1402,7 @@ export interface operations {
                 to?: string;
                 /** @description Requests of this Call-Campaign */
                 campaign?: string;
-                /** @description The request of this Idempotency-Key of the last 24 hours. No other parameter may stand beside it */
+                /** @description The request of this Idempotency-Key of the last 24 hours. No other parameter may be sent with it */
                 idempotency_key?: string;
                 cursor?: string;
                 limit?: number;
@@ -1566,13 +1566,13 @@ export interface operations {
                             campaign?: string | null;
                             /** @description Calls that clients posted, at their first row */
                             accepted: number;
-                            /** @description Calls that a provider took; each try by itself */
+                            /** @description Calls that a provider accepted; each try by itself */
                             placed: number;
                             /** @description Placed calls whose result is `completed`; zero where results are not polled */
                             answered: number;
                             /** @description Length of all conversations */
                             seconds: number;
-                            /** @description Cost by currency, of the calls whose provider's record tells one */
+                            /** @description Cost by currency, of the calls whose provider's record has one */
                             cost: {
                                 amount: string;
                                 currency: string;
@@ -1585,13 +1585,13 @@ export interface operations {
                         total: {
                             /** @description Calls that clients posted, at their first row */
                             accepted: number;
-                            /** @description Calls that a provider took; each try by itself */
+                            /** @description Calls that a provider accepted; each try by itself */
                             placed: number;
                             /** @description Placed calls whose result is `completed`; zero where results are not polled */
                             answered: number;
                             /** @description Length of all conversations */
                             seconds: number;
-                            /** @description Cost by currency, of the calls whose provider's record tells one */
+                            /** @description Cost by currency, of the calls whose provider's record has one */
                             cost: {
                                 amount: string;
                                 currency: string;
@@ -2481,7 +2481,7 @@ export interface operations {
                         reason: string;
                         /** @description Number of the call's claims by then; 0: nobody had begun to dial */
                         attempt: number;
-                        /** @description Only call.answered and call.ended tell of a result */
+                        /** @description Only call.answered and call.ended have a result */
                         result: null;
                         /** @description Entries of the call's context that the dial plan names */
                         echo: {
@@ -2603,7 +2603,7 @@ export interface operations {
                         attempt: number;
                         result: {
                             /**
-                             * @description `unknown`: the provider did not tell, or in a word that is not known here
+                             * @description `unknown`: the provider did not report it, or by a word that is not known here
                              * @enum {string}
                              */
                             status: "live" | "completed" | "no_answer" | "busy" | "declined" | "voicemail" | "failed" | "invalid" | "blocked" | "unknown";
@@ -2845,7 +2845,7 @@ export interface operations {
                         reason: string;
                         /** @description Number of the call's claims by then; 0: nobody had begun to dial */
                         attempt: number;
-                        /** @description Only call.answered and call.ended tell of a result */
+                        /** @description Only call.answered and call.ended have a result */
                         result: null;
                         /** @description Entries of the call's context that the dial plan names */
                         echo: {
@@ -2958,7 +2958,7 @@ export interface operations {
                         reason: string;
                         /** @description Number of the call's claims by then; 0: nobody had begun to dial */
                         attempt: number;
-                        /** @description Only call.answered and call.ended tell of a result */
+                        /** @description Only call.answered and call.ended have a result */
                         result: null;
                         /** @description Entries of the call's context that the dial plan names */
                         echo: {
@@ -3071,7 +3071,7 @@ export interface operations {
                         reason: string;
                         /** @description Number of the call's claims by then; 0: nobody had begun to dial */
                         attempt: number;
-                        /** @description Only call.answered and call.ended tell of a result */
+                        /** @description Only call.answered and call.ended have a result */
                         result: null;
                         /** @description Entries of the call's context that the dial plan names */
                         echo: {
@@ -3184,7 +3184,7 @@ export interface operations {
                         reason: string;
                         /** @description Number of the call's claims by then; 0: nobody had begun to dial */
                         attempt: number;
-                        /** @description Only call.answered and call.ended tell of a result */
+                        /** @description Only call.answered and call.ended have a result */
                         result: null;
                         /** @description Entries of the call's context that the dial plan names */
                         echo: {
@@ -3297,7 +3297,7 @@ export interface operations {
                         reason: string;
                         /** @description Number of the call's claims by then; 0: nobody had begun to dial */
                         attempt: number;
-                        /** @description Only call.answered and call.ended tell of a result */
+                        /** @description Only call.answered and call.ended have a result */
                         result: null;
                         /** @description Entries of the call's context that the dial plan names */
                         echo: {
@@ -3410,7 +3410,7 @@ export interface operations {
                         reason: string;
                         /** @description Number of the call's claims by then; 0: nobody had begun to dial */
                         attempt: number;
-                        /** @description Only call.answered and call.ended tell of a result */
+                        /** @description Only call.answered and call.ended have a result */
                         result: null;
                         /** @description Entries of the call's context that the dial plan names */
                         echo: {

@@ -46,7 +46,7 @@ describe("acceptance", () => {
   it("asks for a timezone where neither the number nor the plan tells one", async () => {
     const plan = { ...everywhere, callingHours: nine };
     const missing =
-      "/1/timezone: is required: the number tells no time zone, and the plan has no default";
+      "/1/timezone: is required: the number implies no time zone, and the plan has no default";
     expect(await post(plan, [newYork, satellite])).toEqual([422, missing]);
     expect(await post(plan, [{ ...satellite, timezone: "Asia/Tokyo" }])).toEqual([201]);
     expect(await post({ ...plan, defaultTimeZone: "UTC" }, [satellite])).toEqual([201]);

@@ -68,7 +68,7 @@ describe("writes of a client or an operator's token", () => {
     const { status, text } = await bench.ask(asked);
     expect(status).toBe(422);
     expect(text).toContain(
-      `${writeBudgets[what].text} an hour, of which none is left until 2026-06-01T11:00:00.000Z`,
+      `${writeBudgets[what].text} an hour; the next hour begins at 2026-06-01T11:00:00.000Z`,
     );
     expect(bench.events).toContainEqual(
       expect.objectContaining({ event: "guard.refused", reason: what, level: "warning" }),

@@ -39,7 +39,7 @@ describe("npm run deploy:aws -- --import-ledger, by the real cdk,", () => {
   it("says what to do where no stack stands, or another project's", async () => {
     const { person, set, account } = deployment();
     set({ ledgerTable: "restored" });
-    await expect(person().importLedger()).rejects.toThrow(/does not stand here.*deploy:aws first/);
+    await expect(person().importLedger()).rejects.toThrow(/does not exist here.*deploy:aws first/);
     putStack(account.stacks, "OutboundCalls-import", { Resources: { A: { Type: "B" } } });
     await expect(person().importLedger()).rejects.toThrow(/another project's/);
   });

@@ -138,7 +138,7 @@ describe("the dial plan", () => {
     ],
     [
       { providers: { webhook: { liveCalls: 5 } } },
-      /providers\.webhook\.liveCalls: needs results in the plan, which tell when a call has ended/,
+      /providers\.webhook\.liveCalls: needs results in the plan, which report when a call ended/,
     ],
     [
       { results: {}, providers: { webhook: { liveCalls: 501 } } },

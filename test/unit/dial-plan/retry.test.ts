@@ -110,15 +110,15 @@ describe("an agent's retry", () => {
 
   it("is refused in a plan without results", () => {
     expect(problemsOf(retry, { more: { results: undefined } })).toEqual([
-      "agents.a.retry: needs results in the plan, which tell how a call has ended",
+      "agents.a.retry: needs results in the plan, which report how a call ended",
     ]);
   });
 
   it.each([
-    [twilio, "is a result that twilio does not tell along this route"],
+    [twilio, "is a result that twilio does not report for this route"],
     [
       { provider: "livekit", agent: "caller", trunk: "ST_1" },
-      "is a result that livekit does not tell along this route",
+      "is a result that livekit does not report for this route",
     ],
     [{ provider: "vapi", agent: "x", from: "y" }, undefined],
     [{ ...twilio, machineDetection: "Enable" }, undefined],
