@@ -1,7 +1,8 @@
-/** Methods for a client rather than for a request: its token, its usage, its opt-outs. */
+/** Methods for a client rather than for a request: its token, usage, opt-outs, receivers and files. */
 import { callChecks, checkOptions, optOutChecks, usageChecks } from "./check-options.ts";
 import { createReceivers } from "./receivers.ts";
 import { ask } from "./retry.ts";
+import { createSentFiles } from "./sent-files.ts";
 import type { AnswerOf, BodyOf, CallOptions, ClientDeps } from "./types.ts";
 
 /** The token that the client sends, and what it may do. */
@@ -58,5 +59,6 @@ export function createAccount(deps: ClientDeps) {
       return { added };
     },
     receivers: createReceivers(deps),
+    sentFiles: createSentFiles(deps),
   };
 }

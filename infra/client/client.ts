@@ -10,7 +10,6 @@ import {
   cancelRequest,
   type Cancelled,
   type CancelOptions,
-  checkLists,
   type FilterOptions,
   findRequest,
   getCall,
@@ -128,14 +127,8 @@ export function createClient(options: ClientOptions): OutboundCallsClient {
     getCall: (callId, more = {}) => getCall(callId, more, deps),
     findRequest: (key, more = {}) => findRequest(key, more, deps),
     waitForRequest: (requestId, more = {}) => waitForRequest(requestId, more, deps),
-    listCalls(requestId, more = {}) {
-      checkLists.calls(requestId, more);
-      return listCalls(requestId, more, deps);
-    },
-    listRequests(more = {}) {
-      checkLists.requests(more);
-      return listRequests(more, deps);
-    },
+    listCalls: (requestId, more = {}) => listCalls(requestId, more, deps),
+    listRequests: (more = {}) => listRequests(more, deps),
     cancelRequest: (requestId, more = {}) => cancelRequest(requestId, more, deps),
     ...createAccount(deps),
   };

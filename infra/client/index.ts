@@ -37,6 +37,7 @@ export type {
   RequestStatus,
   WaitOptions,
 } from "./requests.ts";
+export type { NewSentFile, SentFile, SentPart, SentPartStep } from "./sent-files.ts";
 export type {
   Api,
   Call,

@@ -1,6 +1,7 @@
 /** A client's own receivers of events (docs/events.md). */
 import { callChecks, checkOptions, replayChecks, requireReceiverName } from "./check-options.ts";
 import { isRefused } from "./errors.ts";
+import { pages } from "./pages.ts";
 import { ask, sendUntilAnswered, type TryInit } from "./retry.ts";
 import type { AnswerOf, BodyOf, CallOptions, ClientDeps } from "./types.ts";
 
@@ -98,28 +99,18 @@ function createDeliveries(deps: ClientDeps) {
     /** Yields the tries to deliver events, newest first. */
     listDeliveries(name: string, options: CallOptions = {}): AsyncGenerator<Delivery> {
       checkOptions("receivers.listDeliveries", options, callChecks);
-      return listDeliveries(pathOf(name), options, deps);
+      const named = pathOf(name);
+      return pages(async (query) => {
+        const params = { ...named, query };
+        const { deliveries, cursor } = await ask<AnswerOf<"listReceiverDeliveries">>(
+          (init) => api.GET("/v1/receivers/{name}/deliveries", { ...init, params }),
+          options,
+          deps,
+        );
+        return [deliveries, cursor];
+      });
     },
   };
 }
 
 const toText = (time: Date | string) => (time instanceof Date ? time.toISOString() : time);
-
-async function* listDeliveries(
-  named: { path: { name: string } },
-  options: CallOptions,
-  deps: ClientDeps,
-): AsyncGenerator<Delivery> {
-  let cursor: string | undefined;
-  do {
-    const query = { limit: 200, ...(cursor === undefined ? {} : { cursor }) };
-    const params = { ...named, query };
-    const page = await ask<AnswerOf<"listReceiverDeliveries">>(
-      (init) => deps.api.GET("/v1/receivers/{name}/deliveries", { ...init, params }),
-      options,
-      deps,
-    );
-    yield* page.deliveries;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-}

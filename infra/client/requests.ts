@@ -9,6 +9,7 @@ import {
 } from "./check-options.ts";
 import { OutboundCallsError } from "./errors.ts";
 import type { operations } from "./generated/openapi.ts";
+import { pages } from "./pages.ts";
 import { ask, sendUntilAnswered, sleep, throwIfAborted } from "./retry.ts";
 import type { AnswerOf, CallOptions, ClientDeps } from "./types.ts";
 
@@ -26,8 +27,6 @@ const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;
 /** A look within less time would only say that there was none. */
 const shortestLookMs = 20;
-/** Items of a page. */
-const limit = 200;
 
 export interface WaitOptions extends CallOptions {
   /** Milliseconds to wait. Default: ten minutes. Calls may wait for days, for their calling hours. */
@@ -151,46 +150,44 @@ function toPending(error: unknown): OutboundCallsError {
 }
 
 /** Yields the calls of a request, page by page, or those in a state or with a result. @throws {OutboundCallsError} */
-export async function* listCalls(
+export function listCalls(
   requestId: string,
   { signal, msMax, ...filter }: FilterOptions,
   { api, ...deps }: ClientDeps,
 ): AsyncGenerator<RequestedCall> {
+  checkOptions("listCalls", { signal, msMax, ...filter }, filterChecks);
   const path = { id: requireRequestId(requestId) };
-  let cursor: string | undefined;
-  do {
-    const query = { ...filter, limit, ...(cursor === undefined ? {} : { cursor }) };
-    // The request's own page counts its calls on the first page, which the filtered one does not.
-    const isFiltered = filter.state !== undefined || filter.result !== undefined;
-    const { data } = await sendUntilAnswered<{ calls: RequestedCall[]; cursor?: string }>(
+  // The request's own page counts its calls on the first page, which the filtered one does not.
+  const isFiltered = filter.state !== undefined || filter.result !== undefined;
+  return pages(async (page) => {
+    const params = { path, query: { ...filter, ...page } };
+    const { calls, cursor } = await ask<{ calls: RequestedCall[]; cursor?: string }>(
       (init) =>
         isFiltered
-          ? api.GET("/v1/requests/{id}/calls", { ...init, params: { path, query } })
-          : api.GET("/v1/requests/{id}", { ...init, params: { path, query } }),
+          ? api.GET("/v1/requests/{id}/calls", { ...init, params })
+          : api.GET("/v1/requests/{id}", { ...init, params }),
       { signal, msMax },
       deps,
     );
-    yield* data?.calls ?? [];
-    cursor = data?.cursor ?? undefined;
-  } while (cursor !== undefined);
+    return [calls, cursor];
+  });
 }
 
 /** Yields the client's requests, newest first. @throws {OutboundCallsError} */
-export async function* listRequests(
+export function listRequests(
   { signal, msMax, ...filter }: ListOptions,
   { api, ...deps }: ClientDeps,
 ): AsyncGenerator<ListedRequest> {
-  let cursor: string | undefined;
-  do {
-    const query: ListQuery = { ...filter, limit, ...(cursor === undefined ? {} : { cursor }) };
-    const { data } = await sendUntilAnswered<AnswerOf<"listRequests">>(
+  checkOptions("listRequests", { signal, msMax, ...filter }, listChecks);
+  return pages(async (page) => {
+    const query: ListQuery = { ...filter, ...page };
+    const { requests, cursor } = await ask<AnswerOf<"listRequests">>(
       (init) => api.GET("/v1/requests", { ...init, params: { query } }),
       { signal, msMax },
       deps,
     );
-    yield* data?.requests ?? [];
-    cursor = data?.cursor ?? undefined;
-  } while (cursor !== undefined);
+    return [requests, cursor];
+  });
 }
 
 /** Finds the request of a key of the last 24 hours. @throws {OutboundCallsError} */
@@ -201,12 +198,12 @@ export async function findRequest(
 ): Promise<ListedRequest | undefined> {
   checkOptions("findRequest", options, callChecks);
   const query = { idempotency_key: idempotencyKey };
-  const { data } = await sendUntilAnswered<AnswerOf<"listRequests">>(
+  const { requests } = await ask<AnswerOf<"listRequests">>(
     (init) => api.GET("/v1/requests", { ...init, params: { query } }),
     options,
     deps,
   );
-  return data?.requests[0];
+  return requests[0];
 }
 
 /** Cancels the waiting calls of a request, a thousand an answer. @throws {OutboundCallsError} */
@@ -221,23 +218,14 @@ export async function cancelRequest(
   let cursor: string | undefined;
   do {
     const body = { ...(indexes && { indexes }), ...(cursor === undefined ? {} : { cursor }) };
-    const { data } = await sendUntilAnswered<AnswerOf<"cancelRequest">>(
+    const found = await ask<AnswerOf<"cancelRequest">>(
       (init) => api.POST("/v1/requests/{id}/cancel", { ...init, params, body }),
       { signal, msMax },
       deps,
     );
-    sum.cancelled += data?.cancelled ?? 0;
-    sum.ordered ??= data?.ordered ?? null;
-    cursor = data?.cursor;
+    sum.cancelled += found.cancelled;
+    sum.ordered ??= found.ordered ?? null;
+    cursor = found.cursor;
   } while (cursor !== undefined);
   return sum;
 }
-
-/** Checks the options of the lists at once, as their generators begin at the first item alone. */
-export const checkLists = {
-  calls(requestId: string, options: FilterOptions): void {
-    requireRequestId(requestId);
-    checkOptions("listCalls", options, filterChecks);
-  },
-  requests: (options: ListOptions): void => checkOptions("listRequests", options, listChecks),
-};

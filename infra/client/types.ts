@@ -15,8 +15,9 @@ export type AnswerOf<Operation extends keyof operations, Status extends number =
     : never;
 
 /** The JSON that an operation takes. */
-export type BodyOf<Operation extends "putReceiver" | "addOptOuts"> =
-  operations[Operation]["requestBody"]["content"]["application/json"];
+export type BodyOf<
+  Operation extends "putReceiver" | "addOptOuts" | "startSentFile" | "markSentPart",
+> = operations[Operation]["requestBody"]["content"]["application/json"];
 
 /** A call as `POST /v1/calls` takes it. */
 export type Call = components["schemas"]["Call"];

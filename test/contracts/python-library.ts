@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -282,6 +282,30 @@ except outbound_calls.OutboundCallsError as error:
       });
       expect(found[12]).toMatchObject({ error: "TypeError" });
       expect(requests).toBe(0);
+    });
+
+    it("begins a file of leads once, and notes its parts, through lost answers", async () => {
+      api = createTestApi();
+      const [file = "", digest = "", content = ""] = ["file", "part", "body"].map((text) =>
+        createHash("sha256").update(text).digest("hex"),
+      );
+      const parts = [{ digest, calls: 2 }];
+      const lost: Fault[] = ["cut after"];
+      const ask = (method: string, options = {}) =>
+        runOne({ method, args: [file], options }, [...lost]);
+      expect(await ask("find_sent_file")).toBeNull();
+      const begun = await ask("start_sent_file", { campaign: "spring", parts });
+      expect(begun).toMatchObject({ round: 1, is_finished: false, parts: [{ state: "planned" }] });
+      const step = { round: 1, index: 0 };
+      const next = { ...step, state: "begun", content, attempt: "monday-1" };
+      expect(await ask("mark_sent_part", next)).toMatchObject({ state: "begun" });
+      expect(await ask("mark_sent_part", { ...step, state: "sent" })).toMatchObject({
+        state: "sent",
+      });
+      expect(requests).toBe(2);
+      expect(await ask("find_sent_file")).toMatchObject({ is_finished: true });
+      const again = await ask("start_sent_file", { campaign: "spring", parts });
+      expect(again).toMatchObject({ error: { type: "refused", status: 409 } });
     });
 
     it("reads what the service answers of requests, usage, receivers and the token", async () => {

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import document from "../../../functions/api/generated/served/openapi.json" with { type: "json" };
 import { createClient } from "../../../infra/client/index.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
@@ -69,5 +71,75 @@ describe("a client's own account", () => {
     expect(deliveries).toEqual([]);
     const [from, until] = [new Date(Date.now() - 60_000), new Date()];
     await client.receivers.replay("main", { from, until });
+  });
+
+  it("begins a file of leads once, and notes its parts, through lost answers", async () => {
+    const { client, seen } = openService(tokens.crm, new Set([1, 3, 5, 7]));
+    const { sentFiles } = client;
+    const [file = "", digest = "", content = ""] = ["file", "part", "body"].map((text) =>
+      createHash("sha256").update(text).digest("hex"),
+    );
+    expect(await sentFiles.find(file)).toBeUndefined();
+    const parts = [{ digest, calls: 2 }];
+    const begun = await sentFiles.start({ file, campaign: "spring", parts });
+    expect(begun).toMatchObject({ round: 1, is_finished: false, parts: [{ state: "planned" }] });
+    const step = { file, round: 1, index: 0 };
+    const attempt = "monday-1";
+    const next = await sentFiles.mark({ ...step, state: "begun", content, attempt });
+    expect(next).toMatchObject({
+      state: "begun",
+      idempotency_key: begun.parts[0]?.idempotency_key,
+    });
+    const sent = await sentFiles.mark({ ...step, state: "sent" });
+    expect(seen).toHaveLength(8); // each of the four came twice
+    expect(await sentFiles.find(file)).toMatchObject({ is_finished: true, parts: [sent] });
+    await expect(sentFiles.start({ file, campaign: "spring", parts })).rejects.toMatchObject({
+      type: "refused",
+      status: 409,
+    });
+  });
+
+  it("has a method for each route that a client has", async () => {
+    const { client, seen } = openService(tokens.crm);
+    const [id, from, name] = ["0".repeat(26), new Date(0), "main"];
+    const file = "0".repeat(64);
+    const part = { file, round: 1, index: 0, state: "planned" } as const;
+    const drain = async (items: AsyncIterable<unknown>) => {
+      for await (const item of items) void item;
+    };
+    const { receivers, sentFiles } = client;
+    const uses: (() => Promise<unknown>)[] = [
+      () => client.placeCall(call),
+      () => client.placeCalls([call]),
+      () => client.getCall(`call_${id}_00000`),
+      () => client.getRequest(id),
+      () => drain(client.listCalls(id, { state: "PLACED" })),
+      () => drain(client.listRequests()),
+      () => client.cancelRequest(id),
+      () => client.getUsage(),
+      () => client.getToken(),
+      () => client.addOptOuts(["+12025550199"]),
+      () => sentFiles.find(file),
+      () => sentFiles.start({ file, campaign: "spring", parts: [{ digest: file, calls: 1 }] }),
+      () => sentFiles.mark(part),
+      () => receivers.list(),
+      () => receivers.put(name, { url: "https://example.com/events" }),
+      () => receivers.delete(name),
+      () => receivers.rotateSecret(name),
+      () => receivers.test(name),
+      () => receivers.replay(name, { from, until: from }),
+      () => drain(receivers.listDeliveries(name)),
+    ];
+    for (const use of uses) await use().catch(() => undefined); // the token lacks rights for some
+    const routes = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([, operation]) => Object(operation).security === undefined) // it asks for a token
+        .map(([method]) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(routes.length).toBeGreaterThan(19);
+    const pattern = (route: string) =>
+      new RegExp(`^${route.replace(/\{\w+\}/g, "[^/?]+")}(?:\\?|$)`);
+    const unused = routes.filter((route) => !seen.some((one) => pattern(route).test(one)));
+    expect(unused).toEqual([]);
   });
 });

@@ -123,7 +123,7 @@ describe("the packed library", () => {
     expect(service.received.at(-1)?.headers["idempotency-key"]).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it("is bundled for Workers and browsers without any module of Node, in less than 40 kB", async () => {
+  it("is bundled for Workers and browsers without any module of Node, in less than 41 kB", async () => {
     const { outputFiles } = await build({
       absWorkingDir: folder,
       entryPoints: ["program.ts"],
@@ -137,6 +137,6 @@ describe("the packed library", () => {
     });
     const text = outputFiles[0]?.text ?? "";
     expect(text).not.toMatch(/node:|require\("/);
-    expect(text.length).toBeLessThan(40_000);
+    expect(text.length).toBeLessThan(41_000);
   });
 });

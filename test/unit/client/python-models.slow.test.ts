@@ -17,6 +17,8 @@ const read: Readonly<Record<string, unknown>> = {
   ListedRequest: schemas.ListedRequest,
   CallStatus: schemas.RequestedCallWithHistory,
   RequestStatus: answerOf("/v1/requests/{id}"),
+  SentFile: schemas.SentFile,
+  SentPart: schemas.SentFile.properties.parts.items,
   Usage: answerOf("/v1/usage"),
   Delivery: Object(answerOf("/v1/receivers/{name}/deliveries")).properties.deliveries.items,
 };

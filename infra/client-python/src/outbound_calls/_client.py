@@ -37,6 +37,8 @@ from ._models import (
     RequestedCall,
     RequestStatus,
     ResultStatus,
+    SentFile,
+    SentPart,
     Token,
     Usage,
 )
@@ -49,6 +51,7 @@ from ._reading import (
     ask_page,
     cancel_request,
     delete_receiver,
+    find_sent_file,
     wait_for_request,
 )
 from ._sending import Attempt, Steps
@@ -247,6 +250,51 @@ class OutboundCalls(Base):
         """Yields the tries to deliver events to a receiver, newest first."""
         asked = Asked("GET", f"/v1/receivers/{check_receiver(name)}/deliveries")
         return self._pages(Delivery, (asked, "deliveries"), timeout)
+
+    def find_sent_file(self, file: str, *, timeout: float | None = None) -> SentFile | None:
+        """Finds a file of leads by the SHA-256 of its sorted numbers. None: your client has not sent it."""
+        check_timeout(timeout)
+        return self._run(find_sent_file(self._sender, file, timeout))
+
+    def start_sent_file(
+        self,
+        file: str,
+        *,
+        campaign: str,
+        parts: Sequence[Mapping[str, Any]],
+        again: int | None = None,
+        timeout: float | None = None,
+    ) -> SentFile:
+        """
+        Begins to send a file, or goes on with it. `parts` are the `digest` and the number of `calls` of each. A file that
+        was sent is refused, unless `again` names the round after which it is sent once more.
+        """
+        body: dict[str, Any] = {"file": file, "campaign": campaign, "parts": list(parts)}
+        if again is not None:
+            body["again"] = again
+        return self._model(SentFile, Asked("POST", "/v1/sent-files", body=body), timeout)
+
+    def mark_sent_part(
+        self,
+        file: str,
+        *,
+        round: int,
+        index: int,
+        state: Literal["planned", "begun", "sent", "refused"],
+        content: str | None = None,
+        attempt: str | None = None,
+        left_out: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> SentPart:
+        """
+        Notes that a part is sent next ("begun", with `content` and `attempt`), was accepted ("sent", with `request_id`), or
+        was certainly not accepted ("refused", with `attempt`; "planned").
+        """
+        given = {"content": content, "attempt": attempt, "left_out": left_out, "request_id": request_id}
+        body: dict[str, Any] = {"file": file, "round": round, "index": index, "state": state}
+        body |= {name: value for name, value in given.items() if value is not None}
+        return self._model(SentPart, Asked("POST", "/v1/sent-files/parts", body=body), timeout)
 
     def _run(self, steps: Steps[Model]) -> Model:
         outcome: Outcome | None = None

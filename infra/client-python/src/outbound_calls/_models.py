@@ -242,6 +242,33 @@ class Delivery:
     raw: Raw = _raw()
 
 
+@dataclass(frozen=True)
+class SentPart:
+    """A part of a file of leads, which one request sends under the part's idempotency_key."""
+
+    index: int
+    calls: int  # leads of the part, with those that are left out
+    idempotency_key: str
+    state: Literal["planned", "begun", "sent"]
+    is_lost: bool  # its answer was lost too long ago to repeat it: say by "sent" or "planned" whether it was accepted
+    left_out: str  # base64 of a bit for each lead that its request leaves out
+    begun_at: str | None = None
+    request_id: str | None = None
+    raw: Raw = _raw()
+
+
+@dataclass(frozen=True)
+class SentFile:
+    """A file of leads, with what is known of each part."""
+
+    campaign: str
+    round: int  # how often it was sent, from 1
+    at: str  # when this round began
+    is_finished: bool
+    parts: list[SentPart] = _nested(SentPart)
+    raw: Raw = _raw()
+
+
 Model = TypeVar("Model")
 
 

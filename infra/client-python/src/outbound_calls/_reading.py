@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from ._errors import Failure, OutboundCallsError
 from ._http import Request
-from ._models import Cancelled, RequestStatus, read_model
+from ._models import Cancelled, RequestStatus, SentFile, read_model
 from ._placing import Sender
 from ._sending import Sending, Sleep, Steps, read_json, send, unexpected
 
@@ -129,6 +129,13 @@ def cancel_request(
         cursor = found.get("cursor")
         if cursor is None:
             return Cancelled(cancelled, ordered)
+
+
+def find_sent_file(sender: Sender, file: str, timeout: float | None) -> Steps[SentFile | None]:
+    asked = Asked("POST", "/v1/sent-files/find", body={"file": file})
+    found = yield from ask(sender, asked, timeout)
+    sent = found.get("sent")
+    return None if sent is None else to_model(SentFile, sent)
 
 
 def delete_receiver(sender: Sender, name: str, timeout: float | None) -> Steps[None]:
