@@ -10,15 +10,12 @@ import { enteredStep, type UsageStep } from "../../../shared/policy/usage.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
 import { createCaps } from "../record/number-caps.ts";
+import { decide, type Dial, type LookUp, toKnown } from "../decide/decide-delivered.ts";
 import {
-  decide,
-  type Dial,
-  type LookUp,
   mergeControlDocuments,
   readControlDocuments,
-  toKnown,
   createFreshDocuments,
-} from "../decide/decide-delivered.ts";
+} from "../decide/control-documents.ts";
 import { toDecided } from "../../../shared/rules/rule.ts";
 import { type Delivery, type Result, createPermits } from "./delivery.ts";
 import { dialCall } from "./dial-call.ts";

@@ -3,7 +3,8 @@ import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { decide, isLeftUnread, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
+import { decide, isLeftUnread, toKnown } from "../decide/decide-delivered.ts";
+import { readControlDocuments } from "../decide/control-documents.ts";
 import { writeDecided } from "../record/write-decisions.ts";
 
 /** Maximum rows that one look decides, and maximum closed rows that it writes. */

@@ -25,7 +25,7 @@ import {
   type Resolver,
 } from "../../../shared/rules/resolved-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { readWithSuspension } from "../decide/decide-delivered.ts";
+import { readWithSuspension } from "../decide/control-documents.ts";
 import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
 

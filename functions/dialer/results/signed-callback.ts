@@ -8,7 +8,7 @@ import type { ToldResult } from "../../../shared/providers/provider.ts";
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { readWithSuspension } from "../decide/decide-delivered.ts";
+import { readWithSuspension } from "../decide/control-documents.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { findNextPollAt } from "../record/to-settlement.ts";

@@ -2,7 +2,8 @@ import { toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-r
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { decide, isLeftUnread, readControlDocuments, toKnown } from "../decide/decide-delivered.ts";
+import { decide, isLeftUnread, toKnown } from "../decide/decide-delivered.ts";
+import { readControlDocuments } from "../decide/control-documents.ts";
 import { sendDispatches } from "../dispatch/send-dispatches.ts";
 import type { SweepTime } from "./sweep-time.ts";
 
