@@ -1,14 +1,9 @@
 import { type CallEvent, eventTypes } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { replayRow } from "../../../shared/events/outbox-rows.ts";
+import { replayRows } from "../../../shared/events/replay-rows.ts";
 import { firstCallIdAt, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import { type Receiver, findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import {
-  followedRequest,
-  sendDeliverMessages,
-  deliveredKeyOf,
-} from "../../../shared/events/outbox-ledger.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
+import { followedRequest, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { answerUnprocessable } from "../http/problem.ts";
@@ -21,8 +16,6 @@ import { anyName, instant, nextCursor, toIsoTime } from "../http/fields.ts";
 /** Maximum calls of one answer, and maximum calls of one write. */
 const answerCallsMax = 200;
 const callsAtOnce = 50;
-/** Maximum tries of a write if other writes come first. */
-const writesMax = 3;
 
 const filtersSchema = z
   .strictObject({
@@ -81,7 +74,7 @@ const replayEvents = declareRoute({
     let count = 0;
     for (let start = 0; start < rows.length; start += callsAtOnce) {
       const some = rows.slice(start, start + callsAtOnce);
-      count += await deliverAgain(some, { receiver, filters: body }, deps);
+      count += await replayRows(some, { receiver: receiver.name, isWanted: wantedBy(body) }, deps);
       count += await finishAgain(some, { receiver, filters: body }, deps);
     }
     return { replayed: count, ...(next === undefined ? {} : { cursor: next }) };
@@ -90,48 +83,11 @@ const replayEvents = declareRoute({
 
 export const replayRoutes = [replayEvents];
 
-/**
- * Makes delivered and exhausted events of calls pending again. Pending ones stay as they are.
- *
- * @returns the number of events
- * @throws ConflictError if other writes of a row came first each time
- */
-async function deliverAgain(
-  rows: readonly CallRow[],
-  { receiver, filters }: { receiver: Receiver; filters: Filters },
-  deps: RouteDeps,
-): Promise<number> {
-  const { ledger, clock, random } = deps;
-  const { types, exhausted: isExhausted } = filters;
+/** Returns a function that says if the filters select an event of a call. */
+function wantedBy({ types, exhausted: isExhausted }: Filters) {
   const names: readonly string[] = types ?? eventTypes;
-  const isWanted = ({ type, exhausted }: CallEvent) =>
+  return ({ type, exhausted }: CallEvent) =>
     names.includes(type) && (isExhausted !== true || exhausted === true);
-  let count = 0;
-  let left = rows;
-  await retry(async () => {
-    const write = { at: clock.now() };
-    const changes = left.flatMap((row) => {
-      const version = random.version();
-      const next = replayRow(row, { isWanted, receiver: receiver.name }, { ...write, version });
-      return next === undefined
-        ? []
-        : { next, seen: row.version, events: changedEvents(row, next) };
-    });
-    if (changes.length === 0) return;
-    const done = await ledger.write(changes);
-    const written = changes.filter((_, index) => done[index] === true);
-    for (const { events } of written) count += events;
-    await sendDeliverMessages(written, deps);
-    const lost = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
-    if (lost.length === 0) return;
-    left = [...(await ledger.read(lost)).rows.values()];
-    throw new ConflictError("a call was changed by others each time");
-  }, onConflict(writesMax));
-  return count;
-}
-
-function changedEvents(row: CallRow, next: CallRow): number {
-  return next.events.filter((event, index) => event !== row.events[index]).length;
 }
 
 /**

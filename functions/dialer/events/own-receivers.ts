@@ -3,15 +3,11 @@ import { realClientOf } from "../../../shared/calls/ids.ts";
 import { findReceiverNamed, type Receiver } from "../../../shared/dial-plan/receivers.ts";
 import { ownReceiversOf, readOwnReceivers } from "../../../shared/events/outbox-ledger.ts";
 import { withoutGone } from "../../../shared/events/own-events.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
+import { causes, nextIntervalMs } from "../../../shared/policy/breaker-causes.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { type OwnBreaker, parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { isGone, isTaken, type ReceiverBreaker } from "./receiver-breaker.ts";
-
-/** Failures in a row that open an own receiver's breaker, and the first and the longest time between its probes. */
-const failuresMax = 10;
-const [intervalMs, intervalMsMax] = [minuteMs, 15 * minuteMs];
+import { failuresMax, isGone, isTaken, type ReceiverBreaker } from "./receiver-breaker.ts";
 
 /** Returns what `ownReceiversOf` and its like need. */
 export function ownDepsOf({ settings, documents, clock, memory }: DialerDeps) {
@@ -98,8 +94,10 @@ export function ownBreakerIn(
       if (breaker.isOpen) {
         // Several requests may be under way as it opens: the first failure of a turn alone sets the probe.
         if ((state.probeAt ?? 0) > clock.now()) return;
-        open(Math.min(2 * (state.intervalMs ?? intervalMs), intervalMsMax));
-      } else if (state.failures >= failuresMax || isGone(answer)) open(intervalMs);
+        open(nextIntervalMs("receiver", state.intervalMs ?? 0));
+      } else if (state.failures >= failuresMax || isGone(answer)) {
+        open(causes.receiver.intervalsMs[0] ?? 0);
+      }
     },
     stored: () => ({ breaker: state.failures === 0 ? undefined : state }),
   };

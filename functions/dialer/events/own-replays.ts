@@ -1,10 +1,7 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { firstCallIdAt, requestIdOf, toCallId } from "../../../shared/calls/ids.ts";
 import { isOwnReceiver, type OwnReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { sendDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
-import { replayRow } from "../../../shared/events/outbox-rows.ts";
+import { replayRows } from "../../../shared/events/replay-rows.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { readTries } from "../../../shared/ports/last-tries.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
@@ -16,8 +13,6 @@ import { findReceiverOf } from "./own-receivers.ts";
 const stepCalls = 100;
 const pageRequests = 50;
 const pageReplays = 50;
-/** Maximum tries of a write if other writes come first. */
-const writesMax = 3;
 
 type Replay = StoredDocument<"replay">;
 
@@ -103,33 +98,13 @@ async function takeReplayStep(
 /** Makes the events of some calls and their later tries pending again. */
 async function makePending(
   ids: readonly string[],
-  receiver: OwnReceiver,
+  { name: receiver, own: { name: own, createdAt } }: OwnReceiver,
   deps: DialerDeps,
 ): Promise<void> {
   if (ids.length === 0) return;
-  const { ledger, clock, random } = deps;
-  const { name, createdAt } = receiver.own;
-  const read = (some: readonly string[]) => ledger.read(some);
+  const read = (some: readonly string[]) => deps.ledger.read(some);
   const { rows } = await read(ids);
   const tries = await readTries(rows.values(), read);
-  let left: CallRow[] = [...tries.values()].flat();
-  await retry(async () => {
-    const changes = left.flatMap((row) => {
-      const to = { receiver: receiver.name, own: name };
-      const isWanted = ({ at }: { at: number }) => at >= createdAt;
-      const write = { version: random.version(), at: clock.now() };
-      const next = replayRow(row, { ...to, isWanted }, write);
-      return next === undefined ? [] : [{ next, seen: row.version }];
-    });
-    if (changes.length === 0) return;
-    const done = await ledger.write(changes);
-    await sendDeliverMessages(
-      changes.filter((_, index) => done[index] === true),
-      deps,
-    );
-    const lost = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
-    if (lost.length === 0) return;
-    left = [...(await read(lost)).rows.values()];
-    throw new ConflictError("a call was changed by others each time");
-  }, onConflict(writesMax));
+  const isWanted = ({ at }: { at: number }) => at >= createdAt;
+  await replayRows([...tries.values()].flat(), { receiver, own, isWanted }, deps);
 }

@@ -13,8 +13,8 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Failures in a row that open a receiver's breaker. */
-const failuresMax = 10;
+/** Failures in a row that open a receiver's breaker: the dial plan's or a client's. */
+export const failuresMax = 10;
 const failuresLifeMs = dayMs;
 /** Status of a receiver that is gone for good. */
 const goneStatus = 410;

@@ -10,8 +10,8 @@ import { dayMs, hourMs } from "../../../shared/lib/units.ts";
 
 /** Time for which a due event is left to the message of its row's writer. */
 export const messageGraceMs = 30_000;
-/** Maximum events of a receiver for which a sweep sends messages. */
-const eventsMax = 3_000;
+/** Maximum events of a receiver for which a sweep sends messages: of the dial plan, and of a client. */
+const eventsMax = { plan: 3_000, client: 1_000 };
 /** The same for a slow receiver, which gets one request at a time. */
 const slowEventsMax = 10;
 /** Each sweep raises an alarm about a pending event older than this. */
@@ -63,16 +63,31 @@ export function readBreakers(
   );
 }
 
-/** Returns the maximum number of events that a receiver can take until the next sweep. */
+/** Returns the maximum number of events that a receiver of the dial plan can take until the next sweep. */
 export function countDeliverable(
-  { name, requestsPerSecond }: Receiver,
+  receiver: Receiver,
   read: DocumentsRead,
+  time: { now: number; sweepSeconds: number },
+): number {
+  const { name } = receiver;
+  const breaker = read.get("breaker", receiverBreakerOf(name))?.value;
+  const probeAt = breaker?.state === "open" ? breaker.probeAt : undefined;
+  return roomOf(receiver, { probeAt, isSlow: read.get("receiver", name)?.value.isSlow }, time);
+}
+
+/**
+ * Returns the maximum number of events that a receiver can take until the next sweep: one as the probe of its open
+ * breaker, a few if it is slow, else as many as its pace permits.
+ */
+export function roomOf(
+  { requestsPerSecond, own }: Receiver,
+  { probeAt, isSlow }: { probeAt: number | undefined; isSlow: boolean | undefined },
   { now, sweepSeconds }: { now: number; sweepSeconds: number },
 ): number {
-  const breaker = read.get("breaker", receiverBreakerOf(name))?.value;
-  if (breaker?.state === "open") return breaker.probeAt > now ? 0 : 1;
-  if (read.get("receiver", name)?.value.isSlow === true) return slowEventsMax;
-  return Math.min(eventsMax, Math.max(1, Math.floor(requestsPerSecond * sweepSeconds)));
+  if (probeAt !== undefined) return probeAt > now ? 0 : 1;
+  if (isSlow === true) return slowEventsMax;
+  const most = own === undefined ? eventsMax.plan : eventsMax.client;
+  return Math.min(most, Math.max(1, Math.floor(requestsPerSecond * sweepSeconds)));
 }
 
 async function sendFor(receiver: Receiver, each: number, deps: DialerDeps): Promise<void> {

@@ -11,14 +11,11 @@ import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dropGone } from "./own-receivers.ts";
 import { receiverKeyOf } from "./receiver-lease.ts";
-import { messageGraceMs } from "./sweep-events.ts";
+import { messageGraceMs, roomOf } from "./sweep-events.ts";
 
 /** Clients of one page, and maximum clients of one sweep. The next sweep goes on behind them. */
 const pageClients = 50;
 const clientsMax = 200;
-/** Maximum events of a receiver for which a sweep sends messages, and of one that is slow. */
-const eventsMax = 1_000;
-const slowEventsMax = 10;
 /** Maximum receivers of a page that are slow or broken and get a message, so that these do not fill the queue. */
 const troubledMax = 5;
 /** Maximum rows of a list that several receivers share that a sweep looks at. */
@@ -76,7 +73,7 @@ async function sweepClients(
     ({ name, own }) => isDue.has(name) || isDue.has(sharedListOf(own.client)),
   );
   const read = await documents.read(waiting.map(({ name }) => receiverKeyOf(name)));
-  const room = roomOf(waiting, read, deps);
+  const room = shareTurns(waiting, read, deps);
   const messages: { message: EventMessage }[] = [];
   const send = (receiver: string, calls: readonly string[]) => {
     room.set(receiver, (room.get(receiver) ?? 0) - calls.length);
@@ -108,7 +105,7 @@ async function sweepClients(
  * Returns the number of events that each receiver can take until the next sweep. Of those that are slow or broken, a few
  * have their turn: chance decides, so that each has one before long.
  */
-function roomOf(
+function shareTurns(
   receivers: readonly OwnReceiver[],
   read: DocumentsRead,
   { clock, random, sweepSeconds }: DialerDeps,
@@ -116,18 +113,13 @@ function roomOf(
   const now = clock.now();
   const room = new Map<string, number>();
   const troubled: { name: string; most: number; order: number }[] = [];
-  for (const { name, requestsPerSecond } of receivers) {
+  for (const receiver of receivers) {
+    const { name } = receiver;
     const { breaker, isSlow } = read.get("receiver", name)?.value ?? {};
-    const { probeAt } = breaker ?? {};
-    if (probeAt === undefined && isSlow !== true) {
-      room.set(
-        name,
-        Math.min(eventsMax, Math.max(1, Math.floor(requestsPerSecond * sweepSeconds))),
-      );
-    } else if (probeAt === undefined || probeAt <= now) {
-      const most = probeAt === undefined ? slowEventsMax : 1;
-      troubled.push({ name, most, order: random.fraction() });
-    }
+    const probeAt = breaker?.probeAt;
+    const most = roomOf(receiver, { probeAt, isSlow }, { now, sweepSeconds });
+    if (probeAt === undefined && isSlow !== true) room.set(name, most);
+    else if (most > 0) troubled.push({ name, most, order: random.fraction() });
   }
   const turns = troubled.toSorted((one, other) => one.order - other.order).slice(0, troubledMax);
   for (const { name, most } of turns) room.set(name, most);
