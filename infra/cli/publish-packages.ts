@@ -14,7 +14,7 @@ import { complain, print } from "./print.ts";
 printHelp(`npm run publish:packages -- --dry-run
 
 Packs infra/client for npm and infra/client-python for PyPI, with the address of your repository, and publishes both by
-npm and twine, with your own login. Needs Python 3.11.
+npm and twine, with your own login. Needs Python 3.11 and twine 6.1.
 
 --dry-run         uploads nothing, and lists what would be uploaded
 --repository URL  https address of the repository; by default that of the git remote origin`);
