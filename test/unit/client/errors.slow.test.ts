@@ -149,6 +149,10 @@ describe("a time limit", () => {
       (options) =>
         client.receivers.replay("main", { from: new Date(0), until: new Date(1), ...options }),
       (options) => first(client.receivers.listDeliveries("main", options)),
+      (options) => client.sentFiles.find("0".repeat(64), options),
+      (options) => client.sentFiles.start({ file: "", campaign: "", parts: [] }, options),
+      (options) =>
+        client.sentFiles.mark({ file: "", round: 1, index: 0, state: "planned" }, options),
       (options) => client.placeCall(call, options),
       (options) => client.waitForRequest(id, options),
     ];
