@@ -13,6 +13,7 @@ import { ListEnd } from "./list-end.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
 import { StateName, Table, TestMark, textIn, Time } from "./shared.tsx";
+import { PhoneNumber, useNumberField } from "./phone-number.tsx";
 import { seekNumber, useSoughtNumber } from "./sought-number.ts";
 import { useList } from "./use-list.ts";
 
@@ -76,15 +77,21 @@ function States({ filter }: { filter: Filter }) {
 }
 
 function Search({ filter, number }: { filter: Filter; number: string }) {
+  const field = useNumberField(number);
+  const search = async (form: FormData) => {
+    const sought = await field.take();
+    // A text that is no number says so below its field, and nothing is sought.
+    if (sought === undefined && field.text.trim() !== "") return;
+    const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
+    seekNumber(sought?.number ?? "");
+    go(addressOf("calls", { state: filter["state"], ...Object.fromEntries(given) }));
+  };
   return (
     <form
       class="line"
       onSubmit={(event) => {
         event.preventDefault();
-        const form = new FormData(event.currentTarget);
-        const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
-        seekNumber(textIn(form, "phone_number"));
-        go(addressOf("calls", { state: filter["state"], ...Object.fromEntries(given) }));
+        void search(new FormData(event.currentTarget));
       }}
     >
       {Object.entries(fields).map(([name, label]) => (
@@ -94,10 +101,7 @@ function Search({ filter, number }: { filter: Filter; number: string }) {
         </label>
       ))}
       <WithRole role="find">
-        <label>
-          Number
-          <input key={number} name="phone_number" defaultValue={number} autocomplete="off" />
-        </label>
+        <PhoneNumber label="Number" field={field} isRequired={false} />
       </WithRole>
       <button type="submit">Search</button>
     </form>

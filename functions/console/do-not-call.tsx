@@ -1,11 +1,13 @@
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { CallsPage } from "../api/operator/calls.ts";
 import type { ErasedAnswer } from "../api/operator/erase.ts";
 import { Confirm } from "./confirm.tsx";
 import type { NumberChecked } from "../api/operator/do-not-call.ts";
 import type { ListedNumbers } from "../api/operator/find-listed.ts";
 import { type Ask, Shown, useDesk, useLive, useRoles, WithRole } from "./desk.tsx";
-import { counted, countText, textIn } from "./shared.tsx";
+import type { Understood } from "./number-reader.ts";
+import { NumbersRead, PhoneNumber, useNumberField } from "./phone-number.tsx";
+import { counted, countText } from "./shared.tsx";
 import { useUndo } from "./undo.tsx";
 
 /**
@@ -35,6 +37,7 @@ export function DoNotCall() {
 
 function Check() {
   const { ask, attempt } = useDesk();
+  const field = useNumberField();
   return (
     <section class="card" aria-labelledby="check">
       <h3 id="check">Is a number on the list?</h3>
@@ -42,19 +45,19 @@ function Check() {
         class="line"
         onSubmit={(event) => {
           event.preventDefault();
-          const phone_number = textIn(new FormData(event.currentTarget), "number");
           attempt(async () => {
-            const { listed } = await ask<NumberChecked>("/do-not-call/check", { phone_number });
+            const read = await field.take();
+            if (read === undefined) return undefined;
+            const { listed } = await ask<NumberChecked>("/do-not-call/check", {
+              phone_number: read.number,
+            });
             return listed
-              ? "The number is on the list: nobody calls it."
-              : "The number is not on the list.";
+              ? `${read.shown} is on the list: nobody calls it.`
+              : `${read.shown} is not on the list.`;
           });
         }}
       >
-        <label>
-          Phone number
-          <input name="number" type="tel" autocomplete="off" placeholder="+12025550123" required />
-        </label>
+        <PhoneNumber label="Phone number" field={field} />
         <button type="submit">Check</button>
       </form>
     </section>
@@ -100,15 +103,17 @@ function Change() {
   const mayRemove = useRoles().includes("configure");
   const { add, remove } = useListChanges(mayRemove);
   const [removed, setRemoved] = useState<readonly string[]>();
-  const form = useRef<HTMLFormElement>(null);
+  const field = useNumberField();
+  const { text, change, reader } = field;
+  const list = text.trim() === "" ? undefined : reader?.readMany(text);
+  // What cannot be read is corrected first, so that nobody takes it for listed.
+  const numbers = list === undefined || list.refused.length > 0 ? [] : list.numbers;
   const done = (words: string) => {
-    form.current?.reset();
+    change("");
     return words;
   };
-  const submit = (data: FormData, verb: string) => {
-    const numbers = textIn(data, "numbers")
-      .split(/[\s,;]+/)
-      .filter(Boolean);
+  const submit = (verb: string) => {
+    if (numbers.length === 0) return;
     if (verb === "remove") setRemoved(numbers);
     else attempt(async () => done(await add(numbers)));
   };
@@ -116,24 +121,30 @@ function Change() {
     <section class="card" aria-labelledby="change">
       <h3 id="change">Add or remove numbers</h3>
       <form
-        ref={form}
         onSubmit={(event) => {
           event.preventDefault();
-          const verb = event.submitter?.getAttribute("value") ?? "add";
-          submit(new FormData(event.currentTarget), verb);
+          submit(event.submitter?.getAttribute("value") ?? "add");
         }}
       >
         <label>
           Phone numbers, one a line
-          <textarea name="numbers" rows={6} autocomplete="off" required />
+          <textarea
+            rows={6}
+            autocomplete="off"
+            required
+            value={text}
+            onFocus={field.touch}
+            onInput={(event) => change(event.currentTarget.value)}
+          />
         </label>
+        <NumbersRead field={field} />
         <p class="line">
-          <button type="submit" value="add">
-            Add
+          <button type="submit" value="add" disabled={numbers.length === 0}>
+            Add {numbers.length === 0 ? "" : countOf(numbers)}
           </button>
           {mayRemove ? (
-            <button type="submit" value="remove">
-              Remove …
+            <button type="submit" value="remove" disabled={numbers.length === 0}>
+              Remove {numbers.length === 0 ? "" : countOf(numbers)} …
             </button>
           ) : null}
         </p>
@@ -184,7 +195,7 @@ function AskRemoval({
 /** Maximum calls that are counted before an erasure. */
 const erasedCountedMax = 200;
 
-/** Says how many calls of whom an erasure is about, and the end of the number as somebody may have mistyped it. */
+/** Says how many calls of whom an erasure is about. */
 function ErasedCalls({ phone_number }: { phone_number: string }) {
   const body = { phone_number, limit: erasedCountedMax };
   const live = useLive<CallsPage>({ path: "/calls/search", body });
@@ -197,7 +208,7 @@ function ErasedCalls({ phone_number }: { phone_number: string }) {
         const more = cursor === undefined ? "" : " or more";
         return (
           <p>
-            The number ends in {phone_number.slice(-2)}. It has {counted(calls.length, "call")}
+            It has {counted(calls.length, "call")}
             {more}
             {of}, {countText(waiting)} of them waiting.
           </p>
@@ -209,13 +220,13 @@ function ErasedCalls({ phone_number }: { phone_number: string }) {
 
 function Erase() {
   const { ask, attempt } = useDesk();
+  const field = useNumberField();
   /** The number about which the operator is asked once more. */
-  const [asked, setAsked] = useState<string>();
-  const form = useRef<HTMLFormElement>(null);
+  const [asked, setAsked] = useState<Understood>();
   const erase = (phone_number: string) =>
     attempt(async () => {
       const { erased, pending, may_also_be } = await ask<ErasedAnswer>("/erase", { phone_number });
-      form.current?.reset();
+      field.change("");
       const later = pending.length === 0 ? "" : `; ${pending.length} more when they settle`;
       const others = may_also_be.map(
         (one) =>
@@ -227,17 +238,13 @@ function Erase() {
     <section class="card" aria-labelledby="erase">
       <h3 id="erase">Erase what is known of a number</h3>
       <form
-        ref={form}
         class="line"
         onSubmit={(event) => {
           event.preventDefault();
-          setAsked(textIn(new FormData(event.currentTarget), "erased"));
+          void field.take().then(setAsked);
         }}
       >
-        <label>
-          Number to erase
-          <input name="erased" type="tel" autocomplete="off" required />
-        </label>
+        <PhoneNumber label="Number to erase" field={field} />
         <button type="submit">Erase …</button>
       </form>
       <p class="hint">
@@ -246,13 +253,13 @@ function Erase() {
       </p>
       {asked === undefined ? null : (
         <Confirm
-          title="Erase all that is known of this number?"
+          title={`Erase all that is known of ${asked.shown}?`}
           yes="Erase it for good"
-          act={() => erase(asked)}
+          act={() => erase(asked.number)}
           close={() => setAsked(undefined)}
         >
           <WithRole role="find">
-            <ErasedCalls phone_number={asked} />
+            <ErasedCalls phone_number={asked.number} />
           </WithRole>
           <p>Its waiting calls are cancelled. This cannot be undone.</p>
         </Confirm>

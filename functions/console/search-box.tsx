@@ -2,8 +2,9 @@ import { useState } from "preact/hooks";
 import type { Me } from "../api/operator/me.ts";
 import type { Found, Searched } from "../api/operator/search.ts";
 import { addressOf, go } from "./address.ts";
-import { messageOf, rolesMs, useDesk, useLive } from "./desk.tsx";
+import { type Ask, messageOf, rolesMs, useDesk, useLive } from "./desk.tsx";
 import { textIn } from "./shared.tsx";
+import { loadNumberReader } from "./number-reader.ts";
 import { mayBeNumber } from "./may-be-number.ts";
 import { seekNumber } from "./sought-number.ts";
 
@@ -40,7 +41,11 @@ export function SearchBox() {
   }>({});
   const find = async (given: string, form: HTMLFormElement) => {
     try {
-      const answer = await ask<Searched>("/search", { text: given });
+      const phone_number = mayBeNumber(given) ? await numberIn(given, ask) : undefined;
+      const answer = await ask<Searched>("/search", {
+        text: given,
+        ...(phone_number !== undefined && { phone_number }),
+      });
       const [one, ...others] = answer.found;
       if (one === undefined || others.length > 0)
         return setAnswer({ text: given, searched: answer });
@@ -83,6 +88,12 @@ export function SearchBox() {
   );
 }
 
+/** Returns the number that a text is read as; undefined if it is none. */
+async function numberIn(text: string, ask: Ask): Promise<string | undefined> {
+  const read = (await loadNumberReader(ask)).readOne(text);
+  return "reason" in read ? undefined : read.number;
+}
+
 /** Several things of one name to choose from, or what else may be done where there is none. */
 function Choice({
   text,
@@ -120,7 +131,7 @@ function Choice({
   }
   if (number !== null) {
     const isWhole = /^\s*(tel:)?\s*(\+|00)/i.test(text);
-    const hint = isWhole ? "" : " If it was typed without its country code, add that.";
+    const hint = isWhole ? "" : " If it is of another country, write + and its code.";
     return (
       <p>
         There is no call to {number}.{hint}
@@ -129,7 +140,7 @@ function Choice({
   }
   return (
     <p class="line">
-      Nothing has this id or name. A number needs its country code.
+      Nothing has this id or name{mayBeNumber(text) ? ", and it is no phone number" : ""}.
       {mayBeNumber(text) ? null : (
         <a href={addressOf("calls", { provider_call_id: text })} onClick={close}>
           Look through all calls for a provider's call id

@@ -8,6 +8,7 @@ import { type Reader, useReader } from "./load-reader.ts";
 import { Columns } from "./send-columns.tsx";
 import { CheckAndSend } from "./send-checked.tsx";
 import { Preview, RefusedRows } from "./send-rows.tsx";
+import { countryName } from "./number-reader.ts";
 import { counted } from "./shared.tsx";
 
 /** A file of leads that was read, and what its columns mean, as it was guessed or chosen. */
@@ -21,7 +22,9 @@ export function Send() {
   const { ask, say } = useDesk();
   const reader = useReader();
   const [opened, setOpened] = useState<Opened>();
-  const [country, setCountry] = useState(() => regionOf(navigator.language) ?? "US");
+  const [chosen, setCountry] = useState<string>();
+  const { data: plan } = useLive<PlanInWords>("/plan");
+  const country = chosen ?? plan?.default_country ?? "";
   const [agent, setAgent] = useState("");
   const [problem, setProblem] = useState<string>();
   const read = useLeads(reader, { opened, country, agent });
@@ -55,7 +58,12 @@ export function Send() {
               {opened.name}: {opened.table.form}.
             </p>
             <div class="line">
-              <CountryField reader={reader} country={country} choose={setCountry} />
+              <CountryField
+                reader={reader}
+                allowed={plan?.countries ?? []}
+                country={country}
+                choose={setCountry}
+              />
               <AgentField agent={agent} choose={setAgent} />
             </div>
             <Columns
@@ -74,15 +82,6 @@ export function Send() {
 }
 
 /** Reads the leads anew when a choice changes. Undefined while they are read; an error as the words for it. */
-/** Returns the region of a browser's language, such as `DE`. Intl does not know every name of a language. */
-function regionOf(language: string): string | undefined {
-  try {
-    return new Intl.Locale(language).maximize().region;
-  } catch {
-    return undefined;
-  }
-}
-
 function useLeads(
   reader: Reader | undefined,
   { opened, country, agent }: { opened: Opened | undefined; country: string; agent: string },
@@ -166,23 +165,35 @@ function DropLeads({ open }: { open(file: File | undefined): Promise<void> }) {
 
 function CountryField({
   reader,
+  allowed,
   country,
   choose,
 }: {
   reader: Reader;
+  /** Countries that the plan names. They come first. */
+  allowed: readonly string[];
   country: string;
   choose(country: string): void;
 }) {
+  const others = reader.listCountries().filter((one) => !allowed.includes(one.country));
+  const named = (codes: readonly string[]) =>
+    codes
+      .map((code) => ({ code, name: countryName(code) }))
+      .toSorted((one, other) => one.name.localeCompare(other.name))
+      .map(({ code, name }) => (
+        <option key={code} value={code}>
+          {name}
+        </option>
+      ));
   return (
     <label>
       Country of numbers without a code
       <select value={country} onChange={(event) => choose(event.currentTarget.value)}>
         <option value="">none</option>
-        {reader.listCountries().map((one) => (
-          <option key={one.country} value={one.country}>
-            {one.country} +{one.code}
-          </option>
-        ))}
+        {allowed.length === 0 ? null : (
+          <optgroup label="In the dial plan">{named(allowed)}</optgroup>
+        )}
+        <optgroup label="Others">{named(others.map((one) => one.country))}</optgroup>
       </select>
     </label>
   );

@@ -95,3 +95,16 @@ export function zoneNamesOf(
   if (zones.length > 0) return zones;
   return defaultTimeZone === undefined ? none : [defaultTimeZone];
 }
+
+/**
+ * Returns the country whose zone this is by name: of the first prefix that rings in this zone alone. Undefined for a name
+ * that the table lacks.
+ */
+export function countryOfZone(zone: string): string | undefined {
+  zonesByPrefix ??= readPrefixes(ofPrefixes);
+  for (const [prefix, [first, ...others]] of zonesByPrefix) {
+    if (first !== zone || others.length > 0) continue;
+    return countryOf(`+${prefix.padEnd(11, "5550123555")}`) ?? countryOf(`+${prefix}`);
+  }
+  return undefined;
+}

@@ -211,8 +211,18 @@ describe("a nervous finger on the operator's page", () => {
     const [before, added] = ["+13035550901", "+13035550902"];
     await ask("/do-not-call", { add: [before] });
     await open("do-not-call");
-    await page.getByLabel("Phone numbers, one a line").fill(`${before}\n${added}`);
-    await button("Add").click();
+    const lines = page.getByLabel("Phone numbers, one a line");
+    await lines.fill("303 555-0901\n+1 (303) 555-0902\n303 555 09\nAda");
+    await page
+      .getByText("Read as 2 numbers: +1 303 555 0901, United States; +1 303 555 0902")
+      .waitFor();
+    await page
+      .getByText("Not read: line 3 has too few or too many digits for US; line 4")
+      .waitFor();
+    // What cannot be read is not taken for listed.
+    expect(await button("Add").isDisabled()).toBe(true);
+    await lines.fill("303 555-0901\n+1 (303) 555-0902");
+    await button("Add 2 numbers").click();
     const isListed = async (phone_number: string) =>
       (await ask("/do-not-call/check", { phone_number })).listed;
     await undo().waitFor();

@@ -223,7 +223,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     const place = await call.boundingBox();
     const list = await page.locator(".list").boundingBox();
     if (width === 390) expect(list).toBeNull(); // there is no room beside it
-    else expect([place?.y, (place?.x ?? 0) > (list?.width ?? Infinity)]).toEqual([list?.y, true]);
+    else expect(place?.x ?? 0).toBeGreaterThan(list?.width ?? Infinity);
     expect(await page.content()).not.toMatch(/130355\d{5}/);
     await press(page, call.getByRole("button", { name: "Show number and context" }));
     await call.getByText(/^\+130355\d{5}/).waitFor();
@@ -315,17 +315,17 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
   it("keeps the do-not-call list, and finds all of it in the audit log", async () => {
     await open("Do not call");
     await type(page, page.getByLabel("Phone numbers, one a line"), "+13035550998 +13035550997");
-    await press(page, button("Add"));
+    await press(page, button("Add 2 numbers"));
     await said(/^Added 2 numbers/);
-    await type(page, page.getByLabel("Phone number", { exact: true }), "+13035550997");
+    await type(page, page.getByLabel("Phone number", { exact: true }), "(303) 555-0997");
     await page.keyboard.press("Enter");
-    await said(/^The number is on the list/);
-    await type(page, page.getByLabel("Phone numbers, one a line"), "+13035550997");
-    await press(page, button("Remove …"));
+    await said(/^\+1 303 555 0997, United States is on the list/);
+    await type(page, page.getByLabel("Phone numbers, one a line"), "(303) 555-0997");
+    await press(page, button("Remove 1 number …"));
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Enter"); // the harmless button has the focus
     await page.locator("dialog").waitFor({ state: "detached" });
-    await press(page, button("Remove …"));
+    await press(page, button("Remove 1 number …"));
     await press(page, button("Remove 1 number"));
     await said(/^Removed 1 number/);
     await open("Audit log");

@@ -1,6 +1,7 @@
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { listRegions } from "../../../shared/dial-plan/dial-plan.ts";
+import { allowedCountries, impliedCountry } from "../../../shared/dial-plan/implied-country.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {
   findDispatched,
@@ -73,6 +74,16 @@ const planSchema = z
     destinations: z.string(),
     blackout_dates: z.array(z.string()),
     default_time_zone: z.nullable(z.string()),
+    default_country: z
+      .nullable(z.string())
+      .check(
+        z.describe(
+          "The country of numbers without a country code: that of the default zone, or the only one that may be called",
+        ),
+      ),
+    countries: z
+      .nullable(z.array(z.string()))
+      .check(z.describe("The countries that may be called; null: all")),
     expire_after_hours: z.number(),
     review_after_seconds: z.int(),
     retention_days: z.number(),
@@ -120,6 +131,8 @@ const showPlan = declareRoute({
       destinations: destinationsText(plan),
       blackout_dates: plan.blackoutDates,
       default_time_zone: plan.defaultTimeZone ?? null,
+      default_country: impliedCountry(plan) ?? null,
+      countries: allowedCountries(plan) ?? null,
       expire_after_hours: plan.expireAfterHours,
       review_after_seconds: plan.reviewAfterSeconds,
       retention_days: plan.retentionDays,

@@ -1,9 +1,9 @@
 import { readCallId, readRequestId } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ListOf } from "../../../shared/ports/ledger.ts";
-import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
-import { readTypedNumber } from "../../../shared/telephony/typed-number.ts";
+import { allHashesOf, isE164 } from "../../../shared/telephony/phone-number.ts";
 import type { RouteDeps } from "../http/context.ts";
+import { phoneNumber } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 import { lookUpText, refuseLookUp } from "./look-up.ts";
 import { listByNumber } from "../actions/list-by-number.ts";
@@ -20,26 +20,30 @@ const searchedSchema = z.strictObject({
   found: z.array(foundSchema),
   number: z
     .nullable(z.string())
-    .check(z.describe("The number that the text was read as, E.164; null: it is none")),
+    .check(z.describe("The number that was looked for, E.164; null: none")),
 });
 export type Searched = z.infer<typeof searchedSchema>;
 
 /** Finds what a text names. It is in the body, as it may be a number and logs may contain URLs. */
 const search = declareRoute({
   operationId: "search",
-  summary:
-    "What a text names: a call, a request, a number as people type it, a campaign, an agent or a client",
+  summary: "What a text names: a call, a request, a number, a campaign, an agent or a client",
   description: `A number is looked up for who has the role \`find\`, and not for others. ${lookUpText}`,
   role: "see",
   method: "post",
   path: "/search",
   body: z.strictObject({
     text: z.string().check(z.trim(), z.minLength(1), z.maxLength(textCharactersMax)),
+    phone_number: z
+      .optional(phoneNumber)
+      .check(
+        z.describe("The number that the text was read as, E.164; absent where it is one itself"),
+      ),
   }),
   answer: searchedSchema,
   problems: [429],
-  async handle({ c, deps, body: { text } }) {
-    const number = readTypedNumber(text);
+  async handle({ c, deps, body: { text, phone_number } }) {
+    const number = phone_number ?? (isE164(text) ? text : undefined);
     const mayFind = c.get("caller").roles?.includes("find") === true;
     const refused =
       number === undefined || !mayFind ? undefined : await refuseLookUp(c, number, deps);

@@ -8,7 +8,7 @@ import {
 } from "libphonenumber-js/min";
 import { toCanonical } from "../../../shared/telephony/renumbered.ts";
 
-/** Reads a phone number as people write it, or says why it is none. */
+/** A phone number as it was understood, or why it is none. */
 export type NumberRead = { number: string } | { reason: string };
 
 const parseProblems: Record<string, string> = {
@@ -36,9 +36,10 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
   if (/^\+?\d+[.,]0+$/.test(text)) {
     return { reason: "has decimals: make the column text in the spreadsheet" };
   }
+  const written = country === undefined ? text.replace(/^00(?=[1-9])/, "+") : text;
   const defaultCountry = country !== undefined && isSupportedCountry(country) ? country : undefined;
   try {
-    const parsed = parsePhoneNumberWithError(text, {
+    const parsed = parsePhoneNumberWithError(written, {
       extract: false,
       ...(defaultCountry && { defaultCountry }),
     });
@@ -47,7 +48,7 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
     const found = isFormer ? parsePhoneNumberWithError(canonical) : parsed;
     if (found.ext !== undefined) return { reason: "has an extension, which cannot be dialed" };
     // A number that is newer than the tables may be insisted on: in E.164 it passes, as it does at the endpoints.
-    const isKnown = found.isValid() || (found.isPossible() && text === found.number);
+    const isKnown = found.isValid() || (found.isPossible() && written === found.number);
     if (isKnown && isE164(found.number)) return { number: found.number };
     const of = found.country ?? `+${found.countryCallingCode}`;
     if (!found.isPossible()) return { reason: `has too few or too many digits for ${of}` };
@@ -56,6 +57,12 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
     if (!(error instanceof ParseError)) throw error;
     return { reason: parseProblems[error.message] ?? "is no phone number" };
   }
+}
+
+/** Describes a number in E.164 for people: `+1 202 555 0142`, and its country if it has one. */
+export function describeNumber(number: string): { shown: string; country: string | undefined } {
+  const parsed = parsePhoneNumberWithError(number);
+  return { shown: parsed.formatInternational(), country: parsed.country };
 }
 
 /** True if the endpoints take the number: it has seven digits or more, and parses to itself. */

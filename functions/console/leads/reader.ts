@@ -5,5 +5,6 @@
 export { guessColumns } from "./columns.ts";
 export { toMendCsv } from "./mend-csv.ts";
 export { readLeads } from "./read-leads.ts";
-export { listCountries } from "./read-number.ts";
+export { describeNumber, listCountries, readNumber } from "./read-number.ts";
+export { readNumbers } from "./read-numbers.ts";
 export { readTable } from "./read-table.ts";

@@ -5,6 +5,7 @@ import type { CommandDeps } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import type { Values } from "./options.ts";
 import { barOf } from "./terminal.ts";
+import { readTypedNumbers } from "./typed-numbers.ts";
 
 /** Maximum calls of one answer. */
 export const pageCallsMax = 200;
@@ -15,7 +16,11 @@ export async function* listCalls(
   { ask, terminal }: CommandDeps,
   pageCalls = pageCallsMax,
 ): AsyncGenerator<CallView> {
-  const { state, request, number, agent, provider, reason, from, until } = values;
+  const { state, request, agent, provider, reason, from, until } = values;
+  const [number] =
+    values.number === undefined
+      ? []
+      : await readTypedNumbers([values.number], values, { ask, terminal });
   const { client, campaign } = values;
   const filters = {
     state,

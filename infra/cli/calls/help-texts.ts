@@ -120,7 +120,7 @@ export const helps: Record<string, Help> = {
 const optionTexts: Record<string, string> = {
   state: `STATE         ${callStates.join(", ")}`,
   request: "ID          calls of this request",
-  number: "NUMBER       calls to this number, such as +12025550123",
+  number: "NUMBER       calls to this number, as people write it",
   agent: "AGENT         of this agent",
   provider: "ACCOUNT    dialed through this account of the plan",
   account: "ACCOUNT     of this account of the plan",
@@ -147,7 +147,7 @@ const optionTexts: Record<string, string> = {
   "dry-run": "            says what would be done, and does nothing",
   "client-token-from-env": "VARIABLE  variable of the environment with the client's token",
   "client-token-file": "FILE  file with the client's token",
-  country: "COUNTRY     of numbers without a country code, such as US",
+  country: "COUNTRY     of numbers without a country code, such as US; else the plan's",
   map: "ROLE=COLUMN     what a column means",
   refused: "FILE        where rows are written that are not sent",
   again: "              sends a file once more that was sent",

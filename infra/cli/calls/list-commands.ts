@@ -9,7 +9,9 @@ import { listCalls } from "./chosen-calls.ts";
 import { Misuse, Refusal } from "./failures.ts";
 import type { ListedNumbers } from "../../../functions/api/operator/find-listed.ts";
 import { readBytes } from "./files.ts";
-import { type NumberList, readNumberList } from "./number-list.ts";
+import type { NumberList } from "../../../functions/console/leads/read-numbers.ts";
+import { readNumberList } from "./number-list.ts";
+import { countryOf, readTypedNumbers } from "./typed-numbers.ts";
 import type { Json } from "./json.ts";
 import { numberOf, type Values } from "./options.ts";
 import { barOf, say, show } from "./terminal.ts";
@@ -55,9 +57,15 @@ async function writeRefused(refused: NumberList["refused"], { refused: file }: V
 }
 
 /** Reads the numbers of --file. What is to be checked or removed must be right in whole. */
-async function listOf(verb: string | undefined, values: Values, terminal: CommandDeps["terminal"]) {
+async function listOf(verb: string | undefined, values: Values, { ask, terminal }: CommandDeps) {
   if (values.file === undefined) return noNumbers;
-  const list = readNumberList(await readBytes(values.file, terminal), values);
+  const country = await countryOf(values, ask);
+  if (values.country === undefined && country !== undefined) {
+    terminal.complain(
+      `Numbers without a country code are read as those of ${country}, by the plan.`,
+    );
+  }
+  const list = readNumberList(await readBytes(values.file, terminal), { ...values, country });
   if (list.refused.length > 0 && verb !== "add") {
     throw new Misuse(`${linesText(list.refused, values)} Nothing was sent.`);
   }
@@ -123,9 +131,10 @@ export const listCommands: Record<string, Command> = {
       say(formerEnded, { ended: true }, { values, terminal });
       return 0;
     }
-    const list = await listOf(verb, values, terminal);
+    const list = await listOf(verb, values, { ask, terminal });
     const { refused } = list;
-    const all = [...new Set([...numbers, ...list.numbers])];
+    const typed = await readTypedNumbers(numbers, values, { ask, terminal });
+    const all = [...new Set([...typed, ...list.numbers])];
     if (all.length === 0 && refused.length > 0) throw new Misuse(linesText(refused, values));
     if (all.length === 0) throw new Misuse("dnc needs numbers, or --file.");
     if (verb === "check") {
@@ -157,8 +166,9 @@ export const listCommands: Record<string, Command> = {
     return refused.length > 0 ? 2 : 0;
   },
 
-  async erase(numbers, values, { ask, terminal }) {
-    if (numbers.length === 0) throw new Misuse("erase needs numbers.");
+  async erase(texts, values, { ask, terminal }) {
+    if (texts.length === 0) throw new Misuse("erase needs numbers.");
+    const numbers = await readTypedNumbers(texts, values, { ask, terminal });
     const act = await eraseAct(numbers, { ask, terminal });
     const exit = await exitUnlessAgreed(act, { values, terminal });
     if (exit !== undefined) return exit;

@@ -54,7 +54,7 @@ const options = {
 } as const;
 
 const fields = ["state", "request", "client", "campaign", "agent", "reason", "from", "until"];
-const choosing = [...fields, "number", "provider"];
+const choosing = [...fields, "number", "country", "provider"];
 /** Options of commands that ask before they act. */
 const asking = ["yes", "dry-run"];
 /** Options of each command, beside --json and --help. */
@@ -72,7 +72,7 @@ export const optionsOf: Record<string, string[]> = {
   stats: ["hours"],
   usage: ["by", "client", "from", "until", "csv"],
   dnc: ["file", "country", "map", "refused", "renew", "csv", ...asking],
-  erase: ["csv", ...asking],
+  erase: ["country", "csv", ...asking],
   audit: ["clients", "token", "action", "target", "from", "until", "limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv"],
   request: [],

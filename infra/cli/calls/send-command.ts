@@ -24,6 +24,7 @@ import { readBytes } from "./files.ts";
 import { rolesOf } from "./lead-columns.ts";
 import type { Values } from "./options.ts";
 import { barOf, show } from "./terminal.ts";
+import { countryIn } from "./typed-numbers.ts";
 
 /** Refused rows that are printed; a file has all of them. */
 const printedMax = 20;
@@ -41,11 +42,8 @@ export const sendCommands: Record<string, Command> = {
     };
     const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
     const table = await tableOf(path, terminal);
-    const { leads, refused } = await leadsOf(
-      { path, table, agents: await agentsOf(ask) },
-      values,
-      say,
-    );
+    const plan = await ask<PlanInWords>("/plan");
+    const { leads, refused } = await leadsOf({ path, table, plan }, values, say);
 
     const divided = await divideLeads(leads);
     const me = await told(askAsClient<ClientMe>("/v1/me", undefined, deps));
@@ -118,28 +116,28 @@ function asWhom({ client, mode }: ClientMe): string {
 
 /** Reads the leads of a table, and says what its columns mean. */
 async function leadsOf(
-  { path, table, agents }: { path: string; table: LeadTable; agents: readonly string[] },
-  { map = [], country, agent }: Values,
+  { path, table, plan }: { path: string; table: LeadTable; plan: PlanInWords },
+  values: Values,
   say: (line: string) => void,
 ) {
+  const { map = [], agent } = values;
+  // `*` stands for all agents that the plan does not name.
+  const agents = plan.agents.map(({ agent_id }) => agent_id);
   const { roles, notes } = rolesOf(table, map, agents);
-  const choices = { roles, country: country?.toUpperCase(), agent };
+  const country = countryIn(values) ?? plan.default_country ?? undefined;
+  const choices = { roles, country, agent };
   const read = await readOrMisuse(() => readLeads(table, choices));
   const rowsText = counted(table.rows.length, "row");
   say(`${path}: ${table.form}, ${rowsText}, ${counted(read.leads.length, "lead")}.`);
   say(table.columns.map((name, index) => `${name} → ${roles[index]}`).join("; "));
   for (const note of notes) say(note);
+  if (country !== undefined) say(`Numbers without a country code are those of ${country}.`);
   return read;
 }
 
 async function tableOf(path: string, terminal: CommandDeps["terminal"]): Promise<LeadTable> {
   const bytes = await readBytes(path, terminal);
   return readOrMisuse(() => readTable(bytes));
-}
-
-/** Asks for the agents of the dial plan; `*` stands for all that it does not name. */
-async function agentsOf(ask: CommandDeps["ask"]): Promise<string[]> {
-  return (await ask<PlanInWords>("/plan")).agents.map(({ agent_id }) => agent_id);
 }
 
 /** Returns the rows that the service would refuse, and those on the do-not-call list. */

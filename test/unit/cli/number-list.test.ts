@@ -50,11 +50,6 @@ describe("a file of numbers", () => {
     }
   });
 
-  it("may have its country in small letters, and none that does not exist", () => {
-    expect(readNumberList(utf8("2025550123\n"), { country: "us" }).numbers).toEqual([one]);
-    expect(() => readNumberList(utf8("2025550123\n"), { country: "USA" })).toThrow(/--country/);
-  });
-
   it("that does not tell which column has the numbers is not read, unless one is chosen", () => {
     const bytes = utf8(`Phone,Mobile\n${one},${two}\n`);
     expect(() => readNumberList(bytes, {})).toThrow(/--map number=Phone or --map number=Mobile/);

@@ -3,7 +3,12 @@ import { describe, expect, it } from "vitest";
 import { guessColumns } from "../../../functions/console/leads/columns.ts";
 import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
 import { type ReadingChoices, readLeads } from "../../../functions/console/leads/read-leads.ts";
-import { listCountries, readNumber } from "../../../functions/console/leads/read-number.ts";
+import {
+  describeNumber,
+  listCountries,
+  readNumber,
+} from "../../../functions/console/leads/read-number.ts";
+import { readNumbers } from "../../../functions/console/leads/read-numbers.ts";
 import { readTable } from "../../../functions/console/leads/read-table.ts";
 import { callRequestSchema } from "../../../shared/calls/call-request.ts";
 import { isE164 } from "../../../shared/telephony/phone-number.ts";
@@ -128,6 +133,9 @@ describe("a phone number", () => {
     ["06 12 34 56 78", "FR", "+33612345678"],
     ["020 7946 0123", "GB", "+442079460123"],
     ["+12215550123", "US", "+12215550123"],
+    ["0044 20 7946 0018", undefined, "+442079460018"],
+    ["+44 (0)20 7946 0018", undefined, "+442079460018"],
+    ["+49\u00a030\u2013901820", undefined, "+4930901820"],
     ["+52 1 55 1234 5678", undefined, "+525512345678"], // as WhatsApp's exports have it
     ["5215512345678", "MX", "+525512345678"],
   ])("%s in %s is %s", (text, country, number) => {
@@ -153,6 +161,23 @@ describe("a phone number", () => {
       reason: expect.stringContaining("no country is chosen"),
     });
     expect(listCountries()).toContainEqual({ country: "DE", code: "49" });
+  });
+
+  it("is described as people write it, with its country", () => {
+    expect(describeNumber("+12025550123")).toEqual({ shown: "+1 202 555 0123", country: "US" });
+    expect(describeNumber("+442079460123").country).toBe("GB");
+  });
+
+  it("is read alike in a text of several lines, of a comma, and alone", () => {
+    const text = "(202) 555-0123\n+1 202 555 0124, 202.555.0125\r\n\n202 555 0123\nAda\n12\n";
+    expect(readNumbers(text, "US")).toEqual({
+      numbers: ["+12025550123", "+12025550124", "+12025550125"],
+      read: 4,
+      refused: [
+        { line: 5, reason: "is no phone number", text: "Ada" },
+        { line: 6, reason: "has too few or too many digits for US", text: "12" },
+      ],
+    });
   });
 
   it("that is read is one that the endpoints take", () => {
