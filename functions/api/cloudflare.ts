@@ -12,6 +12,7 @@ import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
 import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings/settings.ts";
 import { clientRights } from "../../shared/settings/tokens.ts";
@@ -49,7 +50,7 @@ function wire(bare: ApiWorkerEnv) {
     deadLetters: createR2DeadLetters(env.ENVELOPES),
     journal: createR2Journal(env.ENVELOPES),
     epochStore: createR2EpochStore(env.ENVELOPES),
-    settings: readApiSettings(environment, dialPlan, log),
+    settings: readApiSettings(environment, { bundledPlan: dialPlan, kinds: routeKinds }, log),
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway
     tokenLimit: createTokenLimit(env.TOKEN_LIMIT),

@@ -12,6 +12,7 @@ import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { lazyPort } from "../../shared/lib/lazy-port.ts";
 import { lambdaLog as log } from "../../shared/aws/log.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import {
@@ -68,7 +69,7 @@ const parts: Parts = {
 
 const wire = everyFiveMinutes(async () => {
   const environment = await platform.environment();
-  const settings = readApiSettings(environment, dialPlan, log);
+  const settings = readApiSettings(environment, { bundledPlan: dialPlan, kinds: routeKinds }, log);
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * dayMs : 0;
   const app = createApp({
     queue: createSqsQueue(platform),

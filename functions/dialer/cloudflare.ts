@@ -13,6 +13,7 @@ import {
 import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { readDialerSettings } from "../../shared/settings/settings.ts";
 import type { Send } from "../../shared/lib/http-client.ts";
@@ -59,6 +60,7 @@ function wire(bare: WorkerEnv): Handlers {
       environment,
       {
         bundledPlan: dialPlan,
+        kinds: routeKinds,
         connect: (plan) => connect({ environment, fetch: send, now, print }, plan),
       },
       log,

@@ -12,6 +12,7 @@ import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { createWake } from "../../shared/aws/lambda-invoke.ts";
 import { lambdaLog as log } from "../../shared/aws/log.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { createS3Journal } from "../../shared/aws/s3-journal.ts";
 import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
 import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
@@ -54,6 +55,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
     environment,
     {
       bundledPlan: dialPlan,
+      kinds: routeKinds,
       connect: (plan) => connect({ environment, fetch: sendByNode, now, print }, plan),
     },
     log,

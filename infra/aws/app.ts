@@ -2,7 +2,8 @@
 import { resolve } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../shared/dial-plan/parse-dial-plan.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import * as z from "../../shared/lib/zod.ts";
 import dialPlan from "../dial-plan.json" with { type: "json" };
 import { bundleFunction, functionNames } from "./bundle.ts";
@@ -30,7 +31,7 @@ const { stackName, settings } = readDeployment(name);
 
 const bundles = resolve(import.meta.dirname, "../../dist/aws");
 for (const one of functionNames) await bundleFunction(one, resolve(bundles, one));
-const plan = parseDialPlan(dialPlan, {});
+const plan = parseDialPlan(dialPlan, {}, routeKinds);
 new OutboundCallsStack(app, stackName, {
   bundles,
   plan,

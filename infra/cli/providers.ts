@@ -4,6 +4,7 @@
  * `npm run providers -- callback ACCOUNT` prints the address that takes all callbacks of an account.
  */
 import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -125,7 +126,7 @@ async function check(
     if (isWanted === undefined) throw new Failure("Nobody is here to be asked: add --yes.");
     if (!isWanted) throw new Failure("Nothing was sent.");
   }
-  const timeoutSeconds = createRouteTable(plan).account(route).timeoutSeconds;
+  const timeoutSeconds = createRouteTable(plan, routeKinds).account(route).timeoutSeconds;
   const wanted = { agentId, route, phoneNumber, timeoutSeconds, callbacks };
   const isGood = await checkAccount(provider, wanted, surroundings);
   return isGood ? 0 : 2;

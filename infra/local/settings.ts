@@ -3,10 +3,11 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { callbackSecrets, createCallbackKeys } from "../../shared/dial-plan/callback-keys.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../shared/dial-plan/parse-dial-plan.ts";
 import { checkKeys, checkSecret } from "../../shared/dial-plan/checks.ts";
 import { receiverKeys, receiverSecret } from "../../shared/dial-plan/receivers.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { readPublicUrl } from "../../shared/settings/callback-url.ts";
 import { complain, print } from "../cli/print.ts";
 import { startEventPrinter } from "./print-events.ts";
@@ -138,25 +139,25 @@ function secretsOf(
   environment: Record<string, string>,
   given: Record<string, string | undefined>,
 ): Record<string, string> {
-  const plan = parseDialPlan(undefined, environment);
-  const missing = missingSecrets(plan, given);
+  const plan = parseDialPlan(undefined, environment, routeKinds);
+  const missing = missingSecrets(plan, given, routeKinds);
   if (missing.length > 0) {
     throw new Error(`The dial plan needs ${missing.join(", ")} in the environment.`);
   }
-  const malformed = malformedSecrets(plan, given);
+  const malformed = malformedSecrets(plan, given, routeKinds);
   if (malformed.length > 0) {
     throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
   receiverKeys(plan, given);
   checkKeys(plan, given);
-  const callbackKeyOf = createCallbackKeys(plan, given);
+  const callbackKeyOf = createCallbackKeys(plan, given, routeKinds);
   for (const { type, provider } of Object.values(plan.agents)) {
     if (type === "webhook") callbackKeyOf(provider);
   }
   // A webhook, a receiver or a check on this machine needs no secret, and one that is given signs and verifies.
   const ofReceivers = Object.keys(plan.events ?? {}).map(receiverSecret);
   const ofChecks = Object.keys(plan.checks ?? {}).map(checkSecret);
-  const ofProviders = [...neededSecrets(plan, false), ...callbackSecrets(plan)];
+  const ofProviders = [...neededSecrets(plan, false, routeKinds), ...callbackSecrets(plan)];
   const names = [...ofProviders, ...ofReceivers, ...ofChecks];
   return Object.fromEntries(names.map((name) => [name, given[name] ?? ""]));
 }

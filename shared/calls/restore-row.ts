@@ -1,41 +1,11 @@
-import type { Route, Call } from "./call-request.ts";
+import type { Route } from "./call-request.ts";
 import type { CallRow } from "./call-row.ts";
+import { mayHaveBeenDialed, type Restored } from "./lost-time.ts";
 import { states } from "./states.ts";
 import { applySettlement, type Decided, enterState, toUnknown, type Write } from "./transitions.ts";
-import { minuteMs } from "../lib/units.ts";
-
-/** Facts of a restore that decide about a row. Times are milliseconds since the epoch. */
-export interface Restored {
-  /** Time to which the ledger was restored. */
-  at: number;
-  /** Time at which dialing was suspended. A call that was due or accepted well after it was not dialed. */
-  since: number;
-}
 
 /** The end of a call, as its controls decide it. */
 type End = Exclude<Decided, { state: "WAITING" }>;
-
-/** Tolerated difference between the clock of an API or a dialer and that of the sweep that suspended dialing. */
-const restoreMarginMs = minuteMs;
-
-/** True if a call that has no row may have been dialed before the ledger was restored. */
-export function mayHaveHadRow({ acceptedAt }: Pick<Call, "acceptedAt">, since: number): boolean {
-  return acceptedAt <= since + restoreMarginMs;
-}
-
-/** True if a row of a restored ledger may have been dialed in the time that was lost. */
-export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolean {
-  if (!mayHaveHadRow(row, since) || (row.lostUntil !== null && row.lostUntil >= since))
-    return false;
-  const { open, placed } = states[row.state];
-  if (!open) return false;
-  if (placed !== "no") return true;
-  // A row that is newer than the backup may repeat a lost row, whenever it is due: a function that stood still has
-  // written it.
-  const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
-  // Due times never move to an earlier time, so a row that is due later was not due before.
-  return isNew || (row.dueAt ?? 0) <= since + restoreMarginMs;
-}
 
 /**
  * Turns a row that may have been dialed in the lost time UNKNOWN, so that it is looked up in all of that time.

@@ -1,10 +1,13 @@
+import { typeNames } from "../calls/provider-types.ts";
 import { timeoutSecondsMax } from "../lib/timing.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
-import { typeNames } from "../providers/routes.ts";
 
 /** Names of the kinds of provider, for people. */
 export const typesText = typeNames.join(", ");
+
+/** The error of a route or an agent whose account is unknown. */
+export const mustBeAccount = `must be an account of providers, or one of ${typesText}`;
 
 /** Settings of an account at a provider. */
 export const accountSchema = z

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { parseSigningKey } from "../lib/standard-webhooks.ts";
-import { secretName, listSecrets } from "../providers/routes.ts";
 import type { DialPlan } from "./plan-schema.ts";
+import { type RouteKinds, secretName } from "./route-kinds.ts";
 
 type Environment = Record<string, string | undefined>;
 
@@ -23,6 +23,7 @@ export function callbackSecrets({ agents }: Pick<DialPlan, "agents">): string[] 
 export function createCallbackKeys(
   { agents }: Pick<DialPlan, "agents">,
   environment: Environment,
+  kinds: Pick<RouteKinds, "listSecrets">,
 ): (account: string) => KeyObject | undefined {
   const keys = new Map<string, KeyObject>();
   return (account) => {
@@ -31,7 +32,7 @@ export function createCallbackKeys(
     if (!secret) {
       const routes = Object.values(agents).filter(({ provider }) => provider === account);
       const isLocal =
-        routes.length > 0 && routes.every((one) => listSecrets(one, false).length === 0);
+        routes.length > 0 && routes.every((one) => kinds.listSecrets(one, false).length === 0);
       if (isLocal) return undefined;
       throw new Error(`${variable} is not set`);
     }

@@ -43,16 +43,12 @@ export function unknownChecks(
   agent: string,
   { checks = [] }: Pick<Route, "checks">,
   plan: PlanOfChecks,
-): z.core.$ZodRawIssue[] {
+): { path: PropertyKey[]; message: string }[] {
+  const message = "must be one of the plan's checks";
   return checks.flatMap((name, index) =>
     findCheck(name, plan) !== undefined
       ? []
-      : {
-          code: "custom",
-          path: ["agents", agent, "checks", index],
-          message: "must be one of the plan's checks",
-          input: undefined,
-        },
+      : { path: ["agents", agent, "checks", index], message },
   );
 }
 

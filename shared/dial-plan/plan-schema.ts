@@ -2,17 +2,17 @@ import { costlyServices, hasNumbers } from "../telephony/phone-number.ts";
 import * as z from "../lib/zod.ts";
 import { parseOwnReceiver } from "../ports/receiver-kinds.ts";
 import { type Route, sandboxType } from "../calls/call-request.ts";
-import { parseRoute, typeNames } from "../providers/routes.ts";
+import { typeNames } from "../calls/provider-types.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
 import { allStates } from "../telephony/state-presets.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
-import { accountSchema, typesText } from "./account-schema.ts";
+import { accountSchema, mustBeAccount, typesText } from "./account-schema.ts";
 import { guardsSchema, realClient } from "./guards.ts";
-import { checksSchema, unknownChecks } from "./checks.ts";
+import { checksSchema } from "./checks.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
-import { retryProblems, type RetryRule, retrySchema } from "./retry-rules.ts";
+import { type RetryRule, retrySchema } from "./retry-rules.ts";
 import { stateProblems } from "./state-regions.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -61,14 +61,14 @@ const numberPrefix = z
  * The dial plan: the provider of each agent, pace, hours and permitted destinations. The plan is the variable
  * DIAL_PLAN or else `infra/dial-plan.json`.
  */
-const dialPlanSchema = z
+export const dialPlanSchema = z
   .strictObject({
     /** Routes by agent_id; `*` is the route of every agent not named. */
     agents: z
       .record(
         z.string().check(z.minLength(1), z.maxLength(128)),
         z.looseObject({
-          provider: z.string(`must be an account of providers, or one of ${typesText}`),
+          provider: z.string(mustBeAccount),
           callingHours: z.optional(z.string()),
           retry: z.optional(retrySchema),
         }),
@@ -248,40 +248,8 @@ const dialPlanSchema = z
   );
 
 /** The plan as written, with each agent's route parsed by its account's type. */
-export const planWithRoutesSchema = z.pipe(
-  dialPlanSchema,
-  z.transform((plan, { issues }) => {
-    const agents: Record<string, Route> = {};
-    /** Rules by agent_id. They are no part of a route, which each row stores. */
-    const retries: Record<string, RetryRule> = {};
-    for (const [name, { retry, ...fields }] of Object.entries(plan.agents)) {
-      const account = plan.providers[fields.provider];
-      const type = account?.type ?? fields.provider;
-      if (!typeNames.includes(type)) {
-        const message = `must be an account of providers, or one of ${typesText}`;
-        const path = ["agents", name, "provider"];
-        issues.push({ code: "custom", path, message, input: undefined });
-      } else {
-        const { baseUrl, timeoutSeconds } = account ?? {};
-        const parsed = parseRoute(fields, { type, baseUrl, timeoutSeconds });
-        if ("route" in parsed) {
-          agents[name] = parsed.route;
-          issues.push(...unknownChecks(name, parsed.route, plan));
-          if (retry === undefined) continue;
-          retries[name] = retry;
-          for (const { path, message } of retryProblems(retry, parsed.route, plan)) {
-            const at = ["agents", name, "retry", ...path];
-            issues.push({ code: "custom", path: at, message, input: undefined });
-          }
-        } else {
-          for (const issue of parsed.issues) {
-            issues.push({ ...issue, path: ["agents", name, ...issue.path], input: undefined });
-          }
-        }
-      }
-    }
-    return { ...plan, agents, retries };
-  }),
-);
-
-export type DialPlan = z.infer<typeof planWithRoutesSchema>;
+export type DialPlan = Omit<z.infer<typeof dialPlanSchema>, "agents"> & {
+  agents: Record<string, Route>;
+  /** Rules by agent_id. They are no part of a route, which each row stores. */
+  retries: Record<string, RetryRule>;
+};

@@ -1,7 +1,7 @@
 import type { Route } from "../calls/call-request.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/units.ts";
 import * as z from "../lib/zod.ts";
-import { tellsVoicemail } from "../providers/routes.ts";
+import type { RouteKinds } from "./route-kinds.ts";
 
 const unitsMs: Readonly<Record<string, number>> = { m: minuteMs, h: hourMs, d: dayMs };
 
@@ -43,8 +43,8 @@ interface PlanOfRetries {
 /** Describes what is wrong with an agent's `retry`. Paths are relative to it. */
 export function retryProblems(
   { within, after }: RetryRule,
-  route: Route,
   { expireAfterHours, results }: PlanOfRetries,
+  { route, kinds }: { route: Route; kinds: Pick<RouteKinds, "tellsVoicemail"> },
 ): { path: string[]; message: string }[] {
   const problems: { path: string[]; message: string }[] = [];
   if (results === undefined) {
@@ -57,7 +57,7 @@ export function retryProblems(
     problems.push({ path: ["within"], message: "must be at most expireAfterHours" });
   }
   // Every provider tells the other three.
-  if (after.voicemail !== undefined && !tellsVoicemail(route)) {
+  if (after.voicemail !== undefined && !kinds.tellsVoicemail(route)) {
     const message = `is a result that ${route.type} does not report for this route`;
     problems.push({ path: ["after", "voicemail"], message });
   }

@@ -6,11 +6,11 @@ import {
   toSandboxRoute,
 } from "../calls/call-request.ts";
 import { isTestClient } from "../calls/ids.ts";
-import { defaultCallsPerSecond, defaultTimeoutSeconds } from "../providers/routes.ts";
 import { type Pace, toPace } from "../telephony/rate.ts";
 import { accountSchema } from "./account-schema.ts";
 import { findAccountType, findAgentRoute } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
+import type { RouteKinds } from "./route-kinds.ts";
 
 /** Calls that reach people, or tests, which a sandbox dials. */
 export type Mode = "live" | "test";
@@ -36,6 +36,7 @@ export interface ResolvedAccount {
 /** The routes and accounts of a plan, each made once. It is made with the settings, so that another plan has another. */
 export interface RouteTable {
   plan: DialPlan;
+  kinds: RouteKinds;
   /**
    * Returns the route of a client's calls to an agent: the agent's own, or else that of `*`. A test client's calls have the
    * sandbox's route in its place, whatever the plan says, and nobody else's have it.
@@ -48,7 +49,7 @@ export interface RouteTable {
 /** Maximum accounts that a table remembers. Rows may have routes to hosts that the plan has no more. */
 const accountsMax = 10_000;
 
-export function createRouteTable(plan: DialPlan): RouteTable {
+export function createRouteTable(plan: DialPlan, kinds: RouteKinds): RouteTable {
   const accountsByRoute = new WeakMap<Route, ResolvedAccount>();
   const accounts = new Map<string, ResolvedAccount>();
   /** Routes of test clients, by the client and by the agent's own route, of which a plan has few. */
@@ -57,7 +58,7 @@ export function createRouteTable(plan: DialPlan): RouteTable {
   function findAccount(route: Route): ResolvedAccount {
     const { type, provider, url = "" } = route;
     const key = `${type} ${provider} ${url}`;
-    const account = accounts.get(key) ?? resolveAccount(route, plan);
+    const account = accounts.get(key) ?? resolveAccount(route, plan, kinds);
     if (accounts.size >= accountsMax) accounts.clear();
     accounts.set(key, account);
     return account;
@@ -65,6 +66,7 @@ export function createRouteTable(plan: DialPlan): RouteTable {
 
   return {
     plan,
+    kinds,
     find({ client, agentId }) {
       const own = findAgentRoute(agentId, plan);
       if (own === undefined || !isTestClient(client)) return own;
@@ -84,17 +86,17 @@ export function createRouteTable(plan: DialPlan): RouteTable {
 
 const defaultSettings = accountSchema.parse({});
 
-function resolveAccount(route: Route, plan: DialPlan): ResolvedAccount {
+function resolveAccount(route: Route, plan: DialPlan, kinds: RouteKinds): ResolvedAccount {
   const isTest = route.type === sandboxType;
   const planned = isTest ? planAccountOf(route) : route.provider;
   const type = isTest ? (findAccountType(planned, plan) ?? sandboxType) : route.type;
   const settings = plan.providers[planned] ?? defaultSettings;
-  const { callsPerSecond = defaultCallsPerSecond({ ...route, type }), burst } = settings;
+  const { callsPerSecond = kinds.defaultCallsPerSecond({ type }), burst } = settings;
   return {
     name: accountNameOf(route),
     planned,
     mode: isTest ? "test" : "live",
-    timeoutSeconds: settings.timeoutSeconds ?? defaultTimeoutSeconds({ type }),
+    timeoutSeconds: settings.timeoutSeconds ?? kinds.defaultTimeoutSeconds({ type }),
     concurrency: settings.concurrency,
     pace: callsPerSecond === undefined ? undefined : toPace(callsPerSecond, burst),
     callsPerDay: settings.callsPerDay,

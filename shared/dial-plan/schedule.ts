@@ -1,6 +1,6 @@
 import { closingMarginMs, openingMarginMs } from "../lib/timing.ts";
 import type { CallRequest, Route } from "../calls/call-request.ts";
-import { findHours, listRegions } from "./dial-plan.ts";
+import { findHours, listRegions } from "./plan-hours.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { RouteTable } from "./route-table.ts";
 import type { Log } from "../lib/log.ts";

@@ -1,8 +1,10 @@
-import { findRole, listSecrets } from "../providers/routes.ts";
+import { findRole } from "../lib/aws-role.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import { checkSecrets } from "./checks.ts";
 import { receiverSecrets } from "./receivers.ts";
+import type { RouteKinds } from "./route-kinds.ts";
 
+type Kinds = Pick<RouteKinds, "listSecrets">;
 type Environment = Record<string, string | undefined>;
 
 /**
@@ -10,23 +12,23 @@ type Environment = Record<string, string | undefined>;
  *
  * @param hasRole true for a Lambda function, whose role may replace secrets
  */
-export function neededSecrets(plan: DialPlan, hasRole: boolean): string[] {
+export function neededSecrets(plan: DialPlan, hasRole: boolean, kinds: Kinds): string[] {
   const routes = Object.values(plan.agents);
-  const ofProviders = routes.flatMap((route) => listSecrets(route, hasRole));
+  const ofProviders = routes.flatMap((route) => kinds.listSecrets(route, hasRole));
   return [...new Set([...ofProviders, ...receiverSecrets(plan), ...checkSecrets(plan)])];
 }
 
 /** Returns the names of the needed secrets that `environment` lacks. */
-export function missingSecrets(plan: DialPlan, environment: Environment): string[] {
-  return neededIn(plan, environment).filter((name) => !environment[name]);
+export function missingSecrets(plan: DialPlan, environment: Environment, kinds: Kinds): string[] {
+  return neededIn(plan, environment, kinds).filter((name) => !environment[name]);
 }
 
 /** Returns the names of secrets that no HTTP header can carry, so that every request with them would fail. */
-export function malformedSecrets(plan: DialPlan, environment: Environment): string[] {
+export function malformedSecrets(plan: DialPlan, environment: Environment, kinds: Kinds): string[] {
   const isPrintable = (name: string) => /^[\x21-\x7e]*$/.test(environment[name] ?? "");
-  return neededIn(plan, environment).filter((name) => !isPrintable(name));
+  return neededIn(plan, environment, kinds).filter((name) => !isPrintable(name));
 }
 
-function neededIn(plan: DialPlan, environment: Environment): string[] {
-  return neededSecrets(plan, findRole(environment) !== undefined);
+function neededIn(plan: DialPlan, environment: Environment, kinds: Kinds): string[] {
+  return neededSecrets(plan, findRole(environment) !== undefined, kinds);
 }

@@ -1,13 +1,6 @@
 import type { Route } from "../calls/call-request.ts";
-import { dayMs } from "../lib/units.ts";
-import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import { countryOf } from "../telephony/phone-number.ts";
-import { blockedAfter, blockedMax, callerIdOf, type EndedRow } from "./result-breaker.ts";
-
-/** Time for which a number rests once carriers have blocked it. */
-const restMs = dayMs;
-
-type CallerIds = ValueOf<"caller-ids">;
 
 /** Names the document of the numbers from which an account calls. */
 export function callerIdsKeyOf({ provider }: Pick<Route, "provider">): DocumentKey<"caller-ids"> {
@@ -69,34 +62,4 @@ function weigh(callee: string, number: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-/**
- * Adds calls of an account's pools that have ended, in the order in which their ends became known.
- *
- * @returns the numbers as they are now, undefined if nothing has changed, and those that begin to rest
- */
-export function addPoolResults(
-  known: CallerIds | undefined,
-  ended: readonly EndedRow[],
-  now: number,
-): { next: CallerIds | undefined; resting: string[] } {
-  const numbers = new Map(Object.entries(known?.numbers ?? {}));
-  const resting: string[] = [];
-  let isChanged = false;
-  for (const { route, result, claimedAt } of ended) {
-    const number = callerIdOf({ route });
-    const before = numbers.get(number) ?? { blocked: 0, restsUntil: 0, since: 0 };
-    if (result === null || (claimedAt ?? 0) <= before.since) continue;
-    const blocked = blockedAfter(before.blocked, result);
-    if (blocked === before.blocked) continue;
-    isChanged = true;
-    if (blocked < blockedMax) numbers.set(number, { ...before, blocked });
-    else {
-      numbers.set(number, { ...before, blocked: 0, restsUntil: now + restMs, since: now });
-      resting.push(number);
-    }
-  }
-  const next = isChanged ? { ...known, numbers: Object.fromEntries(numbers) } : undefined;
-  return { next, resting };
 }

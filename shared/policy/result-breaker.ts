@@ -1,5 +1,6 @@
 import type { CallResult } from "../calls/call-result.ts";
 import type { CallRow } from "../calls/call-row.ts";
+import { dayMs } from "../lib/units.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 
 /** Answered calls that are looked at, how many of them may not be short, and the seconds of a short one. */
@@ -7,8 +8,12 @@ const answeredMax = 30;
 const shortMax = 20;
 const shortSeconds = 3;
 /** Blocked calls in a row from one caller id at which it is taken for blocked. */
-export const blockedMax = 10;
+const blockedMax = 10;
 
+/** Time for which a number rests once carriers have blocked it. */
+const restMs = dayMs;
+
+type CallerIds = ValueOf<"caller-ids">;
 type AgentResults = ValueOf<"agent-results">;
 
 /** A call whose end is known. `isOfPool`: its number is of its agent's pool, and rests by itself if it is blocked. */
@@ -27,7 +32,7 @@ export function callerIdOf({ route }: Pick<CallRow, "route">): string {
 }
 
 /** Returns how many calls in a row were blocked, once this one has ended. A call that met nobody says nothing. */
-export function blockedAfter(before: number, { status }: Pick<CallResult, "status">): number {
+function blockedAfter(before: number, { status }: Pick<CallResult, "status">): number {
   if (status === "blocked") return before + 1;
   return status === "failed" || status === "invalid" || status === "unknown" ? before : 0;
 }
@@ -71,4 +76,34 @@ export function findPauseCause({ answered, blocked }: AgentResults): PauseCause 
 /** Returns what is known of an agent once it is paused: nothing, until calls after the pause have ended. */
 export function afterPause(known: AgentResults, at: number): AgentResults {
   return { ...known, answered: "", blocked: {}, since: at };
+}
+
+/**
+ * Adds calls of an account's pools that have ended, in the order in which their ends became known.
+ *
+ * @returns the numbers as they are now, undefined if nothing has changed, and those that begin to rest
+ */
+export function addPoolResults(
+  known: CallerIds | undefined,
+  ended: readonly EndedRow[],
+  now: number,
+): { next: CallerIds | undefined; resting: string[] } {
+  const numbers = new Map(Object.entries(known?.numbers ?? {}));
+  const resting: string[] = [];
+  let isChanged = false;
+  for (const { route, result, claimedAt } of ended) {
+    const number = callerIdOf({ route });
+    const before = numbers.get(number) ?? { blocked: 0, restsUntil: 0, since: 0 };
+    if (result === null || (claimedAt ?? 0) <= before.since) continue;
+    const blocked = blockedAfter(before.blocked, result);
+    if (blocked === before.blocked) continue;
+    isChanged = true;
+    if (blocked < blockedMax) numbers.set(number, { ...before, blocked });
+    else {
+      numbers.set(number, { ...before, blocked: 0, restsUntil: now + restMs, since: now });
+      resting.push(number);
+    }
+  }
+  const next = isChanged ? { ...known, numbers: Object.fromEntries(numbers) } : undefined;
+  return { next, resting };
 }

@@ -2,10 +2,10 @@ import { callEventSchema } from "../calls/call-event.ts";
 import { type Route, storedCallRequestSchema } from "../calls/call-request.ts";
 import { callResultSchema } from "../calls/call-result.ts";
 import type { CallRow } from "../calls/call-row.ts";
+import { isRouteType } from "../calls/provider-types.ts";
 import { callStates } from "../calls/states.ts";
 import { nextTrySchema, triesSchema } from "../calls/tries.ts";
 import * as z from "../lib/zod.ts";
-import { isRouteType } from "../providers/routes.ts";
 
 const time = z._default(z.nullable(z.number()), null);
 const text = z._default(z.nullable(z.string()), null);

@@ -1,5 +1,6 @@
 import type { Call, Route } from "../calls/call-request.ts";
 import type { CallResult } from "../calls/call-result.ts";
+import type { AwsRole } from "../lib/aws-role.ts";
 import type { Send } from "../lib/http-client.ts";
 
 /** One request to place a call. */
@@ -175,13 +176,6 @@ export interface ProviderAdapter<Own> {
    * @throws if the secret of one of its own routes is malformed
    */
   create(options: ProviderOptions, routes: readonly Route[]): DialingProvider<Own>;
-}
-
-/** Credentials of a Lambda function's role, from the function's environment. */
-export interface AwsRole {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken: string;
 }
 
 export interface ProviderOptions {

@@ -1,7 +1,8 @@
 import type { Route } from "../calls/call-request.ts";
+import { secretName } from "../dial-plan/route-kinds.ts";
+import { findRole } from "../lib/aws-role.ts";
 import { adapters } from "./list.ts";
 import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
-import { findRole, secretName } from "./routes.ts";
 
 /**
  * Returns a function that finds the dialing provider of a route. @throws if a secret of one of `routes` is

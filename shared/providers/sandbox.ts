@@ -6,6 +6,7 @@
 import { sandboxType } from "../calls/call-request.ts";
 import type { ResultStatus } from "../calls/call-result.ts";
 import type { Send } from "../lib/http-client.ts";
+import { isTestNumber } from "../calls/test-numbers.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute } from "./define-provider.ts";
 import { post, toStatusOutcome } from "./provider-http.ts";
@@ -16,17 +17,6 @@ export const sandboxRoutes = defineRoute(sandboxType, (fields) => z.strictObject
   secrets: [],
   tellsVoicemail: () => true,
 });
-
-/** Numbers of the United States that are reserved for fiction: +1 202 555 0100 to 0199. */
-const testNumbers = /^\+120255501\d\d$/;
-
-/** True if a test call may go to this number. */
-export function isTestNumber(phoneNumber: string): boolean {
-  return testNumbers.test(phoneNumber);
-}
-
-export const mustBeTestNumber =
-  "must be from +12025550100 to +12025550199, as the token is for test calls";
 
 /** Fates of test calls. Most calls are placed, and end with this status. */
 type Fate =

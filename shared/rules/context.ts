@@ -1,11 +1,12 @@
-import { contextProblem } from "../providers/routes.ts";
-import type { Verdict } from "./rule.ts";
+import type { Facts, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /** The route's provider cannot carry the call's context whole. It was checked at acceptance, but the route may have changed. */
-export function admit({ call, target }: ResolvedCall): Verdict | undefined {
-  if (target === undefined || contextProblem(call.request, target.route) === undefined) {
-    return undefined;
-  }
+export function admit(
+  { call, target }: ResolvedCall,
+  { table }: Pick<Facts, "table">,
+): Verdict | undefined {
+  if (target === undefined) return undefined;
+  if (table.kinds.contextProblem(call.request, target.route) === undefined) return undefined;
   return { kind: "end", state: "REJECTED", reason: "context_not_carried" };
 }

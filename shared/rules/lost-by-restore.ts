@@ -1,6 +1,6 @@
 import type { Call } from "../calls/call-request.ts";
 import type { CallRow } from "../calls/call-row.ts";
-import { mayHaveBeenDialed, mayHaveHadRow } from "../calls/restore-row.ts";
+import { mayHaveBeenDialed, mayHaveHadRow } from "../calls/lost-time.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { restoreKey } from "../policy/controls.ts";
 import { type FirstRowFacts, judgeFirstRow } from "./first-row.ts";

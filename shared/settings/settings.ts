@@ -1,7 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { createCallbackKeys } from "../dial-plan/callback-keys.ts";
-import { parseDialPlan } from "../dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../dial-plan/parse-dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import type { RouteKinds } from "../dial-plan/route-kinds.ts";
 import { readPublicUrl } from "./callback-url.ts";
 import { permitsLoopback } from "./loopback.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
@@ -48,17 +49,27 @@ export function valueOf<Value>(settings: Settings<Value>): Value {
   return settings.value;
 }
 
-/** Reads the API's settings other than its tokens. If there is a problem, the API answers 503 and accepts nothing. */
-export function readApiSettings(environment: Environment, bundledPlan: unknown, log: Log) {
-  return read(log, () => apiSettings(environment, bundledPlan, log));
+/** Values that only the entry of a function can bring: the plan of its bundle, and the kinds of providers. */
+export interface Bundled {
+  bundledPlan: unknown;
+  kinds: RouteKinds;
 }
 
-function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): ApiSettings {
-  const plan = parseDialPlan(bundledPlan, environment);
+/** Reads the API's settings other than its tokens. If there is a problem, the API answers 503 and accepts nothing. */
+export function readApiSettings(environment: Environment, bundled: Bundled, log: Log) {
+  return read(log, () => apiSettings(environment, bundled, log));
+}
+
+function apiSettings(
+  environment: Environment,
+  { bundledPlan, kinds }: Bundled,
+  log: Log,
+): ApiSettings {
+  const plan = parseDialPlan(bundledPlan, environment, kinds);
   const hashKeys = readHashKeys(environment);
   const publicUrl = readPublicUrl(environment);
-  const callbackKeyOf = createCallbackKeys(plan, environment);
-  const table = createRouteTable(plan);
+  const callbackKeyOf = createCallbackKeys(plan, environment, kinds);
+  const table = createRouteTable(plan, kinds);
   const schedule = createSchedule(table, log);
   const isLocal = permitsLoopback(environment);
   return { plan, table, schedule, hashKeys, publicUrl, permitsLoopback: isLocal, callbackKeyOf };
@@ -71,14 +82,14 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
  */
 export function readDialerSettings<Connected extends object>(
   environment: Environment,
-  { bundledPlan, connect }: { bundledPlan: unknown; connect: (plan: DialPlan) => Connected },
+  { connect, ...bundled }: Bundled & { connect: (plan: DialPlan) => Connected },
   log: Log,
 ): Settings<ApiSettings & Connected> {
   return read(log, () => {
-    const settings = apiSettings(environment, bundledPlan, log);
-    const missing = missingSecrets(settings.plan, environment);
+    const settings = apiSettings(environment, bundled, log);
+    const missing = missingSecrets(settings.plan, environment, bundled.kinds);
     if (missing.length > 0) throw new Error(`the dial plan needs ${missing.join(", ")}`);
-    const malformed = malformedSecrets(settings.plan, environment);
+    const malformed = malformedSecrets(settings.plan, environment, bundled.kinds);
     if (malformed.length > 0) {
       throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces`);
     }

@@ -7,7 +7,7 @@ import { functionNames } from "../../infra/aws/bundle.ts";
 import { OutboundCallsStack } from "../../infra/aws/stack.ts";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { lambdaLog } from "../../shared/aws/log.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../support/plans.ts";
 import { createDialerBench } from "../support/dialer.ts";
 
 const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));

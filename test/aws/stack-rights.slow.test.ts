@@ -1,6 +1,6 @@
 import type { Template } from "../../infra/aws/cdk.ts";
 import { describe, expect, it } from "vitest";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../support/plans.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";
 
 const { templateOf, expectNoObjection } = useStacks();

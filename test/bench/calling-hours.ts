@@ -2,11 +2,11 @@
  * Measures the cost of deciding by calling hours, beside a bare cached Intl.DateTimeFormat that only formats
  * the local time, and the size of the tables.
  */
-import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
+import { createRouteTable, parseDialPlan } from "../support/plans.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { parseDialPlan, findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { type CallHours, isOpen, nextOpening } from "../../shared/telephony/calling-hours.ts";
 import { presets } from "../../shared/telephony/hours-presets.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";

@@ -25,7 +25,8 @@ import { type CallsMessage, messageCallsMax } from "../../shared/ports/call-mess
 import { sendByNode } from "../../shared/aws/node-client.ts";
 import { accountNameOf } from "../../shared/calls/call-request.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
-import { readDialerSettings, valueOf } from "../../shared/settings/settings.ts";
+import { valueOf } from "../../shared/settings/settings.ts";
+import { readDialerSettings } from "../support/plans.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { answer, ready } from "./competitors/side.ts";
 import { cpuOf } from "./measure.ts";

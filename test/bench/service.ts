@@ -18,7 +18,7 @@ import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { type CallRequest, accountNameOf } from "../../shared/calls/call-request.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../support/plans.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import type { Log } from "../../shared/lib/log.ts";

@@ -4,7 +4,7 @@ import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
 import { twilio } from "../../infra/stand-ins/twilio.ts";
 import { webhook } from "../../infra/stand-ins/webhook.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../support/plans.ts";
 import { createSignatureHeaders, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
 import { createProviders } from "../../shared/providers/providers.ts";
 import { messageCallsMax } from "../../shared/ports/call-messages.ts";

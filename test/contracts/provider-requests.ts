@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Withheld } from "../../shared/lib/http-client.ts";
-import { contextProblem } from "../../shared/providers/routes.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { aCall } from "../support/calls.ts";
 import type { ProviderBench } from "./provider-bench.ts";
 
@@ -30,7 +30,7 @@ export function describeRequests(bench: ProviderBench): void {
     "carries a context with %s whole, or says at acceptance that it cannot",
     async (_, context) => {
       const call = aCall({ request: { ...aCall().request, context } });
-      const problem = contextProblem(call.request, routeAt("https://example.com"));
+      const problem = routeKinds.contextProblem(call.request, routeAt("https://example.com"));
       if (problem !== undefined) {
         expect(problem).toMatch(/^(must|is too)/);
         return;

@@ -7,7 +7,7 @@ import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { testClientOf, toCallId, withCalls } from "../../shared/calls/ids.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../support/plans.ts";
 import type { EventBody } from "../../shared/events/outbox-rows.ts";
 import { createRequestMessage, toJson } from "../../shared/ports/call-messages.ts";
 import { createProviders } from "../../shared/providers/providers.ts";

@@ -1,4 +1,4 @@
-import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
+import { createRouteTable, readDialPlan } from "../support/plans.ts";
 import { findPlanErrors } from "../../functions/api/calls/call-errors.ts";
 import { decide, type Dial, toKnown } from "../../functions/dialer/decide/decide-delivered.ts";
 import { findObstacle, judgeOrders } from "../../functions/dialer/dial/claim-call.ts";
@@ -8,7 +8,6 @@ import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { Call, Route } from "../../shared/calls/call-request.ts";
 import type { Log } from "../../shared/lib/log.ts";
 import { Withheld } from "../../shared/lib/http-client.ts";
-import { readDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { judgeFirstRow } from "../../shared/rules/first-row.ts";
 import { ends, orders, permitTime } from "../../shared/rules/gates.ts";

@@ -16,7 +16,7 @@ import {
   toCalls,
   type Message,
 } from "../../shared/ports/call-messages.ts";
-import { readDialerSettings } from "../../shared/settings/settings.ts";
+import { readDialerSettings } from "../support/plans.ts";
 import { OutsideError } from "./outside.ts";
 import { environment } from "./plan.ts";
 import type { Exploration } from "./explorations.ts";

@@ -1,4 +1,4 @@
-import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
+import { createRouteTable } from "../support/plans.ts";
 import type { Call, Route } from "../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { isRetried, withoutRetries } from "./chain-rules.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../support/plans.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import { accountNameOf } from "../../shared/calls/call-request.ts";

@@ -4,13 +4,8 @@ import { createApp } from "../../functions/api/app.ts";
 import { bundledParts } from "../../functions/api/parts.ts";
 import type { Log, LogFields } from "../../shared/lib/log.ts";
 import { toCalls } from "../../shared/ports/call-messages.ts";
-import {
-  readApiSettings,
-  readDialerSettings,
-  readOperators,
-  readTokens,
-  valueOf,
-} from "../../shared/settings/settings.ts";
+import { readOperators, readTokens, valueOf } from "../../shared/settings/settings.ts";
+import { readApiSettings, readDialerSettings } from "../support/plans.ts";
 import { checkViolations, createChecks } from "./checks.ts";
 import { chainViolations } from "./chain-rules.ts";
 import { createCallbacks } from "./callbacks.ts";

@@ -1,4 +1,4 @@
-import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
+import { createRouteTable } from "../support/plans.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";

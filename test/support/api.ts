@@ -13,12 +13,8 @@ import { createMemoryLedger } from "./memory-ledger.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
-import {
-  readApiSettings,
-  readClientRights,
-  readOperators,
-  readTokens,
-} from "../../shared/settings/settings.ts";
+import { readClientRights, readOperators, readTokens } from "../../shared/settings/settings.ts";
+import { readApiSettings } from "./plans.ts";
 import { apiEnvironment } from "./environment.ts";
 
 /** Reads a served file as the build has made it. */

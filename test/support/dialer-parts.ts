@@ -1,5 +1,5 @@
 import { slowMs } from "../../shared/lib/timing.ts";
-import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
+import { createRouteTable } from "./plans.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";

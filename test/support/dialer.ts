@@ -10,7 +10,7 @@ import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { type Call, accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "./plans.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/ports/documents.ts";

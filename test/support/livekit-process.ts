@@ -3,11 +3,11 @@
  * time is over after so many seconds. Prints the outcome, or why the request by which the phone rings was withheld.
  */
 import { dialOf } from "./resolved.ts";
-import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
+import { createRouteTable, parseDialPlan } from "./plans.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import type { Delivery } from "../../functions/dialer/dial/delivery.ts";
 import { createLastLook } from "../../functions/dialer/dial/send-request.ts";
-import { parseDialPlan, findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
 import { Withheld } from "../../shared/lib/http-client.ts";
 import { createProviders } from "../../shared/providers/providers.ts";

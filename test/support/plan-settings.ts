@@ -1,5 +1,5 @@
 import * as z from "zod/v4/core";
-import { planWithRoutesSchema } from "../../shared/dial-plan/plan-schema.ts";
+import { dialPlanSchema } from "../../shared/dial-plan/plan-schema.ts";
 import { settingDescriptions } from "../../shared/dial-plan/setting-descriptions.ts";
 
 type Node = z.JSONSchema.BaseSchema;
@@ -50,7 +50,7 @@ const ofRoutes: PlanSetting[] = [
 
 /** Lists every setting of the dial plan, in the order of its schema. */
 export function listPlanSettings(): PlanSetting[] {
-  const plan = z.toJSONSchema(planWithRoutesSchema, { io: "input", unrepresentable: "any" });
+  const plan = z.toJSONSchema(dialPlanSchema, { io: "input", unrepresentable: "any" });
   const settings = settingsIn(plan, "");
   const at = settings.findIndex(({ path }) => path === "agents.*.retry");
   return settings.toSpliced(at, 0, ...ofRoutes);

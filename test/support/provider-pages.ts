@@ -1,7 +1,7 @@
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "./plans.ts";
 import { toStatusOutcome } from "../../shared/providers/provider-http.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { tellsVoicemail } from "../../shared/providers/routes.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import type { AnswerFixture, FixtureSource } from "../contracts/provider-bench.ts";
 import { ambiguousWords } from "./provider-answers/ambiguous-words.ts";
 import { toJson } from "./plan-text.ts";
@@ -139,7 +139,7 @@ function resultLines(name: string): string[] {
   const route = parseDialPlan(setupPlan(typeOf(name)), {}).agents["*"];
   const told = statuses.flatMap((status) => {
     if (status === "live" || status === "unknown") return [];
-    if (status !== "voicemail" || (route !== undefined && tellsVoicemail(route))) {
+    if (status !== "voicemail" || (route !== undefined && routeKinds.tellsVoicemail(route))) {
       return `\`${status}\``;
     }
     return asksForMachines(name) ? "`voicemail` (with `machineDetection`)" : [];

@@ -2,7 +2,7 @@ import type { ReadResult } from "../../shared/providers/provider.ts";
 import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
 import { standInTypes } from "../../infra/stand-ins/index.ts";
 import { createProviders } from "../../shared/providers/providers.ts";
-import { parseRoute } from "../../shared/providers/routes.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { aCall } from "./calls.ts";
 
 /** Fields of a route of each type that has an adapter. */
@@ -85,7 +85,7 @@ export async function startPair(
   const place = type === "webhook" ? { url: `${standIn.url}/dial` } : {};
   const baseUrl = type === "webhook" ? undefined : standIn.url;
   const given = { provider: type, ...routeFields[type], ...place, ...fields };
-  const parsed = parseRoute(given, { type, baseUrl });
+  const parsed = routeKinds.parseRoute(given, { type, baseUrl });
   if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
   const { route } = parsed;
   const environment = environmentOf(type, secrets ?? imitation.secrets);

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
 import type { Call, Route } from "../../shared/calls/call-request.ts";
 import { createProviders } from "../../shared/providers/providers.ts";
-import { contextProblem, parseRoute } from "../../shared/providers/routes.ts";
+import { routeKinds } from "../../shared/providers/routes.ts";
 import { aCall } from "./calls.ts";
 import { imitationOf, startPair } from "./stand-ins.ts";
 import { startTestReceiver } from "./test-receiver.ts";
@@ -26,14 +26,14 @@ export async function startTestPair(...words: Parameters<typeof startPair>) {
 
 /** Returns a route of a type, as the dial plan has it. @throws if the plan refuses it, with what is wrong */
 export function routeOf(type: string, fields: object, baseUrl?: string): Route {
-  const parsed = parseRoute({ provider: type, ...fields }, { type, baseUrl });
+  const parsed = routeKinds.parseRoute({ provider: type, ...fields }, { type, baseUrl });
   if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
   return parsed.route;
 }
 
 /** Returns why a route cannot carry a context; undefined: it can. */
 export const contextProblemOf = (context: Record<string, string>, route: Route) =>
-  contextProblem({ ...aCall().request, context }, route);
+  routeKinds.contextProblem({ ...aCall().request, context }, route);
 
 /** Returns a call with this context. */
 export const aCallWith = (context: Record<string, string>): Call =>

@@ -13,7 +13,8 @@ import {
   requireReview,
   type Settlement,
 } from "../../shared/calls/transitions.ts";
-import { findAgentRoute, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../support/plans.ts";
 import { findReceiver } from "../../shared/dial-plan/receivers.ts";
 import { indexEvents, withEvents } from "../../shared/events/outbox-rows.ts";
 import { hourMs, minuteMs } from "../../shared/lib/units.ts";

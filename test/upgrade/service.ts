@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
 import { createHandlers, type QueueHandler } from "../../functions/dialer/handlers.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../support/plans.ts";
 import type { Log } from "../../shared/lib/log.ts";
 import { minuteMs } from "../../shared/lib/units.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";

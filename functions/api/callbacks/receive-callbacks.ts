@@ -3,7 +3,6 @@ import { findAccountType } from "../../../shared/dial-plan/dial-plan.ts";
 import { callbackCheck, type CallbackSubject } from "../../../shared/settings/callback-url.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { withTimeLimit } from "../../../shared/lib/retry.ts";
-import { callbackHeadersOf } from "../../../shared/providers/routes.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { readAtMost } from "../http/read-json.ts";
@@ -123,12 +122,12 @@ const callIdPattern = /call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}/;
  */
 async function messageOf(
   c: Context<ApiEnv>,
-  { clock, log }: ApiDeps,
+  { clock, log, settings }: ApiDeps,
   judge: Judge,
 ): Promise<Callback | Response | "slow"> {
   const { account, call, type } = c.get("callback");
   const hint: Callback = { kind: "callback", account, ...(call === undefined ? {} : { call }) };
-  const signing = callbackHeadersOf(type);
+  const signing = settings.table.kinds.callbackHeadersOf(type);
   if (signing === undefined && call !== undefined) return hint;
   const receivedAt = clock.now();
   const read = await bodyOf(c);

@@ -7,11 +7,10 @@ import {
   singleSchema,
 } from "../../../shared/calls/call-request.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
+import { isTestNumber, mustBeTestNumber } from "../../../shared/calls/test-numbers.ts";
 import { expiryOf, findAgentRoute, mayBeDialed } from "../../../shared/dial-plan/dial-plan.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
-import { contextProblem } from "../../../shared/providers/routes.ts";
-import { isTestNumber, mustBeTestNumber } from "../../../shared/providers/sandbox.ts";
 import { zoneNamesOf } from "../../../shared/telephony/zones-of-number.ts";
 import { toErrors, type ProblemError } from "../http/problem.ts";
 
@@ -89,7 +88,7 @@ export function findPlanErrors(
   }
   // A test call is refused as its agent's real call would be.
   const own = findAgentRoute(request.agent_id, plan);
-  const unfit = own && contextProblem(request, own);
+  const unfit = own && table.kinds.contextProblem(request, own);
   if (unfit !== undefined) errors.push({ field: "/context", detail: unfit });
   if (route === undefined || errors.length > 0) return errors;
 

@@ -1,5 +1,5 @@
 import { mapInSlices } from "../../../shared/lib/slices.ts";
-import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { readDialPlan } from "../../../shared/dial-plan/parse-dial-plan.ts";
 import { isOfOtherKey } from "../../../shared/policy/controls.ts";
 import type { PlanWithSchedule } from "../forecast/queued.ts";
 import { readControls } from "../forecast/read-controls.ts";
@@ -95,16 +95,17 @@ export const forecastRoutes = [forecastRoute];
 /** Reads the plan in a request, if there is one. */
 function planIn(
   value: unknown,
-  { log }: RouteDeps,
+  { log, settings }: RouteDeps,
 ): { plan?: PlanWithSchedule } | { errors: ProblemError[] } {
   if (value === undefined) return {};
   if (Buffer.byteLength(JSON.stringify(value)) > planBytesMax) {
     return { errors: [{ pointer: "/plan", detail: `must be at most ${planBytesMax} bytes` }] };
   }
-  const read = readDialPlan(value);
+  const { kinds } = settings.table;
+  const read = readDialPlan(value, kinds);
   if ("plan" in read) {
     const { plan } = read;
-    const table = createRouteTable(plan);
+    const table = createRouteTable(plan, kinds);
     return { plan: { plan, table, schedule: createSchedule(table, log) } };
   }
   const errors = read.problems.slice(0, planErrorsMax).map(({ path, message }) => ({

@@ -1,5 +1,5 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { findHours } from "../../../shared/dial-plan/dial-plan.ts";
+import { findHours } from "../../../shared/dial-plan/plan-hours.ts";
 import type { HoursRule } from "../../../shared/telephony/calling-hours.ts";
 import type { FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { HoursPreset } from "../../../shared/telephony/hours-presets-base.ts";

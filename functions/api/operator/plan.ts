@@ -1,6 +1,6 @@
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
-import { listRegions } from "../../../shared/dial-plan/dial-plan.ts";
+import { listRegions } from "../../../shared/dial-plan/plan-hours.ts";
 import { allowedCountries, impliedCountry } from "../../../shared/dial-plan/implied-country.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {

@@ -6,7 +6,7 @@ import { appendListed } from "../../../shared/policy/journal-entries.ts";
 import { hashesOf } from "../../../shared/telephony/phone-number.ts";
 import { errorsMax } from "../../../shared/calls/call-request.ts";
 import { hashedNumberOf, isTestClient } from "../../../shared/calls/ids.ts";
-import { isTestNumber, mustBeTestNumber } from "../../../shared/providers/sandbox.ts";
+import { isTestNumber, mustBeTestNumber } from "../../../shared/calls/test-numbers.ts";
 import { answerUnprocessable } from "../http/problem.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { recordNumbers, reasonCode } from "../actions/audit-log.ts";

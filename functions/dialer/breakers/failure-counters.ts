@@ -12,7 +12,6 @@ import {
   refusalsOf,
   type BacklogOf,
 } from "../../../shared/policy/breakers.ts";
-import { hasLateAgents } from "../../../shared/providers/routes.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 
 /** The facts of a call that its breakers depend on. */
@@ -63,8 +62,8 @@ const agentNotedMs = 10 * minuteMs;
 
 /** Notes that an agent takes calls, for providers with late agents. Otherwise a late agent would count as missing. */
 export async function noteAgent(call: JudgedCall, deps: DialerDeps): Promise<void> {
-  if (!hasLateAgents(call.route)) return;
-  const { clock, memory } = deps;
+  const { clock, memory, settings } = deps;
+  if (!settings.table.kinds.hasLateAgents(call.route)) return;
   const now = clock.now();
   const key = agentSeenOf(call);
   if (now - (memory.agentsNotedAt.get(key) ?? -Infinity) < agentNotedMs) return;

@@ -4,9 +4,10 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { addPoolResults, callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
+import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import {
+  addPoolResults,
   addResults,
   afterPause,
   callerIdOf,

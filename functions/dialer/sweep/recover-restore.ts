@@ -1,5 +1,6 @@
 import { type CallRow, toCall, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { mayHaveBeenDialed, recoverRow, type Restored } from "../../../shared/calls/restore-row.ts";
+import { mayHaveBeenDialed, type Restored } from "../../../shared/calls/lost-time.ts";
+import { recoverRow } from "../../../shared/calls/restore-row.ts";
 import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";

@@ -1,18 +1,18 @@
 import { callbackSecrets } from "../../../shared/dial-plan/callback-keys.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../../shared/dial-plan/parse-dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { receiverKeys } from "../../../shared/dial-plan/receivers.ts";
 import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { createToken } from "../../../shared/settings/tokens.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { listSecrets } from "../../../shared/providers/routes.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { hasRole, type PlatformName, providerSecretsOf, readersOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Parses infra/dial-plan.json. @throws DeployError with what is wrong in it */
 export function planOf(bundledPlan: unknown): DialPlan {
   try {
-    return parseDialPlan(bundledPlan, {});
+    return parseDialPlan(bundledPlan, {}, routeKinds);
   } catch (error) {
     throw new DeployError(`infra/dial-plan.json: ${error instanceof Error ? error.message : ""}`);
   }
@@ -52,7 +52,7 @@ export async function askForSecrets(
         "For your own webhook, or a receiver of events, npm run secrets -- webhook makes a secret.",
     );
   }
-  const malformed = malformedSecrets(plan, found);
+  const malformed = malformedSecrets(plan, found, routeKinds);
   if (malformed.length > 0) {
     throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
@@ -67,7 +67,9 @@ function checkSecrets(
   { platform, environment }: { platform: PlatformName; environment: Record<string, string> },
 ): void {
   const routes = Object.values(plan.agents).filter((route) =>
-    listSecrets(route, hasRole(platform)).every((name) => environment[name] !== undefined),
+    routeKinds
+      .listSecrets(route, hasRole(platform))
+      .every((name) => environment[name] !== undefined),
   );
   try {
     createProviders({ environment, fetch, now: Date.now, print }, routes);

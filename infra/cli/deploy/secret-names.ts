@@ -1,4 +1,5 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
 import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
 
@@ -31,7 +32,7 @@ export type PlatformName = "aws" | "cloudflare";
 
 /** Returns the names of the secrets that the accounts of a dial plan need on a platform. */
 export function providerSecretsOf(plan: DialPlan, platform: PlatformName): string[] {
-  return neededSecrets(plan, hasRole(platform));
+  return neededSecrets(plan, hasRole(platform), routeKinds);
 }
 
 /** True if the dialer has an AWS role there, which signs requests in place of an account's secrets. */

@@ -7,7 +7,7 @@ import type {
   FoundCall,
 } from "../../../shared/providers/provider.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { listSecrets, listsEndedCalls } from "../../../shared/providers/routes.ts";
+import { listsEndedCalls, routeKinds } from "../../../shared/providers/routes.ts";
 import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
 import { Failure } from "../calls/failures.ts";
 import { hasRole, meaningOf } from "./meanings.ts";
@@ -92,7 +92,7 @@ export function providerOf(
   route: Route,
   { environment, fetch, now, print }: Surroundings,
 ): DialingProvider<Route> {
-  const names = listSecrets(route, hasRole);
+  const names = routeKinds.listSecrets(route, hasRole);
   const missing = names.filter((name) => !environment[name]);
   if (missing.length > 0) {
     throw new Failure(`${missing.join(" and ")} must be in the environment.`);

@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { parseDialPlan, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../../shared/dial-plan/parse-dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { isLoopback } from "../../../shared/lib/https-url.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 import { Failure } from "../calls/failures.ts";
@@ -26,7 +28,7 @@ export async function readPlan(
     const bundled = override
       ? undefined
       : await jsonIn(file ?? (isLocal ? localPath : bundledPath));
-    return parseDialPlan(bundled, { DIAL_PLAN: override, ALLOW_SIMULATOR: "true" });
+    return parseDialPlan(bundled, { DIAL_PLAN: override, ALLOW_SIMULATOR: "true" }, routeKinds);
   } catch (error) {
     if (error instanceof Failure || !(error instanceof Error)) throw error;
     throw new Failure(error.message, { cause: error });

@@ -1,6 +1,6 @@
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { type Route } from "../../../shared/calls/call-request.ts";
-import { listSecrets } from "../../../shared/providers/routes.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 
 /** An outcome in words: what it means, and what to do about it. */
 interface Meaning {
@@ -16,7 +16,7 @@ const common = new Set(["provider", "type", "callingHours", "maxCalls"]);
 
 /** Describes the outcome of a request along a route. */
 export function meaningOf(outcome: DialOutcome, route: Route): Meaning {
-  const secrets = listSecrets(route, hasRole).join(" and ") || "the credentials";
+  const secrets = routeKinds.listSecrets(route, hasRole).join(" and ") || "the credentials";
   const fields = Object.keys(route)
     .filter((name) => !common.has(name))
     .join(", ");

@@ -4,7 +4,7 @@ import type { Documents } from "../../../shared/ports/documents.ts";
 import { createMemoryLedger } from "../../support/memory-ledger.ts";
 import type { MemoryQueue } from "../../support/memory-queue.ts";
 import { toCalls, messageSchema } from "../../../shared/ports/call-messages.ts";
-import { readApiSettings } from "../../../shared/settings/settings.ts";
+import { readApiSettings } from "../../support/plans.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { lazyPort } from "../../../shared/lib/lazy-port.ts";

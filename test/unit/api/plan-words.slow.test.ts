@@ -8,7 +8,7 @@ import {
   paceText,
   weeklyText,
 } from "../../../functions/api/operator/plan-words.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../support/plans.ts";
 import { weeklyHoursSchema } from "../../../shared/telephony/calling-hours.ts";
 import { testPlan } from "../../support/environment.ts";
 

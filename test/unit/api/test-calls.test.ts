@@ -1,8 +1,7 @@
-import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
+import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { testClientOf } from "../../../shared/calls/ids.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";

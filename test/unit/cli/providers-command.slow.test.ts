@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { run } from "../../../infra/cli/providers.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";
-import { typeNames } from "../../../shared/providers/routes.ts";
+import { typeNames } from "../../../shared/calls/provider-types.ts";
 import { startTestStandIn } from "../../support/test-adapter.ts";
 import { environmentOf, imitationOf, routeFields } from "../../support/stand-ins.ts";
 

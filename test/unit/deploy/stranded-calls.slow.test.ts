@@ -12,7 +12,7 @@ import { toItem } from "../../../shared/aws/dynamodb-document-items.ts";
 import { toItem as toRowItem } from "../../../shared/aws/dynamodb-rows.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { toStoredRow } from "../../../shared/ports/stored-row.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../support/plans.ts";
 import { aRow } from "../../support/call-rows.ts";
 import {
   type FakeDynamoDB,

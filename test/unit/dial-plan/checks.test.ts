@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readersOf } from "../../../infra/cli/deploy/secret-names.ts";
 import { checkKeys, checkSecrets } from "../../../shared/dial-plan/checks.ts";
-import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
+import { neededSecrets, readDialPlan } from "../../support/plans.ts";
 import { testPlan } from "../../support/environment.ts";
 
 const crm = { url: "https://crm.example.com/check" };

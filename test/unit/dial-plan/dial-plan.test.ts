@@ -1,8 +1,12 @@
-import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
+import {
+  createRouteTable,
+  malformedSecrets,
+  missingSecrets,
+  parseDialPlan,
+} from "../../support/plans.ts";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { mayBeCalled, parseDialPlan, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import { malformedSecrets, missingSecrets } from "../../../shared/dial-plan/secrets.ts";
+import { mayBeCalled, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 
 const plan = {

@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  findRetry,
-  findAgentRoute,
-  parseDialPlan,
-  readDialPlan,
-} from "../../../shared/dial-plan/dial-plan.ts";
+import { findRetry, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan, readDialPlan } from "../../support/plans.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 
 const twilio = { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" };

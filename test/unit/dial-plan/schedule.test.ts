@@ -1,7 +1,7 @@
-import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
+import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../../shared/calls/call-request.ts";
-import { parseDialPlan, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import { presets } from "../../../shared/telephony/hours-presets.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";

@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
-import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { addPoolResults } from "../../../shared/policy/result-breaker.ts";
+import { readDialPlan } from "../../support/plans.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 import {
-  addPoolResults,
   callerIdsKeyOf,
   isPoolResting,
   withCallerId,

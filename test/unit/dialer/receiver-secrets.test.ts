@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { connect } from "../../../functions/dialer/wiring.ts";
-import { type Environment, readDialerSettings } from "../../../shared/settings/settings.ts";
+import type { Environment } from "../../../shared/settings/settings.ts";
+import { readDialerSettings } from "../../support/plans.ts";
 import { apiEnvironment, testPlan } from "../../support/environment.ts";
 
 const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`;

@@ -1,5 +1,6 @@
 import { claimedAlong } from "../../support/resolved.ts";
-import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
+import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
+import { typeNames } from "../../../shared/calls/provider-types.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openBreaker } from "../../../functions/dialer/breakers/circuit-breaker.ts";
@@ -24,7 +25,6 @@ import {
 } from "../../../shared/calls/ids.ts";
 import { callStates } from "../../../shared/calls/states.ts";
 import { applyClaim } from "../../../shared/calls/transitions.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { putEntries, renewNumbers } from "../../../shared/policy/dnc-entries.ts";
 import {
   createRequestMessage,
@@ -34,7 +34,6 @@ import {
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import { parseRow, toStoredRow } from "../../../shared/ports/stored-row.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { typeNames } from "../../../shared/providers/routes.ts";
 import { aCall, toCallsMessage } from "../../support/calls.ts";
 import { aCallNow, message } from "../../support/dialer-calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";

@@ -1,9 +1,8 @@
-import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
+import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import { callsIn, indexOf, readCallId, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import { toTryId } from "../../../shared/calls/tries.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
 import { planNextTry } from "../../../shared/policy/next-try.ts";
 import { aCall } from "../../support/calls.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { signatureProblem } from "../../../infra/stand-ins/amazon-signature.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { missingSecrets, neededSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { contextProblem } from "../../../shared/providers/routes.ts";
+import { missingSecrets, neededSecrets, parseDialPlan } from "../../support/plans.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { adapterOf, routeOf } from "../../support/test-adapter.ts";
 import { startTestReceiver } from "../../support/test-receiver.ts";
@@ -171,14 +170,19 @@ describe("Amazon Connect", () => {
   it.each(["", "a b", "é", "a.b", "call_id"])("cannot carry a context with the key %j", (key) => {
     const { request } = aCall();
     const route = routeFrom("amazon-connect", "https://example.com");
-    expect(contextProblem({ ...request, context: { [key]: "x" } }, route)).toMatch(/^must/);
+    expect(routeKinds.contextProblem({ ...request, context: { [key]: "x" } }, route)).toMatch(
+      /^must/,
+    );
   });
 
   it("carries names and values of 32,768 bytes with its own, and no more", () => {
     const { id, request } = aCall();
     const route = routeFrom("amazon-connect", "https://example.com");
     const problemOf = (bytes: number) =>
-      contextProblem({ ...request, context: { "first-Name_1": "x".repeat(bytes - 12) } }, route);
+      routeKinds.contextProblem(
+        { ...request, context: { "first-Name_1": "x".repeat(bytes - 12) } },
+        route,
+      );
     expect(problemOf(32_768 - 64)).toBeUndefined();
     expect(problemOf(32_768 - 63)).toMatch(/^is too large/);
     expect("call_id".length + id.length).toBeLessThanOrEqual(64);

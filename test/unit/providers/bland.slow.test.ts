@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { parseRoute } from "../../../shared/providers/routes.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import {
   blandAnswers,
@@ -51,9 +51,9 @@ describe("bland", () => {
   it.each([[{}], [{ pathway, task: "Ask." }], [{ pathway, from: "2025550100" }]])(
     "is refused the route fields %j",
     (fields) => {
-      expect(parseRoute({ provider: "bland", ...fields }, { type: "bland" })).toHaveProperty(
-        "issues",
-      );
+      expect(
+        routeKinds.parseRoute({ provider: "bland", ...fields }, { type: "bland" }),
+      ).toHaveProperty("issues");
     },
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { toSipOutcome } from "../../../shared/providers/sip-status.ts";
 import {
   createProviderBench,
@@ -49,13 +49,13 @@ describeProvider(through("sip-trunk"));
 
 describe("elevenlabs", () => {
   it("refuses names of variables that are ElevenLabs' own", () => {
-    const parsed = parseRoute(
+    const parsed = routeKinds.parseRoute(
       { provider: "elevenlabs", ...fields, through: "twilio" },
       { type: "elevenlabs" },
     );
     if ("issues" in parsed) throw new Error("the route was refused");
     const problemOf = (context: Record<string, string>) =>
-      contextProblem({ ...aCall().request, context }, parsed.route);
+      routeKinds.contextProblem({ ...aCall().request, context }, parsed.route);
     expect(problemOf({ system__caller_id: "x" })).toMatch(/^must not have a key that begins with/);
     expect(problemOf({ system: "x" })).toBeUndefined();
   });

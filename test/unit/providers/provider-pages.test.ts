@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/v4/core";
+import { providerTypes as knownNames } from "../../../shared/calls/provider-types.ts";
 import { providerTypes } from "../../../shared/providers/list.ts";
 import { ambiguousWords } from "../../support/provider-answers/ambiguous-words.ts";
 import { answersOfProviders } from "../../support/provider-answers/index.ts";
@@ -11,6 +12,10 @@ import { resultsOfProviders } from "../../support/provider-results/index.ts";
 
 const directory = "docs/providers";
 const pages = makeProviderPages();
+
+it("knows the name of each provider below the providers", () => {
+  expect(knownNames).toEqual(providerTypes.map(({ name }) => name));
+});
 
 describe("the pages of providers", () => {
   it("are those that `npm run pages` makes", async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isTestNumber, sandbox } from "../../../shared/providers/sandbox.ts";
+import { isTestNumber } from "../../../shared/calls/test-numbers.ts";
+import { sandbox } from "../../../shared/providers/sandbox.ts";
 import { sandboxTable } from "../../support/sandbox-table.ts";
 import { aCall } from "../../support/calls.ts";
 import { type Send, Withheld } from "../../../shared/lib/http-client.ts";

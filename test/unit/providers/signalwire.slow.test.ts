@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { parseRoute } from "../../../shared/providers/routes.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import {
   signalwireAnswers,
@@ -40,7 +40,7 @@ describeProvider({
 describe("signalwire", () => {
   const problemsOf = (fields: object, baseUrl?: string) => {
     const route = { provider: "signalwire", from: "+12025550100", answerUrl, ...fields };
-    const parsed = parseRoute(route, { type: "signalwire", baseUrl });
+    const parsed = routeKinds.parseRoute(route, { type: "signalwire", baseUrl });
     return "issues" in parsed ? parsed.issues.map(({ message }) => message).join() : "";
   };
   const space = "https://example.signalwire.com";

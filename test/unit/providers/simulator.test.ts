@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { parseRoute } from "../../../shared/providers/routes.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { aCall } from "../../support/calls.ts";
 
 describe("the simulator", () => {
   const dialedAt = Date.parse("2026-11-21T00:00:00Z");
-  const parsed = parseRoute({ provider: "simulator" }, { type: "simulator" });
+  const parsed = routeKinds.parseRoute({ provider: "simulator" }, { type: "simulator" });
   if ("issues" in parsed) throw new Error("the route is wrong");
   const { route } = parsed;
   let time = dialedAt;

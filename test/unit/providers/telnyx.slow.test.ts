@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { parseRoute } from "../../../shared/providers/routes.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { createProviderBench } from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
@@ -70,7 +70,7 @@ describe("telnyx", () => {
     [{ callReason: "Your appointment" }, /^must not have /],
   ])("refuses the route's %j", (more, problem) => {
     const route = { provider: "telnyx", ...fields, ...more };
-    const parsed = parseRoute(route, { type: "telnyx" });
+    const parsed = routeKinds.parseRoute(route, { type: "telnyx" });
     const issues = "issues" in parsed ? parsed.issues : [];
     expect(issues.map(({ message }) => message).join()).toMatch(problem);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { parseRoute, listSecrets } from "../../../shared/providers/routes.ts";
+import { routeKinds } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { ultravoxAnswers, ultravoxLookUps } from "../../support/provider-answers/ultravox.ts";
 import { ultravoxResults } from "../../support/provider-results/ultravox.ts";
@@ -52,13 +52,13 @@ describeProvider({
 
 describe("ultravox", () => {
   const parsed = (more: object) =>
-    parseRoute({ provider: "ultravox", ...fields, ...more }, { type: "ultravox" });
+    routeKinds.parseRoute({ provider: "ultravox", ...fields, ...more }, { type: "ultravox" });
 
   it("needs a SIP password only where the trunk has a user", () => {
     const trunk = { through: "sip", sipHost: "example.com" };
     const names = [{}, trunk, { ...trunk, sipUser: "caller" }].map((more) => {
       const one = parsed(more);
-      return "route" in one ? listSecrets(one.route, false) : [];
+      return "route" in one ? routeKinds.listSecrets(one.route, false) : [];
     });
     const key = "ULTRAVOX_API_KEY";
     expect(names).toEqual([[key], [key], [key, "ULTRAVOX_SIP_PASSWORD"]]);

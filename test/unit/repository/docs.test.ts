@@ -7,11 +7,10 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { eventTypes } from "../../../shared/calls/call-event.ts";
 import { reasons } from "../../../shared/calls/reasons.ts";
 import { callStates, states } from "../../../shared/calls/states.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { neededSecrets, parseDialPlan } from "../../support/plans.ts";
+import { typeNames } from "../../../shared/calls/provider-types.ts";
 import { receiverSchema } from "../../../shared/dial-plan/receivers.ts";
-import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { settingDescriptions } from "../../../shared/dial-plan/setting-descriptions.ts";
-import { typeNames } from "../../../shared/providers/routes.ts";
 import { listPlanSettings, planSettingsList } from "../../support/plan-settings.ts";
 
 const inDocs = await readdir("docs", { recursive: true });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { readFile, glob } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { expect, it } from "vitest";
@@ -48,4 +49,27 @@ it("imports from its own folder or a lower one, as .config/layers.json orders th
   }
   expect(wrong).toEqual([]);
   expect(imports.size).toBeGreaterThan(150);
+});
+
+/** Returns the files that run when a file is imported. Types are not among them. */
+function listImported(file: string, found: Set<string> = new Set()): Set<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  const text = readFileSync(file, "utf8").replaceAll(/import type [^;]*;/g, "");
+  for (const [, named = ""] of text.matchAll(/(?:from|import)\s*"(\.[^"]+\.ts)"/g)) {
+    listImported(resolve(dirname(file), named), found);
+  }
+  return found;
+}
+
+/** Maximum files with which somebody must reckon who changes one of these. */
+const importedMax = {
+  "shared/rules/gates.ts": 47,
+  "functions/api/calls/create-calls.ts": 40,
+};
+
+it.each(Object.entries(importedMax))("imports no provider into %s, nor much else", (file, max) => {
+  const imported = [...listImported(join(root, file))].map((one) => relative(root, one));
+  expect(imported.filter((one) => one.startsWith("shared/providers/"))).toEqual([]);
+  expect(imported.length).toBeLessThanOrEqual(max);
 });

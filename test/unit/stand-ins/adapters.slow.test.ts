@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Failure } from "../../../infra/stand-ins/failures.ts";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { typeNames } from "../../../shared/providers/routes.ts";
+import { typeNames } from "../../../shared/calls/provider-types.ts";
 import { startTestPair } from "../../support/test-adapter.ts";
 import { base64, createPrivateKey } from "../../support/private-key.ts";
 import { aCallOfText, type Pair, routeFields, startPair } from "../../support/stand-ins.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { typeNames } from "../../../shared/providers/routes.ts";
+import { typeNames } from "../../../shared/calls/provider-types.ts";
 import { startTestPair, startTestStandIn } from "../../support/test-adapter.ts";
 import { aCallOfText, imitationOf } from "../../support/stand-ins.ts";
 import { firstOf } from "../../support/first-of.ts";

@@ -1,11 +1,11 @@
-import { createRouteTable } from "../../../shared/dial-plan/route-table.ts";
+import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { deserialize } from "bson";
 import { describe, expect, it } from "vitest";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
-import { findAgentRoute, parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
 import { presets } from "../../../shared/telephony/hours-presets.ts";
 import {

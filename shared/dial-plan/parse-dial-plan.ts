@@ -1,0 +1,124 @@
+import type { Route } from "../calls/call-request.ts";
+import { typeNames } from "../calls/provider-types.ts";
+import { isLoopback } from "../lib/https-url.ts";
+import type * as z from "../lib/zod.ts";
+import { mustBeAccount } from "./account-schema.ts";
+import { unknownChecks } from "./checks.ts";
+import { type DialPlan, dialPlanSchema } from "./plan-schema.ts";
+import { retryProblems } from "./retry-rules.ts";
+import type { RouteKinds } from "./route-kinds.ts";
+
+/**
+ * Parses the dial plan: `override` (the variable DIAL_PLAN, JSON) if it is set, otherwise `bundled`.
+ *
+ * @throws an Error whose message names every wrong field, one per line
+ */
+export function parseDialPlan(
+  bundled: unknown,
+  { DIAL_PLAN: override, ALLOW_SIMULATOR, RETRY_SPEED }: Record<string, string | undefined>,
+  kinds: RouteKinds,
+): DialPlan {
+  let value = bundled;
+  if (override !== undefined && override !== "") {
+    try {
+      value = JSON.parse(override);
+    } catch {
+      throw new Error("DIAL_PLAN is not JSON"); // the parser's message would quote the text
+    }
+  }
+  const read = readDialPlan(value, kinds);
+  if ("problems" in read) {
+    const lines = read.problems.map(
+      ({ path, message }) => `dial plan: ${path.map(String).join(".") || "plan"}: ${message}`,
+    );
+    throw new Error(lines.join("\n"));
+  }
+  const simulated = Object.entries(read.plan.agents).find(([, { type }]) => type === "simulator");
+  if (simulated !== undefined && ALLOW_SIMULATOR !== "true") {
+    throw new Error(
+      `dial plan: agents.${simulated[0]}: the simulator dials nobody; it is for npm start alone`,
+    );
+  }
+  return RETRY_SPEED ? hurryRetries(read.plan, Number(RETRY_SPEED)) : read.plan;
+}
+
+/**
+ * Makes retries come sooner by a factor, so that a local run shows them in seconds.
+ *
+ * @throws unless every call goes to this machine, as people must have their delays
+ */
+function hurryRetries(plan: DialPlan, speed: number): DialPlan {
+  const isLocal = ({ type, url, baseUrl }: Route) =>
+    type === "simulator" || isLoopback(url ?? baseUrl ?? "");
+  if (!(speed >= 1) || !Object.values(plan.agents).every(isLocal)) {
+    throw new Error(
+      "RETRY_SPEED must be 1 or more, in a plan whose calls go to this machine alone",
+    );
+  }
+  const retries = Object.entries(plan.retries).map(([agent, { within, after, ...rule }]) => {
+    const delays = Object.entries(after).map(([status, delayMs]) => [
+      status,
+      (delayMs ?? 0) / speed,
+    ]);
+    return [agent, { ...rule, within: within / speed, after: Object.fromEntries(delays) }];
+  });
+  return { ...plan, retries: Object.fromEntries(retries) };
+}
+
+/** Reads a plan from its parsed JSON, or describes its problems with their paths. */
+export function readDialPlan(
+  value: unknown,
+  kinds: RouteKinds,
+): { plan: DialPlan } | { problems: Problem[] } {
+  // zod's records silently omit this key, and the rules under it.
+  if (JSON.stringify(value ?? null).includes('"__proto__":')) {
+    return { problems: [{ path: [], message: "must not have the key __proto__" }] };
+  }
+  const { data, error } = dialPlanSchema.safeParse(value);
+  if (data === undefined) return { problems: error.issues.map(toProblem) };
+  const { plan, problems } = withRoutes(data, kinds);
+  return problems.length === 0 ? { plan } : { problems };
+}
+
+interface Problem {
+  path: PropertyKey[];
+  message: string;
+}
+
+function toProblem(issue: z.core.$ZodIssue): Problem {
+  const ofKey = issue.code === "invalid_key" ? issue.issues[0]?.message : undefined;
+  return { path: issue.path, message: ofKey ?? issue.message };
+}
+
+/** Parses the route of each agent by its account's type. */
+function withRoutes(
+  written: z.infer<typeof dialPlanSchema>,
+  kinds: RouteKinds,
+): { plan: DialPlan; problems: Problem[] } {
+  const plan: DialPlan = { ...written, agents: {}, retries: {} };
+  const problems: Problem[] = [];
+  for (const [name, { retry, ...fields }] of Object.entries(written.agents)) {
+    const account = plan.providers[fields.provider];
+    const { type = fields.provider, baseUrl, timeoutSeconds } = account ?? {};
+    if (!typeNames.includes(type)) {
+      problems.push({ path: ["agents", name, "provider"], message: mustBeAccount });
+      continue;
+    }
+    const parsed = kinds.parseRoute(fields, { type, baseUrl, timeoutSeconds });
+    if ("issues" in parsed) {
+      for (const { path, message } of parsed.issues.map(toProblem)) {
+        problems.push({ path: ["agents", name, ...path], message });
+      }
+      continue;
+    }
+    const { route } = parsed;
+    plan.agents[name] = route;
+    problems.push(...unknownChecks(name, route, plan));
+    if (retry === undefined) continue;
+    plan.retries[name] = retry;
+    for (const { path, message } of retryProblems(retry, plan, { route, kinds })) {
+      problems.push({ path: ["agents", name, "retry", ...path], message });
+    }
+  }
+  return { plan, problems };
+}
