@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../support/plans.ts";
 import { impliedCountry } from "../../../shared/dial-plan/implied-country.ts";
 
 function impliedBy(allow: string[], defaultTimeZone?: string, deny: string[] = []) {
