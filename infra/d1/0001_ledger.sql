@@ -3,28 +3,31 @@
 -- Both tables are WITHOUT ROWID, because a text primary key of an ordinary table is an index of its own: D1 would bill
 -- each new row as two. Every index on a column that a write changes is one more row written.
 
--- One row for every call that waits or was tried. `row` is the row as JSON without its id, version and number's hash
--- (shared/calls/call-row.ts). The columns that change and are searched are generated from it. They are stored ahead of
--- it, so that a search by state and the list of due rows never load or parse the JSON.
+-- One row for every call that waits or was tried. What is searched has a column (shared/cloudflare/d1-rows.ts), so SQL
+-- finds a call by its columns alone. Everything else is packed, as a row of more than some 1,000 bytes takes a page of
+-- its own. The columns stand ahead of it, and the context behind it, so that a search reads neither.
 CREATE TABLE calls (
   id TEXT PRIMARY KEY,
   version TEXT NOT NULL,
-  -- Written once, as a call's number never changes: SQLite writes the entry of an index on a column generated from `row`
-  -- anew whenever `row` is written, and D1 bills it.
-  number_hash TEXT NOT NULL,
+  -- Written once, as a call's number never changes: SQLite writes the entry of an index anew whenever its column is set,
+  -- and D1 bills it.
+  number_hash BLOB NOT NULL,
   -- Written once, too, and only in rows that stand for their request in a list (requestListsOf in shared/ports/ledger.ts):
   -- a batch has one for each of its agents.
   client TEXT,
   campaign TEXT,
   agent_id TEXT,
-  state TEXT GENERATED ALWAYS AS (row->>'state') STORED,
-  backlog TEXT GENERATED ALWAYS AS (row->>'backlog') STORED,
-  due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
-  deliver_to TEXT GENERATED ALWAYS AS (row->>'deliverTo') STORED,
-  deliver_at INTEGER GENERATED ALWAYS AS (row->>'deliverAt') STORED,
-  own_to TEXT GENERATED ALWAYS AS (row->>'ownTo') STORED,
-  own_at INTEGER GENERATED ALWAYS AS (row->>'ownAt') STORED,
-  row TEXT NOT NULL
+  state TEXT NOT NULL,
+  backlog TEXT,
+  due_at INTEGER,
+  deliver_to TEXT,
+  deliver_at INTEGER,
+  own_to TEXT,
+  own_at INTEGER,
+  accepted_at INTEGER NOT NULL,
+  -- The rest of the row, and its call's context, packed by shared/ports/packed.ts.
+  row BLOB NOT NULL,
+  context BLOB
 ) WITHOUT ROWID;
 
 -- Rows that wait or are watched, each backlog in the order in which it is called up. A call leaves the index once it

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { deflateRawSync, inflateRawSync } from "node:zlib";
 import {
   type CallRow,
   dialingPrefix,
   parseDialingBacklog,
   watchBacklog,
 } from "../calls/call-row.ts";
+import { pack, unpack } from "../ports/packed.ts";
 import { parseRow, toStoredRow } from "../ports/stored-row.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
 import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
@@ -32,8 +32,7 @@ export function keyOfCall(id: string): ItemKey {
 
 /**
  * Converts a row to an item. Each write costs a unit per KB, so items are kept small: the row's JSON does not repeat
- * values of keys and index keys, and is deflated (RFC 1951). A placed call with a result and an event has 750 bytes
- * so, and some 1,200 otherwise.
+ * values of keys and index keys, and is packed. A placed call with a result and an event has some 450 bytes so.
  *
  * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
@@ -88,16 +87,15 @@ export function toItem(row: CallRow, endsAt: number): Item {
     item["own"] = text(`${ownTo}#${shardOf(id, deliverShards)}`);
     item["ownKey"] = text(dueKeyOf({ dueAt: ownAt, id }));
   }
-  item["row"] = bytes(deflateRawSync(JSON.stringify(rest)));
+  item["row"] = bytes(pack(rest));
   return item;
 }
 
 /**
- * Parses the row of an item. Undefined if this version cannot read it. An error would fail the other rows of the same
- * read, too.
+ * Parses the row of an item. Undefined if this version cannot read it.
  */
 export function toRow(item: Item): CallRow | undefined {
-  const stored = storedIn(item);
+  const stored = unpack(bytesIn(item, "row"));
   if (stored === undefined) return undefined;
   const keys =
     item["due"] === undefined
@@ -154,17 +152,6 @@ export function toDialing(entry: Item): DialingCall {
 /** Returns the hash keys of the calls under way in the index `due`. */
 export function dialingHashes(): string[] {
   return shardsOf(dialingPrefix, dialingShards);
-}
-
-/** Returns the row's fields that an item stores as deflated JSON, or as text if written before rows were deflated. */
-function storedIn(item: Item): Record<string, unknown> | undefined {
-  try {
-    const json = item["row"]?.S ?? inflateRawSync(bytesIn(item, "row")).toString();
-    const stored: Record<string, unknown> = JSON.parse(json);
-    return stored;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -1,5 +1,4 @@
 import { type CallRow, dialingPrefix, parseDialingBacklog } from "../calls/call-row.ts";
-import { parseRow, toStoredRow } from "../ports/stored-row.ts";
 import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
 import { pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
 import { firstCallIdAt } from "../calls/ids.ts";
@@ -9,8 +8,16 @@ import {
   type DuePosition,
   type ListOf,
   type Page,
-  requestListsOf,
 } from "../ports/ledger.ts";
+import {
+  positionColumns,
+  rowColumns,
+  rowColumnsWithoutContext,
+  rowStatements,
+  type StoredRow,
+  toRow,
+  toRowJson,
+} from "./d1-rows.ts";
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 
 /**
@@ -24,26 +31,9 @@ const quoted = (states: readonly CallState[]) => states.map((state) => `'${state
 const inAttention = `state IN (${quoted(attentionStates)})`;
 const purgedStates = statesWhere(({ purge: how }) => how !== "never");
 
-const statements = {
-  // Without `WHERE true`, SQLite's parser would take ON for a join's.
-  insert: `
-INSERT INTO calls (id, version, number_hash, client, campaign, agent_id, row)
-SELECT value->>'id', value->>'version', value->>'numberHash', value->>'client', value->>'campaign', value->>'agentId',
-  value->'row' FROM json_each(?1) WHERE true
-ON CONFLICT (id) DO UPDATE SET version = excluded.version WHERE calls.version = excluded.version
-RETURNING id AS name, version`,
-  update: `
-UPDATE calls SET version = j.value->>'version', row = j.value->'row' FROM json_each(?1) AS j
-WHERE calls.id = j.value->>'id' AND calls.version IN (j.value->>'seen', j.value->>'version')
-RETURNING calls.id AS name, calls.version`,
-};
-
-const columns = "id, version, number_hash AS numberHash, row";
-const byIds = `SELECT ${columns} FROM calls WHERE id IN (SELECT value FROM json_each(?1))`;
-const byIdsWithoutContext = byIds.replace(
-  ", row FROM",
-  ", json_remove(row, '$.request.context') AS row FROM",
-);
+const byIds = "FROM calls WHERE id IN (SELECT value FROM json_each(?1))";
+const read = `SELECT ${rowColumns} ${byIds}`;
+const readWithoutContext = `SELECT ${rowColumnsWithoutContext} ${byIds}`;
 
 /**
  * Reads only the index, as the names of these backlogs contain the account, client and agent. `;` follows `:` in
@@ -77,18 +67,17 @@ const due = {
  * read all parts.
  */
 const listOfState = `
-SELECT ${columns} FROM (
-  SELECT id, version, number_hash, row, state FROM calls WHERE id < ?1 ORDER BY id DESC LIMIT ${looksMax})
-WHERE state = ?2
-UNION ALL SELECT id, '', '', NULL FROM (
+SELECT * FROM (
+  SELECT ${rowColumns} FROM (SELECT * FROM calls WHERE id < ?1 ORDER BY id DESC LIMIT ${looksMax}) WHERE state = ?2)
+UNION ALL SELECT ${positionColumns} FROM (
   SELECT id FROM calls WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ${looksMax - 1})
 LIMIT ?3`;
 
 /** Rows after ?1 and below ?2, accepted before ?3, at most ?4; bounded like `listOfState`. */
 const ended = `
 SELECT id, state FROM (
-  SELECT id, state, deliver_to, row FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
-WHERE state IN (${quoted(purgedStates)}) AND row->>'acceptedAt' < CASE
+  SELECT id, state, deliver_to, accepted_at FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
+WHERE state IN (${quoted(purgedStates)}) AND accepted_at < CASE
   WHEN deliver_to GLOB '${pendingOf("*")}' THEN ?3 - ${pendingKeptMs} ELSE ?3 END
 UNION ALL SELECT id, NULL FROM (
   SELECT id FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ${looksMax - 1})
@@ -108,8 +97,8 @@ export function createD1Ledger(database: D1Database): CallLedger {
   }
 
   return {
-    read: (ids) => readBy(byIds, ids),
-    readWithoutContext: (ids) => readBy(byIdsWithoutContext, ids),
+    read: (ids) => readBy(read, ids),
+    readWithoutContext: (ids) => readBy(readWithoutContext, ids),
     async dialing(limit) {
       const found = await all<DuePosition & { backlog: string }>(dialing, limit);
       return found.map(({ id, dueAt, backlog }) => ({
@@ -118,7 +107,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
         ...parseDialingBacklog(backlog),
       }));
     },
-    write: (changes) => writeVersioned(database, statements, { writes: changes.map(writeOf) }),
+    write: (changes) => writeVersioned(database, rowStatements, { writes: changes.map(writeOf) }),
     async due({ of = "calls", backlogs, until, each }) {
       if (backlogs.length === 0) return [];
       const asked = backlogs.map(({ key, after }) => ({
@@ -135,13 +124,13 @@ export function createD1Ledger(database: D1Database): CallLedger {
         return pageOf(found, found.length === limit || found.at(-1)?.row === null);
       }
       const { condition, values = [], below = before } = conditionOf(of);
-      const sql = `SELECT ${columns} FROM calls WHERE id < ?1 AND ${condition} ORDER BY id DESC LIMIT ?2`;
+      const sql = `SELECT ${rowColumns} FROM calls WHERE id < ?1 AND ${condition} ORDER BY id DESC LIMIT ?2`;
       const found = await all<Stored>(sql, before < below ? before : below, limit, ...values);
       return pageOf(found, found.length === limit);
     },
     async listOldest({ state, after = "", limit }) {
       const { condition } = conditionOf({ state });
-      const sql = `SELECT ${columns} FROM calls WHERE id > ?1 AND ${condition} ORDER BY id LIMIT ?2`;
+      const sql = `SELECT ${rowColumns} FROM calls WHERE id > ?1 AND ${condition} ORDER BY id LIMIT ?2`;
       const found = await all<Stored>(sql, after, limit);
       return pageOf(found, found.length === limit);
     },
@@ -157,13 +146,8 @@ export function createD1Ledger(database: D1Database): CallLedger {
   };
 }
 
-interface Stored {
-  id: string;
-  version: string;
-  numberHash: string;
-  /** JSON. Null: the row was examined but is not of the list. */
-  row: string | null;
-}
+/** A row, or the position of one that was examined but is not of the list. */
+type Stored = StoredRow | { id: string; row: null };
 
 interface Ended {
   id: string;
@@ -183,24 +167,20 @@ function toPositions({ positions }: Due): DuePosition[] {
 }
 
 function writeOf({ next, seen }: Change) {
-  const { id, version, numberHash } = next;
-  const { numberHash: _, ...row } = toStoredRow(next);
-  const lists = seen === null ? requestListsOf(next) : {};
-  const json = JSON.stringify({ id, version, seen, numberHash, ...lists, row });
-  return { name: id, version, seen, json };
+  const { id, version } = next;
+  return { name: id, version, seen, json: toRowJson(next, seen) };
 }
 
 /** Parses a row; empty if this version cannot read it. */
-function rowsOf({ id, version, numberHash, row }: Stored): CallRow[] {
-  if (row === null) return [];
-  const parsed = parseRow(id, version, { ...JSON.parse(row), numberHash });
-  return parsed === undefined ? [] : [parsed];
+function rowsOf(stored: Stored): CallRow[] {
+  const row = stored.row === null ? undefined : toRow(stored);
+  return row === undefined ? [] : [row];
 }
 
 /** Returns the SQL condition of a list's rows, in which `values` are ?3 and ?4, and an id that is above all of theirs. */
 function conditionOf(of: ListOf): { condition: string; values?: string[]; below?: string } {
   if ("state" in of) return { condition: `state = '${of.state}' AND ${inAttention}` };
-  if ("numberHash" in of) return { condition: "number_hash = ?3", values: [of.numberHash] };
+  if ("numberHash" in of) return { condition: "number_hash = unhex(?3)", values: [of.numberHash] };
   if ("client" in of) {
     const { client, campaign } = of;
     if (campaign === undefined) return { condition: "client = ?3", values: [client] };

@@ -2,6 +2,7 @@
 import { type CallRow, backlogOf } from "../../shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
+import { packedHex } from "../support/packed-hex.ts";
 import { rowIn } from "../support/rows.ts";
 import type { CountedCloudflare } from "./counted-cloudflare.ts";
 import { type CountedPlatform, requestOf } from "./service.ts";
@@ -45,23 +46,36 @@ WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2
 made(i, at, state) AS (SELECT i, CAST(?3 AS INTEGER) - 60000 - i * ${everyMs},
   CASE WHEN i < 200 THEN 'WAITING' WHEN i < 250 THEN 'DIALING' WHEN i < 350 THEN 'NEEDS_REVIEW'
   WHEN i % 25 = 0 THEN 'REJECTED' WHEN i % 40 = 1 THEN 'EXPIRED' ELSE 'PLACED' END FROM n)
-INSERT INTO calls (id, version, number_hash, row)
+INSERT INTO calls (id, version, number_hash, state, backlog, due_at, accepted_at, row, context)
 SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', printf('%020x', i),
-  printf('%08x%056x', (i * 2246822519) & 4294967295, i), json_object(
-  'state', state, 'reason', 'filled', 'client', '${client}', 'agentId', '${agentId}', 'attempt', 1,
-  'backlog', CASE state WHEN 'WAITING' THEN ?4 WHEN 'DIALING' THEN 'watch' END,
-  'dueAt', CASE state WHEN 'WAITING' THEN CAST(?3 AS INTEGER) + i * 500 WHEN 'DIALING' THEN CAST(?3 AS INTEGER) + 3600000 END,
-  'claims', json_array(printf('%020x', i)), 'claimedAt', at, 'acceptedAt', at, 'updatedAt', at + 1000,
-  'request', iif(state = 'PLACED', NULL, json(?5)), 'route', json('{"provider":"webhook","type":"webhook"}'),
-  'providerCallId', printf('CA%032x', i), 'numberTail', '23',
-  'history', json('[{"at":1,"state":"DIALING","reason":"claimed"},{"at":2,"state":"PLACED","reason":"placed"}]'))
+  unhex(printf('%08x%064x', (i * 2246822519) & 4294967295, i)), state,
+  CASE state WHEN 'WAITING' THEN ?4 WHEN 'DIALING' THEN 'watch' END,
+  CASE state WHEN 'WAITING' THEN CAST(?3 AS INTEGER) + i * 500 WHEN 'DIALING' THEN CAST(?3 AS INTEGER) + 3600000 END,
+  at, unhex(iif(state = 'PLACED', ?5, ?6)), iif(state = 'PLACED', NULL, unhex(?7))
 FROM made`;
 const filledAtOnce = 50_000;
 
 /** Fills D1 without its indexes and recreates them afterwards, which is much faster. */
 export async function fillD1(platform: CountedCloudflare, from: number, to: number): Promise<void> {
-  const request = JSON.stringify(requestOf(0));
-  await fillD1By(platform, from, to, fillOfD1, [startAt, backlog, request]);
+  const { context = {}, ...request } = requestOf(0);
+  const rest = {
+    reason: "filled",
+    client,
+    agentId,
+    attempt: 1,
+    claims: ["0".repeat(20)],
+    claimedAt: startAt,
+    updatedAt: startAt,
+    route: { provider: "webhook", type: "webhook" },
+    providerCallId: `CA${"0".repeat(32)}`,
+    numberTail: "23",
+    history: [
+      { at: 1, state: "DIALING", reason: "claimed" },
+      { at: 2, state: "PLACED", reason: "placed" },
+    ],
+  };
+  const packed = [rest, { ...rest, request }, context].map(packedHex);
+  await fillD1By(platform, from, to, fillOfD1, [startAt, backlog, ...packed]);
 }
 
 /**

@@ -2,6 +2,7 @@
  * Measures dispatchers beside more and more waiting calls of 200 clients and agents on D1. What a dispatcher hands out
  * takes its permits and counts as placed before the next look.
  */
+import { packedHex } from "../support/packed-hex.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { paceKeyOf } from "../../shared/policy/account-pace.ts";
 import { toPace } from "../../shared/telephony/rate.ts";
@@ -49,13 +50,10 @@ const plan = {
 const fill = `
 WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2),
 made(i, at, of) AS (SELECT i, CAST(?3 AS INTEGER) - 3600000 - i, json_extract(?4, '$[' || (CAST(i AS INTEGER) % ${clients}) || ']') FROM n)
-INSERT INTO calls (id, version, number_hash, row)
+INSERT INTO calls (id, version, number_hash, state, backlog, due_at, accepted_at, row, context)
 SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', printf('%020x', i),
-  printf('%08x%056x', (i * 2246822519) & 4294967295, i), json_object(
-  'state', 'WAITING', 'reason', 'turn', 'client', of->>'client', 'agentId', of->>'agentId', 'attempt', 0,
-  'backlog', of->>'backlog', 'dueAt', at + iif(CAST(i AS INTEGER) / ${clients} % 2 = 0, 0, 36000000),
-  'claims', json_array(), 'claimedAt', NULL, 'acceptedAt', at, 'updatedAt', at, 'request', json(?5), 'route', NULL,
-  'providerCallId', NULL, 'numberTail', '23', 'history', json('[]'))
+  unhex(printf('%08x%064x', (i * 2246822519) & 4294967295, i)), 'WAITING', of->>'backlog',
+  at + iif(CAST(i AS INTEGER) / ${clients} % 2 = 0, 0, 36000000), at, unhex(of->>'row'), unhex(?5)
 FROM made`;
 
 /** Makes all backlogs known, as if each had just been written to and answered quickly. */
@@ -90,7 +88,7 @@ async function place(platform: CountedCloudflare): Promise<number> {
     });
     await platform.database
       .prepare(
-        "UPDATE calls SET row = json_set(row, '$.state', 'PLACED', '$.backlog', NULL, '$.dueAt', NULL) WHERE id IN (SELECT value FROM json_each(?1))",
+        "UPDATE calls SET state = 'PLACED', backlog = NULL, due_at = NULL WHERE id IN (SELECT value FROM json_each(?1))",
       )
       .bind(JSON.stringify(ids))
       .run();
@@ -136,8 +134,13 @@ async function dispatchFor(platform: CountedCloudflare, meter: Meter): Promise<M
   return found;
 }
 
-const places = JSON.stringify(backlogs.map((one) => ({ ...one, backlog: backlogOf(one) })));
-const request = JSON.stringify(requestOf(0));
+const { context = {}, ...request } = requestOf(0);
+const places = JSON.stringify(
+  backlogs.map((one) => ({
+    backlog: backlogOf(one),
+    row: packedHex({ ...one, reason: "turn", updatedAt: startAt, request, numberTail: "23" }),
+  })),
+);
 const meter = createMeter();
 const platform = await startCloudflare(meter);
 const found: { size: number; found: Minute[] }[] = [];
@@ -146,7 +149,7 @@ try {
   for (const [index, size] of sizes.entries()) {
     // An hour later each time: all backlogs are read anew.
     const from = startAt + index * 3_600_000;
-    await fillD1By(platform, filled, size, fill, [startAt, places, request]);
+    await fillD1By(platform, filled, size, fill, [startAt, places, packedHex(context)]);
     filled = size;
     platform.clock.set(from);
     await makeKnown(platform, from);

@@ -5,6 +5,7 @@ import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { createTestApi } from "../support/api.ts";
 import { tokens } from "../support/environment.ts";
+import { packedHex } from "../support/packed-hex.ts";
 import { countingD1 } from "./counting-d1.ts";
 import { testEnv } from "./env.ts";
 
@@ -17,18 +18,24 @@ const timeDigits = Array.from(
     `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((t >> ${45 - digit * 5}) & 31) + 1, 1)`,
 ).join(" || ");
 
+/** The rest of the rows by client and campaign. */
+const packed = ["crm", "shop"].flatMap((client) =>
+  ["spring", "autumn"].map((campaign) =>
+    packedHex({ reason: "placed", client, campaign, agentId: "a", numberTail: "23", updatedAt: 1 }),
+  ),
+);
+
 /** Writes requests of one call: half of a client, half of another one, in the same campaigns. */
 async function fill(from: number, to: number, now: number): Promise<void> {
   await LEDGER.prepare(
     `WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - 1),
        timed(i, t) AS (SELECT i, CAST(?3 AS INTEGER) - i * ${everyMs} FROM n)
-     INSERT INTO calls (id, version, number_hash, client, campaign, agent_id, row)
-     SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', 'v' || i, 'hash_' || i,
-       iif(i % 2 = 0, 'crm', 'shop'), iif(i % 4 < 2, 'spring', 'autumn'), 'a', json_object('state', 'PLACED', 'reason', 'placed',
-       'client', iif(i % 2 = 0, 'crm', 'shop'), 'campaign', iif(i % 4 < 2, 'spring', 'autumn'),
-       'agentId', 'a', 'numberTail', '23', 'acceptedAt', t, 'updatedAt', t) FROM timed`,
+     INSERT INTO calls (id, version, number_hash, client, campaign, agent_id, state, accepted_at, row)
+     SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', 'v' || i, CAST('hash_' || i AS BLOB),
+       iif(i % 2 = 0, 'crm', 'shop'), iif(i % 4 < 2, 'spring', 'autumn'), 'a', 'PLACED', t,
+       unhex(iif(i % 2 = 0, iif(i % 4 < 2, ?4, ?5), iif(i % 4 < 2, ?6, ?7))) FROM timed`,
   )
-    .bind(from, to, now)
+    .bind(from, to, now, ...packed)
     .run();
 }
 

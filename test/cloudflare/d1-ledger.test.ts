@@ -14,6 +14,7 @@ import {
 } from "../support/call-rows.ts";
 import { countingD1 } from "./counting-d1.ts";
 import { testEnv } from "./env.ts";
+import { packedHex } from "../support/packed-hex.ts";
 import { perTier, inSlowTier } from "../support/per-tier.ts";
 
 const { LEDGER } = testEnv;
@@ -25,6 +26,35 @@ async function createLedger(database = LEDGER) {
 }
 
 describeCallLedger("D1", createLedger, { told, runs: perTier({ quick: 3, slow: 10 }) });
+
+describe("D1 as a call ledger", () => {
+  it("leaves a row alone that was packed with a later version's dictionary", async () => {
+    const ledger = await createLedger();
+    const [later, other] = [aRow(), aRow()];
+    await ledger.write([later, other].map((next) => ({ next, seen: null })));
+    await LEDGER.prepare("UPDATE calls SET row = ?2 || row WHERE id = ?1")
+      .bind(later.id, Uint8Array.of(255))
+      .run();
+    for (const read of [ledger.read, ledger.readWithoutContext]) {
+      const { rows, unreadable } = await read([later.id, other.id]);
+      expect([[...rows.keys()], [...unreadable]]).toEqual([[other.id], [later.id]]);
+    }
+    const page = await ledger.list({ all: true, limit: 9 });
+    expect(page).toMatchObject({ rows: [{ id: other.id }], unreadable: 1 });
+  });
+
+  it("has a call's context apart, and reads it with its row alone", async () => {
+    const ledger = await createLedger();
+    const request = { phone_number: "+12025550123", agent_id: "a", context: { name: "Zoë" } };
+    const row = aRow({ request });
+    await ledger.write([{ next: row, seen: null }]);
+    expect((await ledger.read([row.id])).rows.get(row.id)?.request).toEqual(request);
+    await LEDGER.prepare("UPDATE calls SET context = x'00'").run();
+    const { rows } = await ledger.readWithoutContext([row.id]);
+    expect(rows.get(row.id)?.request).toEqual({ phone_number: "+12025550123", agent_id: "a" });
+    expect((await ledger.read([row.id])).unreadable).toEqual(new Set([row.id]));
+  });
+});
 
 describe("D1 as a call ledger: D1's bill", () => {
   const placed = (row: CallRow) =>
@@ -179,9 +209,7 @@ describe("D1 as a call ledger: D1's bill", () => {
       } while (before !== undefined);
       expect(found).toEqual(few.map(({ id }) => id));
 
-      await LEDGER.prepare(
-        "UPDATE calls SET row = json_set(row, '$.state', 'DIALING') WHERE state = 'PLACED'",
-      ).run();
+      await LEDGER.prepare("UPDATE calls SET state = 'DIALING' WHERE state = 'PLACED'").run();
       const ended: string[] = [];
       let after: string | undefined;
       do {
@@ -210,6 +238,9 @@ const timeDigits = Array.from(
     `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((t >> ${45 - 5 * digit}) & 31) + 1, 1)`,
 ).join(" || ");
 
+/** Fields of the rows that `fill` adds, without those that have a column. */
+const filled = { reason: "r", client: "crm", agentId: "a", numberTail: "23", updatedAt: suiteNow };
+
 /**
  * Adds calls, one a second backwards from `suiteNow`: one in ten waits, in one of two backlogs; one in a
  * thousand needs a review; the others are PLACED.
@@ -218,15 +249,13 @@ async function fill(count: number): Promise<void> {
   await LEDGER.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 - 1),
        timed(i, t) AS (SELECT i, CAST(?2 AS INTEGER) - i * 1000 FROM n)
-     INSERT INTO calls (id, version, number_hash, row)
-     SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', 'v' || i, 'hash_' || i, json_object(
-       'state', CASE WHEN i % 1000 = 0 THEN 'NEEDS_REVIEW' WHEN i % 10 = 1 THEN 'WAITING' ELSE 'PLACED' END,
-       'backlog', iif(i % 10 = 1, '["crm","' || (3 + i / 10 % 2) || '"]', NULL),
-       'dueAt', iif(i % 10 = 1, t, NULL),
-       'reason', 'r', 'client', 'crm', 'agentId', 'a', 'numberTail', '23',
-       'acceptedAt', t, 'updatedAt', t) FROM timed WHERE true
+     INSERT INTO calls (id, version, number_hash, state, backlog, due_at, accepted_at, row)
+     SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', 'v' || i, CAST('hash_' || i AS BLOB),
+       CASE WHEN i % 1000 = 0 THEN 'NEEDS_REVIEW' WHEN i % 10 = 1 THEN 'WAITING' ELSE 'PLACED' END,
+       iif(i % 10 = 1, '["crm","' || (3 + i / 10 % 2) || '"]', NULL), iif(i % 10 = 1, t, NULL), t, unhex(?3)
+     FROM timed WHERE true
      ON CONFLICT (id) DO NOTHING`,
   )
-    .bind(count, suiteNow)
+    .bind(count, suiteNow, packedHex(filled))
     .run();
 }

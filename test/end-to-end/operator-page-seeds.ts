@@ -1,5 +1,5 @@
 import { backlogOf } from "../../shared/calls/call-row.ts";
-import { toStoredRow } from "../../shared/ports/stored-row.ts";
+import { rowStatements, toRowJson } from "../../shared/cloudflare/d1-rows.ts";
 import { callStates } from "../../shared/calls/states.ts";
 import { rowStep, usageKeyOf } from "../../shared/policy/usage.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
@@ -62,14 +62,7 @@ export function seeds(): string {
       value: JSON.stringify(value),
     });
   return [
-    ...rows.map((row) =>
-      insert("calls", {
-        id: row.id,
-        version: row.version,
-        number_hash: row.numberHash,
-        row: JSON.stringify(toStoredRow(row)),
-      }),
-    ),
+    `${rowStatements.insert.replace("?1", quote(`[${rows.map((row) => toRowJson(row, null)).join()}]`))};`,
     document("breaker", refusedBacklog, {
       state: "open",
       code: "http_404",

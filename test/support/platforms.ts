@@ -1,8 +1,8 @@
 import { DynamoDBClient, paginateScan } from "@aws-sdk/client-dynamodb";
 import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { parseRow } from "../../shared/ports/stored-row.ts";
 import { toRow } from "../../shared/aws/dynamodb-rows.ts";
+import { rowColumns, type StoredRow, toRow as toD1Row } from "../../shared/cloudflare/d1-rows.ts";
 import { openLocalD1 } from "./local-d1.ts";
 import type { PlatformUnderTest } from "./service.ts";
 
@@ -13,12 +13,9 @@ export const cloudflare: PlatformUnderTest = {
   /** Reads the rows without the service, from the file of its D1. */
   async rows({ stateDirectory }) {
     using database = await openLocalD1(stateDirectory);
-    const rows = database.prepare("SELECT id, version, row, number_hash FROM calls").all();
-    return rows.flatMap(({ id, version, row, number_hash: numberHash }) => {
-      return (
-        parseRow(String(id), String(version), { ...JSON.parse(String(row)), numberHash }) ?? []
-      );
-    });
+    const rows = database.prepare(`SELECT ${rowColumns} FROM calls`).all();
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the columns are those of a stored row
+    return rows.flatMap((stored) => toD1Row(stored as unknown as StoredRow) ?? []);
   },
 };
 

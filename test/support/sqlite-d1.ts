@@ -8,6 +8,8 @@ export interface SqliteD1 {
   /** Statements run so far, and the time that they took. */
   statements(): number;
   busyMs(): number;
+  /** Bytes of all tables and indexes, in whole pages, without the free pages that the next rows take. */
+  bytes(): number;
 }
 
 /** Creates an empty ledger in memory, with the schema that is deployed. */
@@ -56,5 +58,10 @@ export function createSqliteD1(): SqliteD1 {
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
   const asD1 = reached as unknown as D1Database;
-  return { database: asD1, statements: () => statements, busyMs: () => busyMs };
+  return {
+    database: asD1,
+    statements: () => statements,
+    busyMs: () => busyMs,
+    bytes: () => Number(sqlite.prepare("SELECT sum(pgsize) AS bytes FROM dbstat").get()?.["bytes"]),
+  };
 }

@@ -12,6 +12,7 @@ import { createS3EpochStore } from "../../shared/aws/s3-epoch-store.ts";
 import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
 import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { rowColumns } from "../../shared/cloudflare/d1-rows.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { createCloudflareQueue, toCloudflareDelivery } from "../../shared/cloudflare/queue.ts";
 import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
@@ -55,11 +56,12 @@ export interface UpgradePlatform {
 
 const retentionMs = 60 * dayMs;
 const emptyWorker = "export default { fetch: () => new Response() };";
-/** Columns of D1's tables, without those that D1 generates. */
+/** Columns of D1's tables. Those of bytes are read as hexadecimal digits. */
 const columns = {
-  calls: ["id", "version", "number_hash", "row"],
-  documents: ["kind", "key", "version", "expires_at", "value"],
+  calls: `${rowColumns}, client, campaign, agent_id`,
+  documents: "kind, key, version, expires_at, value",
 };
+const bytesColumns = new Set(["number_hash", "row", "context"]);
 
 /** Starts D1 and R2 in workerd. The queue is the test's. */
 export async function startCloudflare(): Promise<UpgradePlatform> {
@@ -93,20 +95,24 @@ export async function startCloudflare(): Promise<UpgradePlatform> {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fields that the adapter reads
       toCloudflareDelivery({ id, body, attempts: attempt } as Message, bucket),
     async load({ tables, objects }) {
-      const inserts = Object.entries(columns).flatMap(([table, names]) => {
-        const places = names.map(() => "?").join(", ");
-        const insert = database.prepare(
-          `INSERT INTO ${table} (${names.join(", ")}) VALUES (${places})`,
-        );
-        return (tables[table] ?? []).map((row) => insert.bind(...names.map((name) => row[name])));
-      });
+      const inserts = Object.keys(columns).flatMap((table) =>
+        (tables[table] ?? []).map((row) => {
+          const names = Object.keys(row);
+          const places = names.map((name) =>
+            bytesColumns.has(name) ? "unhex(nullif(?, ''))" : "?",
+          );
+          return database
+            .prepare(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${places.join(", ")})`)
+            .bind(...Object.values(row));
+        }),
+      );
       if (inserts.length > 0) await database.batch(inserts);
       for (const [key, text] of Object.entries(objects)) await bucket.put(key, text);
     },
     async dump() {
       const tables: StoredParts["tables"] = {};
       for (const [table, names] of Object.entries(columns)) {
-        const sql = `SELECT ${names.join(", ")} FROM ${table} ORDER BY 1, 2`;
+        const sql = `SELECT ${names} FROM ${table} ORDER BY 1, 2`;
         tables[table] = (await database.prepare(sql).all<Stored>()).results;
       }
       const { objects: listed } = await bucket.list();

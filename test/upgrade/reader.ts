@@ -5,8 +5,8 @@
 import { toStoredText } from "../../shared/aws/dynamodb-document-items.ts";
 import type { Item } from "../../shared/aws/dynamodb-items.ts";
 import { toRow } from "../../shared/aws/dynamodb-rows.ts";
+import { type StoredRow, toRow as toD1Row } from "../../shared/cloudflare/d1-rows.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { parseRow } from "../../shared/ports/stored-row.ts";
 import { messageSchema } from "../../shared/ports/call-messages.ts";
 import { type Kind, parseValue } from "../../shared/ports/document-kinds.ts";
 import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
@@ -21,8 +21,9 @@ interface ReadDocument {
 }
 
 /** Reads a row of D1's table `calls`; undefined if only another version can. */
-export function readD1Row({ id, version, number_hash: numberHash, row }: Stored) {
-  return parseRow(String(id), String(version), { ...JSON.parse(String(row)), numberHash });
+export function readD1Row(stored: Stored): CallRow | undefined {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the columns are those of a stored row
+  return toD1Row(stored as StoredRow);
 }
 
 /** Reads a row of D1's table `documents`. @throws if only another version can */

@@ -4,6 +4,7 @@ import { dayMs } from "../../../shared/lib/units.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import { aNumberHash } from "../../support/call-rows.ts";
 import { aCall } from "../../support/calls.ts";
 import { removeCurrent } from "../../support/documents.ts";
 import { guardedCalls, tokens } from "../../support/environment.ts";
@@ -91,7 +92,7 @@ function aWaitingRow(client: string): CallRow {
   const request = { phone_number: "+12025550123", agent_id: "agent_sales" };
   const call = aCall({ client, acceptedAt: Date.now(), request });
   return {
-    ...createFirstRow({ call, numberHash: "h", numberTail: "23" }),
+    ...createFirstRow({ call, numberHash: aNumberHash(), numberTail: "23" }),
     state: "WAITING",
     backlog: backlogOf({ client, agentId: request.agent_id }),
     dueAt: Date.now() + dayMs,

@@ -248,13 +248,11 @@ describe("npm run deploy:cloudflare stops", () => {
   it("before waiting calls would lose their agent, unless a person says so", async () => {
     await deployment().stand();
     for (const agentId of ["agent_sales", "agent_lost"]) {
-      const [backlog, row] = [
-        { client: "crm", agentId },
-        { backlog: agentId, state: "WAITING" },
-      ];
+      const backlog = { client: "crm", agentId };
       account.databases.get("outbound-calls")?.content.exec(
         `INSERT INTO documents VALUES ('backlog', '${agentId}', 'v', NULL, '${JSON.stringify(backlog)}');
-           INSERT INTO calls (id, version, number_hash, row) VALUES ('${agentId}', 'v', 'h', '${JSON.stringify(row)}')`,
+           INSERT INTO calls (id, version, number_hash, state, backlog, accepted_at, row)
+             VALUES ('${agentId}', 'v', 'h', 'WAITING', '${agentId}', 0, '')`,
       );
     }
     const route = { provider: "webhook", url: "https://example.com/dial" };

@@ -10,8 +10,8 @@ import { DeployError } from "../../../infra/cli/deploy/tools.ts";
 import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
 import { toItem } from "../../../shared/aws/dynamodb-document-items.ts";
 import { toItem as toRowItem } from "../../../shared/aws/dynamodb-rows.ts";
+import { rowStatements, toRowJson } from "../../../shared/cloudflare/d1-rows.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { toStoredRow } from "../../../shared/ports/stored-row.ts";
 import { parseDialPlan } from "../../support/plans.ts";
 import { aRow } from "../../support/call-rows.ts";
 import {
@@ -86,12 +86,8 @@ describe("the backlogs with waiting calls", () => {
   it("are those of D1's ledger, by its own index", () => {
     const database = new DatabaseSync(":memory:");
     database.exec(readFileSync("infra/d1/0001_ledger.sql", "utf8"));
-    const putRow = database.prepare(
-      "INSERT INTO calls (id, version, number_hash, row) VALUES (?, ?, ?, ?)",
-    );
-    for (const row of rowsOf([sales, lost])) {
-      putRow.run(row.id, row.version, row.numberHash, JSON.stringify(toStoredRow(row)));
-    }
+    const rows = rowsOf([sales, lost]).map((row) => toRowJson(row, null));
+    database.prepare(rowStatements.insert).all(`[${rows.join()}]`);
     const putDocument = database.prepare(
       "INSERT INTO documents (kind, key, version, value) VALUES (?, ?, ?, ?)",
     );
