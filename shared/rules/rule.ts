@@ -22,6 +22,11 @@ export type Verdict =
   /** The call keeps its place. `firstDueAt`: due time of the first row of a fresh call; absent: the time that was judged. */
   | { kind: "hold"; reason: string; firstDueAt?: number };
 
+/** The call keeps its place, for this reason. */
+export function hold(reason: string): Verdict {
+  return { kind: "hold", reason };
+}
+
 /** Changes by a rule to a call that may go: an earliest time, or a route with a calling number chosen. */
 export interface Passage {
   notBefore?: number;

@@ -1,9 +1,9 @@
 import { createRouteTable, readDialPlan } from "../support/plans.ts";
 import { findPlanErrors } from "../../functions/api/calls/call-errors.ts";
 import { decide, type Dial, toKnown } from "../../functions/dialer/decide/decide-delivered.ts";
-import { findObstacle, judgeOrders } from "../../functions/dialer/dial/claim-call.ts";
+import { judgeOrders, judgeClock } from "../../functions/dialer/dial/check.ts";
+import { findObstacle } from "../../functions/dialer/dial/claim.ts";
 import { dialCalls } from "../../functions/dialer/dial/dial-calls.ts";
-import { judgeClock } from "../../functions/dialer/dial/send-request.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { Call, Route } from "../../shared/calls/call-request.ts";
 import type { Log } from "../../shared/lib/log.ts";
@@ -11,7 +11,7 @@ import { Withheld } from "../../shared/lib/http-client.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { judgeFirstRow } from "../../shared/rules/first-row.ts";
 import { ends, orders, permitTime } from "../../shared/rules/gates.ts";
-import { toDecided } from "../../shared/rules/rule.ts";
+import { toDecided, type Verdict } from "../../shared/rules/rule.ts";
 import * as core from "./frozen/core.mjs";
 import { dialOf } from "../support/resolved.ts";
 import type { Dialing } from "./delivered.ts";
@@ -82,6 +82,11 @@ function dialIn({ dial }: AskedLater, settings: object): Dial {
   return permission === undefined ? known : Object.assign(known, { permission });
 }
 
+/** Returns what a verdict makes of a claimed call. */
+function settledBy(verdict: Verdict | undefined, dial: Dial, { row }: AskedLater["claim"]) {
+  return verdict && toDecided(verdict, dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt);
+}
+
 function decideNow({ documents, clock, concurrency }: Asked, settings: object) {
   const known = toKnown(documents, Object({ settings, clock, concurrency }));
   return known;
@@ -130,13 +135,14 @@ export const today: Side & Dialing = {
     const dial = dialIn(asked, settings);
     const delivery = { deps: { settings, clock }, stopped: new Set() };
     return [orders, permitTime].map((judges) =>
-      judgeOrders({ dial, ...claim }, { read: documents, judges }, Object(delivery)),
+      settledBy(judgeOrders({ dial }, { read: documents, judges }, Object(delivery)), dial, claim),
     );
   },
   byClock: (asked, settings) => {
     const { claim, laterMs, clock } = asked;
     const dial = dialIn(asked, settings);
-    return judgeClock({ dial, ...claim }, { laterMs }, Object({ settings, clock }));
+    const verdict = judgeClock({ dial, ...claim }, { laterMs }, Object({ settings, clock }));
+    return settledBy(verdict, dial, claim);
   },
   acceptance: ({ call }, settings) =>
     findPlanErrors(call.request, callerOf(call), Object(settings)),

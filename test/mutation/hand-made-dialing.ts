@@ -48,7 +48,7 @@ const ofRequests = toMutants(
     [
       "a call whose orders cannot be read is withheld",
       "createLastLook.look",
-      callBecomes("toWaiting", "undefined"),
+      callBecomes("hold", "undefined"),
     ],
     [
       "the clock is checked again before the phone rings",
@@ -68,7 +68,7 @@ const ofRequests = toMutants(
     [
       "a withheld call is settled as the last look says",
       "sendRequest",
-      callBecomes("lastLook.refused", 'toWaiting("claim_too_old", claim)'),
+      callBecomes("lastLook.refused", '{ kind: "hold", reason: "claim_too_old" }'),
     ],
     [
       "the do-not-call list is read under today's HASH_KEY",

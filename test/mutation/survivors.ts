@@ -20,7 +20,7 @@ interface Position {
 
 /** A mutant of the tester by its place. It has no line, so that moved code changes no list. */
 export interface Survivor {
-  /** The file's name without folder and ending, and the function, such as `claim-call:checkTime`. */
+  /** The file's name without folder and ending, and the function, such as `check:judgeClock`. */
   in: string;
   mutator: string;
   /** The code and what it became, each shortened. */

@@ -6,7 +6,7 @@ import { dialOf } from "./resolved.ts";
 import { createRouteTable, parseDialPlan } from "./plans.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import type { Delivery } from "../../functions/dialer/dial/delivery.ts";
-import { createLastLook } from "../../functions/dialer/dial/send-request.ts";
+import { createLastLook } from "../../functions/dialer/dial/check.ts";
 import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
 import { Withheld } from "../../shared/lib/http-client.ts";
@@ -55,7 +55,7 @@ const { ring } = look;
 const outcome = await createProviders(options, [route])(route)
   .dial({ call, attempt: 1, timeoutSeconds, ring }, route)
   .catch((error: unknown) => {
-    if (error instanceof Withheld) return { kind: "withheld", ...look.refused() };
+    if (error instanceof Withheld) return { ...look.refused(), kind: "withheld" };
     throw error;
   });
 console.log(JSON.stringify(outcome));

@@ -5,7 +5,7 @@ import {
   slowMs,
 } from "../../../shared/lib/timing.ts";
 import type { CallRow, PassedCheck } from "../../../shared/calls/call-row.ts";
-import { findPassedChecks, type Permission } from "../../../shared/calls/passed-check.ts";
+import { findPassedChecks } from "../../../shared/calls/passed-check.ts";
 import { type Check, findCheck } from "../../../shared/dial-plan/checks.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
@@ -20,10 +20,10 @@ import { toPace } from "../../../shared/telephony/rate.ts";
 import { recordCheckAnswer, takeCheckProbe } from "../breakers/check-breaker.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { Slot } from "../runtime/fair-semaphore.ts";
-import { findObstacle } from "./claim-call.ts";
+import { findObstacle } from "./claim.ts";
 import type { Delivery } from "./delivery.ts";
 import { toQuestion } from "./question.ts";
-import { recordSlowCheck } from "./send-request.ts";
+import { recordSlowCheck } from "../record/answer-times.ts";
 
 /** A check's answer, or why the check was not asked. */
 type Outcome = { name: string; at: number } & (
@@ -35,17 +35,19 @@ type Outcome = { name: string; at: number } & (
  * Asks the checks of a call's agent, all at once and before the claim, so that no answer makes the call's outcome unknown.
  * A call that may not be dialed for another reason is not asked about.
  *
- * @returns the permission of all checks, or the decision to be written
+ * @returns the call with the permission of all checks, or why it may not be dialed
  */
-export async function askChecks(dial: Dial, delivery: Delivery): Promise<Permission | Verdict> {
+export async function askChecks(dial: Dial, delivery: Delivery): Promise<Dial | Verdict> {
   const { deps, documents } = delivery;
   const { clock } = deps;
+  const names = dial.target.route.checks;
+  if (names === undefined) return dial;
+  await clock.sleep(dial.dialAt - clock.now());
   const obstacle = (await findObstacle(dial, delivery)) ?? (await findFullCap(dial, delivery));
   if (obstacle !== undefined) return obstacle;
   const startedAt = clock.now();
   const read = await documents(startedAt);
   const slow = watchSlow(dial, read, delivery);
-  const names = dial.target.route.checks ?? [];
   const outcomes = await Promise.all(
     names.map((name) => ask(name, { dial, read, until: startedAt + checksMsMax }, delivery)),
   ).finally(() => slow.end());
@@ -53,7 +55,8 @@ export async function askChecks(dial: Dial, delivery: Delivery): Promise<Permiss
   if (decided !== undefined) return decided;
   const checks = outcomes.flatMap(toPassed);
   const ends = checks.map(({ check, at }) => at + validMsOf(check, delivery));
-  return { checks, validUntil: Math.min(...ends), ms: clock.now() - startedAt };
+  const permission = { checks, validUntil: Math.min(...ends), ms: clock.now() - startedAt };
+  return Object.assign(dial, { permission });
 }
 
 /** Finds out if the number has been called as often as it may be. The call is counted later, under its claim. */
@@ -71,9 +74,7 @@ async function findFullCap(
 function watchSlow(dial: Dial, read: ControlDocuments, { deps }: Delivery) {
   let isUnderWay = true;
   void deps.clock.sleep(slowMs).then(() => {
-    if (isUnderWay && dial.row !== undefined)
-      return recordSlowCheck({ dial, row: dial.row }, read, deps);
-    return undefined;
+    return isUnderWay && dial.row !== undefined ? recordSlowCheck(dial, read, deps) : undefined;
   });
   return { end: () => void (isUnderWay = false) };
 }

@@ -1,25 +1,17 @@
-import {
-  fastIntervalUsMax,
-  leadMsMax,
-  permitAgeMsMax,
-  permitWaitMsMax,
-} from "../../../shared/lib/timing.ts";
-import DataLoader from "dataloader";
+import { slotWaitMsMax } from "../../../shared/lib/timing.ts";
+import { createSemaphore, type Semaphore, type Slot } from "../runtime/fair-semaphore.ts";
+import { createPermits, type Permits, type Permit } from "../record/permits.ts";
+import { createLiveEntries } from "../record/live-calls.ts";
+import { createCaps, type Caps } from "../record/number-caps.ts";
+import { createBatchWriter, type BatchWriter } from "../record/change-rows.ts";
+import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
+import { type Taken, type Verdict } from "../../../shared/rules/rule.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import type { Decided } from "../../../shared/calls/transitions.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
-import { toDecided, type Verdict } from "../../../shared/rules/rule.ts";
-import type { Caps } from "../record/number-caps.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Lines } from "../../../shared/rules/live-calls.ts";
-import type { BatchWriter } from "../record/change-rows.ts";
-import type { Semaphore, Slot } from "../runtime/fair-semaphore.ts";
-import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
-import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
-import type { Pace } from "../../../shared/telephony/rate.ts";
-import { leadMs } from "../runtime/time-limits.ts";
 
 /** Result of handling a call. */
 export type Result =
@@ -68,75 +60,75 @@ export interface CallSlots extends Slot {
   connection: Slot | undefined;
 }
 
-/** A decision to settle the claim without a request. */
+/** Why a claimed call is settled without a request. */
 export interface Refusal {
-  refused: Decided;
+  refused: Verdict;
 }
 
-/** Returns the state that a verdict demands under a claim. A call that keeps its place keeps its earlier `dueAt`. */
-export function settleBy(verdict: Verdict, { dial, row }: Claim): Decided {
-  return toDecided(verdict, dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt);
+/** A claim with everything that was taken under it. */
+export interface Held {
+  claim: Claim;
+  taken: Taken;
+  /** Undefined: the account has no permit in time. */
+  permit: Promise<Permit | undefined>;
+  slots: CallSlots;
 }
 
-/** Keeps the call waiting with its earlier `dueAt`, so that it keeps its position. */
-export function toWaiting(reason: string, claim: Claim): Decided {
-  return settleBy({ kind: "hold", reason }, claim);
-}
+/** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */
+const claimsARequest = 2;
 
-const permitsMax = 3;
-
-/** Permission to send one request. */
-export interface Permit {
-  /** Milliseconds since the epoch. The request leaves at this time or a moment later. */
-  permitAt: number;
-}
-
-/** Takes permits for the calls of one delivery. Permits requested at the same time share one statement and its window. */
-export function createPermits(deps: DialerDeps) {
-  const { documents, clock, memory } = deps;
-  const loaders = new Map<string, DataLoader<Pace, number | undefined>>();
-  /** True once a permit of this delivery was void. The next ones are requested further ahead. */
-  let isVoid = false;
-
-  function createLoader(account: string) {
-    const takeAll = async (paces: readonly Pace[]): Promise<(number | undefined)[]> => {
-      const [pace] = paces;
-      if (pace === undefined) return [];
-      const now = clock.now();
-      const lead = Math.min(leadMs(memory) * (isVoid ? 2 : 1), leadMsMax);
-      const window = {
-        notBefore: now + lead,
-        notAfter: now + permitWaitMsMax,
-        count: paces.length,
-      };
-      const permitTimes = await documents.takePermits(paceKeyOf(account), pace, window);
-      return paces.map((_, index) => permitTimes[index]);
-    };
-    return new DataLoader(takeAll, { cache: false });
-  }
-
-  return {
-    /**
-     * Takes a permit. `permitWaitMsMax` bounds the wait; undefined if the account has no permit in that time. For an
-     * account without a pace, permits are for now.
-     */
-    async take({ name, pace }: ResolvedAccount): Promise<Permit | undefined> {
-      if (pace === undefined) return { permitAt: clock.now() };
-      const loader = loaders.get(name) ?? createLoader(name);
-      loaders.set(name, loader);
-      const permitAt = await loader.load(pace);
-      return permitAt === undefined ? undefined : { permitAt };
-    },
-    /** True if a request may be sent under this permit now. */
-    isValid({ pace }: ResolvedAccount, { permitAt }: Permit): boolean {
-      if (pace === undefined) return true;
-      const late = clock.now() - permitAt;
-      const { fast, slow } = permitAgeMsMax;
-      const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);
-      isVoid ||= !isValid;
-      return isValid;
-    },
-    triesMax: permitsMax,
+/**
+ * Creates what the calls of a delivery share. `end` is to be called once a call has ended, as no account holds more
+ * than half of the slots while calls of another are left.
+ */
+export function createDelivery(
+  dials: readonly Dial[],
+  { documents, deadline }: Pick<Delivery, "documents" | "deadline">,
+  deps: DialerDeps,
+): { delivery: Delivery; end(dial: Dial): void } {
+  const { clock, concurrency } = deps;
+  /** Number of calls left, by account. */
+  const left = new Map<string, number>();
+  const count = ({ target: { account } }: Dial, more: number) => {
+    left.set(account.name, (left.get(account.name) ?? 0) + more);
   };
+  for (const dial of dials) count(dial, 1);
+  const limits = limitsOf(dials, concurrency);
+  const limitOf = (name: string) => Math.min(limits.get(name) ?? concurrency, concurrency);
+  const isShared = (account: string) =>
+    [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
+  const common = { isShared, waitMsMax: slotWaitMsMax, clock };
+  const delivery: Delivery = {
+    deps,
+    deadline,
+    slots: createSemaphore({
+      ...common,
+      total: concurrency * claimsARequest,
+      limitOf: (account) => limitOf(account) * claimsARequest,
+    }),
+    connections: createSemaphore({ ...common, total: concurrency, limitOf }),
+    permits: createPermits(deps),
+    caps: createCaps(deps),
+    live: createLiveEntries(deps),
+    documents,
+    writes: createBatchWriter(dials.length, deps),
+    stopped: new Set(),
+    ledger: { isDown: false },
+  };
+  return { delivery, end: (dial) => count(dial, -1) };
 }
-type Permits = ReturnType<typeof createPermits>;
+
+/** Returns the maximum requests at once of accounts and checks. All checks together leave half of the connections to calls. */
+function limitsOf(
+  dials: readonly Dial[],
+  concurrency: number,
+): ReadonlyMap<string, number | undefined> {
+  const checks = new Set(
+    dials.flatMap(({ target }) => target.route.checks?.map(checkBreakerOf) ?? []),
+  );
+  const ofCheck = Math.max(1, Math.floor(Math.ceil(concurrency / 2) / checks.size));
+  return new Map([
+    ...dials.map(({ target: { account } }) => [account.name, account.concurrency] as const),
+    ...[...checks].map((check) => [check, ofCheck] as const),
+  ]);
+}

@@ -1,15 +1,13 @@
-import { slotWaitMsMax } from "../../../shared/lib/timing.ts";
+import { createDelivery, type Delivery, type Result } from "./delivery.ts";
+import { askChecks } from "./ask-checks.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
 
-import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import { enteredStep, type UsageStep } from "../../../shared/policy/usage.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { createLiveEntries } from "../record/live-calls.ts";
-import { createCaps } from "../record/number-caps.ts";
 import { decide, type Dial, type LookUp, toKnown } from "../decide/decide-delivered.ts";
 import {
   mergeControlDocuments,
@@ -17,19 +15,14 @@ import {
   createFreshDocuments,
 } from "../decide/control-documents.ts";
 import { toDecided } from "../../../shared/rules/rule.ts";
-import { type Delivery, type Result, createPermits } from "./delivery.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
-import { createBatchWriter, changeRows } from "../record/change-rows.ts";
-import { createSemaphore } from "../runtime/fair-semaphore.ts";
+import { changeRows } from "../record/change-rows.ts";
 import { findNextPollAt } from "../record/to-settlement.ts";
 import { renewEntries } from "../record/renew-entries.ts";
 import { countSteps, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
-
-/** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */
-const claimsARequest = 2;
 
 /** A call to handle. Its message contains it, or only its id. */
 export interface RequestedCall {
@@ -189,55 +182,26 @@ async function dialAll(
   deadline: number,
 ): Promise<{ dial: Dial; result: Result }[]> {
   if (dials.length === 0) return [];
-  const { clock, concurrency, log } = deps;
-  /** Number of calls left, by account. */
-  const left = new Map<string, number>();
-  const count = ({ target: { account } }: Dial, more: number) => {
-    left.set(account.name, (left.get(account.name) ?? 0) + more);
-  };
-  for (const dial of dials) count(dial, 1);
-  const limits = new Map(
-    dials.map(({ target: { account } }) => [account.name, account.concurrency]),
-  );
-  // All checks together leave half of the connections to calls.
-  const checks = new Set(
-    dials.flatMap(({ target }) => target.route.checks?.map(checkBreakerOf) ?? []),
-  );
-  for (const check of checks) {
-    limits.set(check, Math.max(1, Math.floor(Math.ceil(concurrency / 2) / checks.size)));
-  }
-  const limitOf = (account: string) => Math.min(limits.get(account) ?? concurrency, concurrency);
-  const isShared = (account: string) =>
-    [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
-  const common = { isShared, waitMsMax: slotWaitMsMax, clock };
-  const delivery: Delivery = {
-    deps,
-    deadline,
-    slots: createSemaphore({
-      ...common,
-      total: concurrency * claimsARequest,
-      limitOf: (account) => limitOf(account) * claimsARequest,
-    }),
-    connections: createSemaphore({ ...common, total: concurrency, limitOf }),
-    permits: createPermits(deps),
-    caps: createCaps(deps),
-    live: createLiveEntries(deps),
-    documents: createFreshDocuments(calls, { read, askedAt, breakersChanged }, deps),
-    writes: createBatchWriter(dials.length, deps),
-    stopped: new Set(),
-    ledger: { isDown: false },
-  };
+  const documents = createFreshDocuments(calls, { read, askedAt, breakersChanged }, deps);
+  const { delivery, end } = createDelivery(dials, { documents, deadline }, deps);
   return Promise.all(
     dials.map(async (dial) => {
       // One call's error must not retry the other calls, whose requests may be under way.
-      const result = await dialCall(dial, delivery).catch((error: unknown): Result => {
-        log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
+      const result = await dialChecked(dial, delivery).catch((error: unknown): Result => {
+        deps.log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
         return { kind: "retry" };
       });
-      count(dial, -1);
+      end(dial);
       return { dial, result };
     }),
   );
+}
+
+/** Dials a call that the checks of its agent permit. */
+async function dialChecked(dial: Dial, delivery: Delivery): Promise<Result> {
+  const permitted = await askChecks(dial, delivery);
+  if (permitted.kind === "dial") return dialCall(permitted, delivery);
+  return { kind: "not_dialed", verdict: permitted };
 }
 
 /** Moves rows whose outcome stayed unknown to NEEDS_REVIEW. */

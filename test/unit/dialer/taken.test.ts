@@ -38,3 +38,17 @@ it("gives back what lands after another take has failed", async () => {
   const day = JSON.stringify(["account", ownAccount, "2026-06-01"]);
   expect((await documentOf(bench, "day-counts", day))?.value).toMatchObject({ calls: 0 });
 });
+
+it("has a call wait whose request cannot be made", async () => {
+  const bench = createDialerBench();
+  const [call] = callsNow(bench, 1);
+  if (call === undefined) throw new Error("a call was asked for");
+  await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+  bench.deps.settings.providerOf = () => {
+    throw new Error("no such provider");
+  };
+  await bench.send(due(call));
+  expect(await bench.deliver()).toEqual(["ack"]);
+  expect(bench.dialed).toEqual([]);
+  expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "not_checked" });
+});

@@ -1,28 +1,18 @@
 import { givenUpSeconds } from "../../../shared/lib/timing.ts";
-import { applyClaim, type Decided } from "../../../shared/calls/transitions.ts";
+import { applyClaim } from "../../../shared/calls/transitions.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import {
   beforeClaim,
   beforeClaimByDocuments,
   beforeClaimInDelivery,
-  type permitTime,
-  takes,
 } from "../../../shared/rules/gates.ts";
-import {
-  type Facts,
-  findVerdict,
-  type Judge,
-  takeAll,
-  type Taken,
-  type Verdict,
-} from "../../../shared/rules/rule.ts";
+import { type Facts, findVerdict, type Judge, type Verdict } from "../../../shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { sendOutcome } from "../record/settle.ts";
 import { toNewCall } from "../record/write-decisions.ts";
-import { type Claim, type Delivery, type Result, settleBy, type Permit } from "./delivery.ts";
-import type { ControlDocuments } from "../../../shared/policy/controls.ts";
+import { type Claim, type Delivery, type Result } from "./delivery.ts";
 
-/** Returns why a call may not be dialed after all, which saves a useless claim. */
+/** Returns why a call may not be dialed after all, which saves a useless claim: it may have waited minutes for its slot. */
 export async function findObstacle(dial: Dial, delivery: Delivery): Promise<Verdict | undefined> {
   const { deps, stopped, deadline, documents } = delivery;
   const { clock, settings } = deps;
@@ -49,9 +39,11 @@ function judgeUnclaimed<Asked extends Pick<Facts, "at">>(
   return verdict?.kind === "hold" ? { firstDueAt: facts.at, ...verdict } : verdict;
 }
 
-/** Claims a call. If the write's answer is lost, the row is read, as the claim may have been written. */
+/** Claims a call, if nothing stands in its way. If the write's answer is lost, the row is read, as it may be claimed. */
 export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim | Result> {
   const { deps, writes } = delivery;
+  const obstacle = await findObstacle(dial, delivery);
+  if (obstacle !== undefined) return { kind: "not_dialed", verdict: obstacle };
   const { ledger, clock, random, log } = deps;
   const { call, row, target } = dial;
   const { route, account } = target;
@@ -82,31 +74,4 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
   const notSent = { ...settlement, state: "WAITING", reason: "claim_too_old" } as const;
   await sendOutcome(notSent, givenUpSeconds, deps);
   return { kind: "retry" };
-}
-
-/**
- * Takes under the claim what the call needs, side by side: its place in the number's cap, a live call and a call of the
- * account's day, and a permit. Orders are judged at the permit's time, before the request.
- */
-export function takeUnderClaim(
-  claim: Claim,
-  { deps, caps, live, permits }: Delivery,
-): { taken: Taken; permit: Promise<Permit | undefined> } {
-  const { ledger, documents, clock, log } = deps;
-  const permit = permits.take(claim.dial.target.account);
-  const context = { ledger, documents, clock, log, caps, lines: live, permit };
-  return { taken: takeAll(takes, claim, context), permit };
-}
-
-/** Asks judges whether a claimed call may go by these documents. */
-export function judgeOrders(
-  claim: Claim,
-  { read, judges }: { read: ControlDocuments; judges: typeof permitTime },
-  { deps: { clock, settings }, stopped }: Pick<Delivery, "deps" | "stopped">,
-): Decided | undefined {
-  const { isSuspended } = read;
-  const { hashKeys } = settings;
-  const facts = { at: clock.now(), documents: read, isSuspended, hashKeys, stopped };
-  const verdict = findVerdict(judges, claim.dial, facts);
-  return verdict && settleBy(verdict, claim);
 }

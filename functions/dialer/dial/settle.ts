@@ -1,5 +1,9 @@
+import { toDecided } from "../../../shared/rules/rule.ts";
+import { recordAnswerTime } from "../record/answer-times.ts";
+import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
+import type { Held, Claim, Delivery, Refusal, Result } from "./delivery.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import type { Settlement } from "../../../shared/calls/transitions.ts";
-import type { LogFields } from "../../../shared/lib/log.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { isRefusedProbe } from "../breakers/refused-probe.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
@@ -7,28 +11,55 @@ import { settleSurely, type Settling } from "../record/settle.ts";
 import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
 import { logDecision } from "../record/write-decisions.ts";
-import type { Taken } from "../../../shared/rules/rule.ts";
-import type { Claim, Delivery, Refusal, Result } from "./delivery.ts";
-import type { Sent } from "./send-request.ts";
-import { failAfterRequest } from "./stage-errors.ts";
+import type { Sent } from "./send.ts";
 
-/** A claim with everything that was taken under it. */
-interface Held {
-  claim: Claim;
-  taken: Taken;
+/** Settles a call, by its request's outcome or by why none was sent. Gives its slots back as soon as another may go. */
+export async function settleCall(
+  held: Held,
+  sent: Refusal | Sent,
+  delivery: Delivery,
+): Promise<Result> {
+  const { claim, slots } = held;
+  if ("refused" in sent) {
+    slots.release();
+    return settleUnsent(held, sent, delivery);
+  }
+  // The next call can be claimed while this one is settled, in the same round trip.
+  if (isAboutCall(sent.outcome)) {
+    slots.release();
+    const { dial } = claim;
+    const { answerMs, read } = sent;
+    const times = { answerMs, checkedMs: dial.permission?.ms ?? 0, read };
+    const settling = settleSent(held, sent, delivery);
+    const [result] = await Promise.all([settling, recordAnswerTime(dial, times, delivery.deps)]);
+    return result;
+  }
+  // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are kept until
+  // the breaker has counted it, as it may open.
+  delivery.stopped.add(claim.dial.backlog);
+  return settleSent(held, sent, delivery);
+}
+
+/** True if the answer concerns only this call, so that the backlog's next call may go. */
+function isAboutCall(outcome: DialOutcome): boolean {
+  const { kind } = outcome;
+  if (kind === "not_placed") return outcome.blamesNumber === true;
+  return kind === "placed" || kind === "rejected" || kind === "forbidden";
 }
 
 /** Settles a claim under which nothing was sent. */
-export async function settleUnsent(
+async function settleUnsent(
   { claim, taken }: Held,
   { refused }: Refusal,
   delivery: Delivery,
 ): Promise<Result> {
   const { deps, writes } = delivery;
-  const { row, version } = claim;
+  const { dial, row, version } = claim;
   await taken.give();
+  // A call that keeps its place keeps its earlier due time.
+  const decided = toDecided(refused, dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt);
   const at = deps.clock.now();
-  const settlement: Settlement = { id: row.id, claim: version, at, ...refused };
+  const settlement: Settlement = { id: row.id, claim: version, at, ...decided };
   // A resend stays UNKNOWN, without delaying its next look-up or review.
   if (row.resent) {
     settlement.state = "UNKNOWN";
@@ -40,7 +71,7 @@ export async function settleUnsent(
 }
 
 /** Writes the provider's answer, then applies it to the number's cap, the live calls and the breakers. */
-export async function settleSent(held: Held, sent: Sent, delivery: Delivery): Promise<Result> {
+async function settleSent(held: Held, sent: Sent, delivery: Delivery): Promise<Result> {
   const { deps, writes } = delivery;
   const { claim } = held;
   const { dial, row, version, startedAt } = claim;
@@ -49,7 +80,10 @@ export async function settleSent(held: Held, sent: Sent, delivery: Delivery): Pr
   const known = { call: dial.call, row, claim: version, isPutBack };
   const settlement = toSettlement(sent.outcome, known, deps);
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
-  await count(held, sent, delivery).catch((error: unknown) => failAfterRequest(error, claim, deps));
+  await count(held, sent, delivery).catch((error: unknown) => {
+    // The outcome is written or queued, and only counts of it are lost.
+    deps.log("warning", "breaker.update_failed", { call_id: row.id, error: errorForLog(error) });
+  });
   const ms = settlement.at - startedAt;
   const fields = { provider: dial.target.route.provider, attempt: row.attempt, ms };
   return report(settlement, { claim, settling, fields }, delivery);

@@ -1,0 +1,161 @@
+import { connectedMs } from "../../../shared/lib/timing.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
+import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
+import type { ControlDocuments } from "../../../shared/policy/controls.ts";
+import { clock as byClock, orders, permitTime, takes } from "../../../shared/rules/gates.ts";
+import { findVerdict, hold, takeAll, type Verdict } from "../../../shared/rules/rule.ts";
+import type { Probe } from "../breakers/circuit-breaker.ts";
+import type { Permit } from "../record/permits.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { leadMs } from "../runtime/time-limits.ts";
+import type { CallSlots, Claim, Delivery, Held, Refusal } from "./delivery.ts";
+
+/** A call that may go: the documents that permit it, and the last look before its phone rings. */
+export interface Ready {
+  read: ControlDocuments;
+  lastLook: LastLook;
+}
+
+/**
+ * Takes under the claim what the call needs, side by side: its place in the number's cap, a live call and a call of the
+ * account's day, and a permit. Orders are judged at the permit's time, before the request.
+ */
+export function takeUnderClaim(
+  claim: Claim,
+  { deps, caps, live, permits }: Delivery,
+): Pick<Held, "taken" | "permit"> {
+  const { ledger, documents, clock, log } = deps;
+  const permit = permits.take(claim.dial.target.account);
+  const context = { ledger, documents, clock, log, caps, lines: live, permit };
+  return { taken: takeAll(takes, claim, context), permit };
+}
+
+/**
+ * Waits for what a claimed call takes, and for its permit's time. Then checks what may have changed meanwhile: controls,
+ * breakers, the clock. A missed permit is replaced.
+ */
+export async function checkCall(
+  { claim, taken, permit: first, slots }: Held,
+  probe: Probe,
+  delivery: Delivery,
+): Promise<Refusal | Ready> {
+  const { deps, permits, documents } = delivery;
+  const { account, breakers } = claim.dial.target;
+  const untaken = await taken.judge();
+  if (untaken !== undefined) return { refused: untaken };
+  let permit = await first;
+  for (let tries = 1; permit !== undefined; tries++) {
+    const isConnected = await waitForPermit(permit, { account: account.name, slots }, delivery);
+    if (!isConnected) return { refused: hold("no_capacity") };
+    // The call may have waited for seconds, and operators may have given orders meanwhile.
+    const read = await documents(deps.clock.now());
+    const ordered = judgeOrders(claim, { read, judges: permitTime }, delivery);
+    if (ordered !== undefined) return { refused: ordered };
+    if (!(await probe.take(listOpenBreakers(breakers, read)))) {
+      return { refused: hold("breaker_open") };
+    }
+    const late = judgeClock(claim, {}, deps);
+    if (late !== undefined) return { refused: late };
+    if (permits.isValid(account, permit)) {
+      return { read, lastLook: createLastLook(claim, read, delivery) };
+    }
+    slots.connection?.release();
+    slots.connection = undefined;
+    permit = tries < permits.triesMax ? await permits.take(account) : undefined;
+  }
+  return { refused: hold("permit_void") };
+}
+
+/**
+ * Sleeps until a permit's time. Two round trips before, it has the documents read again that would be too old by
+ * then, so that nothing must be read at the permit's time. Resolves to false if there was no connection.
+ */
+async function waitForPermit(
+  { permitAt }: Permit,
+  { account, slots }: { account: string; slots: CallSlots },
+  { deps: { clock, memory }, connections, documents }: Delivery,
+): Promise<boolean> {
+  await clock.sleep(permitAt - connectedMs - 2 * leadMs(memory) - clock.now());
+  await documents(permitAt);
+  await clock.sleep(permitAt - connectedMs - clock.now());
+  slots.connection ??= await connections.acquire(account);
+  if (slots.connection === undefined) return false;
+  await clock.sleep(permitAt - clock.now());
+  return true;
+}
+
+/** Asks judges whether a claimed call may go by these documents. */
+export function judgeOrders(
+  { dial }: Pick<Claim, "dial">,
+  { read, judges }: { read: ControlDocuments; judges: typeof permitTime },
+  { deps: { clock, settings }, stopped }: Pick<Delivery, "deps" | "stopped">,
+): Verdict | undefined {
+  const { isSuspended } = read;
+  const { hashKeys } = settings;
+  const facts = { at: clock.now(), documents: read, isSuspended, hashKeys, stopped };
+  return findVerdict(judges, dial, facts);
+}
+
+/**
+ * Asks the clock whether a claimed call may go: its age, its checks, its expiry and the callee's hours.
+ *
+ * @param laterMs time that the adapter's earlier requests may have taken
+ */
+export function judgeClock(
+  { dial, row, startedAt }: Pick<Claim, "dial" | "row" | "startedAt">,
+  { laterMs = 0 }: { laterMs?: number },
+  { clock, settings }: Pick<DialerDeps, "clock" | "settings">,
+): Verdict | undefined {
+  const { permission } = dial;
+  const now = clock.now();
+  const claimedAt = Math.min(startedAt, row.claimedAt ?? startedAt);
+  const { schedule } = settings;
+  return findVerdict(byClock, dial, { now, at: now, schedule, permission, claimedAt, laterMs });
+}
+
+/** The last look at a claimed call, right before the request by which the phone rings. */
+export interface LastLook {
+  /** Returns a `Send` that throws Withheld if the call may not go: see `DialRequest`. */
+  ring(send: Send, secondsMax?: number): Send;
+  /** Returns why the request was withheld. */
+  refused(): Verdict;
+}
+
+/** @param read the documents by which controls were checked before */
+export function createLastLook(
+  claim: Claim,
+  read: ControlDocuments,
+  delivery: Pick<Delivery, "deps" | "documents" | "stopped">,
+): LastLook {
+  const { deps, documents } = delivery;
+  const { timeoutSeconds } = claim.dial.target.account;
+  let refused: Verdict | undefined;
+
+  async function look(laterMs: number): Promise<Verdict | undefined> {
+    try {
+      const now = await documents(deps.clock.now());
+      if (now !== read) refused = judgeOrders(claim, { read: now, judges: orders }, delivery);
+    } catch (error) {
+      deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
+      refused = hold("not_checked");
+    }
+    return refused ?? judgeClock(claim, { laterMs }, deps);
+  }
+
+  return {
+    ring: (send, secondsMax = timeoutSeconds) => {
+      const laterMs = (timeoutSeconds - secondsMax) * 1000;
+      return async (url, sent) => {
+        refused = await look(laterMs);
+        if (refused !== undefined) throw new Withheld(refused.reason);
+        const mayLeave = () => {
+          refused = judgeClock(claim, { laterMs }, deps);
+          return refused === undefined;
+        };
+        return send(url, { ...sent, mayLeave });
+      };
+    },
+    refused: () => refused ?? hold("claim_too_old"),
+  };
+}

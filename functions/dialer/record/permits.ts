@@ -1,0 +1,70 @@
+import {
+  permitWaitMsMax,
+  permitAgeMsMax,
+  leadMsMax,
+  fastIntervalUsMax,
+} from "../../../shared/lib/timing.ts";
+import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+import { leadMs } from "../runtime/time-limits.ts";
+import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
+import type { Pace } from "../../../shared/telephony/rate.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import DataLoader from "dataloader";
+/** Maximum permits that one claim takes, if those before were void. */
+const permitsMax = 3;
+
+/** Permission to send one request. */
+export interface Permit {
+  /** Milliseconds since the epoch. The request leaves at this time or a moment later. */
+  permitAt: number;
+}
+
+/** Takes permits for the calls of one delivery. Permits requested at the same time share one statement and its window. */
+export function createPermits(deps: DialerDeps) {
+  const { documents, clock, memory } = deps;
+  const loaders = new Map<string, DataLoader<Pace, number | undefined>>();
+  /** True once a permit of this delivery was void. The next ones are requested further ahead. */
+  let isVoid = false;
+
+  function createLoader(account: string) {
+    const takeAll = async (paces: readonly Pace[]): Promise<(number | undefined)[]> => {
+      const [pace] = paces;
+      if (pace === undefined) return [];
+      const now = clock.now();
+      const lead = Math.min(leadMs(memory) * (isVoid ? 2 : 1), leadMsMax);
+      const window = {
+        notBefore: now + lead,
+        notAfter: now + permitWaitMsMax,
+        count: paces.length,
+      };
+      const permitTimes = await documents.takePermits(paceKeyOf(account), pace, window);
+      return paces.map((_, index) => permitTimes[index]);
+    };
+    return new DataLoader(takeAll, { cache: false });
+  }
+
+  return {
+    /**
+     * Takes a permit. `permitWaitMsMax` bounds the wait; undefined if the account has no permit in that time. For an
+     * account without a pace, permits are for now.
+     */
+    async take({ name, pace }: ResolvedAccount): Promise<Permit | undefined> {
+      if (pace === undefined) return { permitAt: clock.now() };
+      const loader = loaders.get(name) ?? createLoader(name);
+      loaders.set(name, loader);
+      const permitAt = await loader.load(pace);
+      return permitAt === undefined ? undefined : { permitAt };
+    },
+    /** True if a request may be sent under this permit now. */
+    isValid({ pace }: ResolvedAccount, { permitAt }: Permit): boolean {
+      if (pace === undefined) return true;
+      const late = clock.now() - permitAt;
+      const { fast, slow } = permitAgeMsMax;
+      const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);
+      isVoid ||= !isValid;
+      return isValid;
+    },
+    triesMax: permitsMax,
+  };
+}
+export type Permits = ReturnType<typeof createPermits>;
