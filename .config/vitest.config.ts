@@ -3,7 +3,16 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { NotRunReporter } from "./not-run-reporter.ts";
 import { laterSuffixes } from "./tiers.ts";
-import { common, hangMs, inWorkerd, limits, native, root, workerdSetup } from "./vitest.shared.ts";
+import {
+  common,
+  hangMs,
+  inWorkerd,
+  keepCompiled,
+  limits,
+  native,
+  root,
+  workerdSetup,
+} from "./vitest.shared.ts";
 
 const quick = {
   ...limits(hangMs),
@@ -57,6 +66,7 @@ export default defineConfig({
           ...quick,
           ...native,
           name: "quickstart",
+          setupFiles: keepCompiled,
           include: ["test/end-to-end/quickstart.test.ts"],
         },
       },

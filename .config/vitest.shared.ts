@@ -47,6 +47,9 @@ export const limits = (ms: number) => ({
   expect: { poll: { timeout: hangMs } },
 });
 
+/** Setup of the tests that start processes. */
+export const keepCompiled = "test/support/keep-compiled.ts";
+
 /** What both tiers have in common. */
 export const common = {
   silent: "passed-only" as const,

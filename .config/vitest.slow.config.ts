@@ -9,6 +9,7 @@ import {
   common,
   hangMs,
   inWorkerd,
+  keepCompiled,
   limits,
   native,
   root,
@@ -32,7 +33,7 @@ export default defineConfig({
           ...native,
           name: "unit",
           isolate: false,
-          setupFiles: ["test/support/end-left-work.ts"],
+          setupFiles: ["test/support/end-left-work.ts", keepCompiled],
           include: [...slowFiles("test/unit"), ...slowFiles("test/simulation")],
         },
       },
@@ -62,7 +63,13 @@ export default defineConfig({
       },
       {
         root,
-        test: { ...slow, ...native, name: "upgrade", include: slowFiles("test/upgrade") },
+        test: {
+          ...slow,
+          ...native,
+          name: "upgrade",
+          include: slowFiles("test/upgrade"),
+          setupFiles: keepCompiled,
+        },
       },
       {
         root,
@@ -72,7 +79,7 @@ export default defineConfig({
           name: "end-to-end",
           include: slowFiles("test/end-to-end"),
           isolate: false,
-          setupFiles: ["test/support/short-connections.ts"],
+          setupFiles: ["test/support/short-connections.ts", keepCompiled],
           ...limits(serviceHangMs),
           // Most of these tests wait: for calling hours, for killed receivers, for refusals.
           maxWorkers: 4 * availableParallelism(),

@@ -1,13 +1,28 @@
 import { spawn } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { stop as stopEsbuild } from "esbuild";
-import { bundleFunction, functionNames } from "../aws/bundle.ts";
 import { keepWhileUnchanged } from "./keep-while-unchanged.ts";
+import type { Migration } from "./migrations.ts";
 import { fail } from "./settings.ts";
 
-export const configPaths = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
+// Bundlers are imported where they are needed: they take as long to load as all else of a start.
+
+const configPaths = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
 export type WorkerName = keyof typeof configPaths;
+
+/** A Worker as `wrangler deploy` would upload it. */
+interface BundledWorker {
+  code: string;
+  /** Miniflare's options for it, which wrangler makes of its wrangler.toml. */
+  options: object;
+}
+
+/** The Workers of a local run, and the migrations of their database. */
+interface BundledWorkers extends Record<WorkerName, BundledWorker> {
+  /** Code of the Worker that consumes a queue in the dialer's stead (pump-worker.ts). */
+  pump: string;
+  migrations: Migration[];
+}
 
 const root = resolve(import.meta.dirname, "../..");
 /** `npm ci` removes what is kept there. */
@@ -18,6 +33,7 @@ const inputs = [
   "infra/{generate,cli,local}/**/*.*",
   "infra/aws/bundle.ts",
   "infra/*.json",
+  "infra/d1/*.sql",
   "{package,package-lock,tsconfig}.json",
   "wrangler.toml",
 ];
@@ -29,14 +45,18 @@ const made = ["functions/api/generated"];
  *
  * @param directory where wrangler writes them
  */
-export function bundleWorkers(directory: string): Promise<Record<WorkerName, string>> {
+export function bundleWorkers(directory: string): Promise<BundledWorkers> {
   const kept = join(cache, "workers.json");
   return keepWhileUnchanged({ root, inputs, made, kept }, async () => {
-    const [api, dialer] = await Promise.all([
+    const { bundlePump } = await import("./pump-worker.ts");
+    const { readMigrations } = await import("./migrations.ts");
+    const [api, dialer, pump, migrations] = await Promise.all([
       bundle("api", directory),
       bundle("dialer", directory),
+      bundlePump(),
+      readMigrations(),
     ]);
-    return { api, dialer };
+    return { api, dialer, pump, migrations };
   });
 }
 
@@ -44,8 +64,10 @@ export function bundleWorkers(directory: string): Promise<Record<WorkerName, str
 export async function bundleFunctions(directory: string): Promise<void> {
   const kept = join(cache, "functions.json");
   const files = await keepWhileUnchanged({ root, inputs, made, kept }, async () => {
+    const { bundleFunction, functionNames } = await import("../aws/bundle.ts");
     await Promise.all(functionNames.map((name) => bundleFunction(name, join(directory, name))));
-    await stopEsbuild(); // its process would keep 280 MB
+    const { stop } = await import("esbuild");
+    await stop(); // its process would keep 280 MB
     return readAll(directory);
   });
   await Promise.all(
@@ -68,10 +90,13 @@ async function readAll(directory: string): Promise<Record<string, string>> {
   );
 }
 
-async function bundle(name: WorkerName, directory: string): Promise<string> {
+async function bundle(name: WorkerName, directory: string): Promise<BundledWorker> {
+  const config = join(root, configPaths[name]);
   const outdir = join(directory, name);
-  await wrangler("deploy", "--dry-run", "--config", configPaths[name], "--outdir", outdir);
-  return readFile(join(outdir, "cloudflare.js"), "utf8");
+  await wrangler("deploy", "--dry-run", "--config", config, "--outdir", outdir);
+  const { unstable_getMiniflareWorkerOptions: optionsOf } = await import("wrangler");
+  const code = await readFile(join(outdir, "cloudflare.js"), "utf8");
+  return { code, options: optionsOf(config).workerOptions };
 }
 
 /** Runs wrangler without prompts, an account or network access. */

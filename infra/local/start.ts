@@ -6,9 +6,7 @@
  */
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
-import { bundleWorkers, configPaths, type WorkerName } from "./bundles.ts";
+import { bundleWorkers, type WorkerName } from "./bundles.ts";
 import { endChildrenWithProcess } from "./end-children.ts";
 import { applyMigrations } from "./migrations.ts";
 import { openPort } from "./open-port.ts";
@@ -34,23 +32,27 @@ const dispatchSeconds = 2;
 const settings = await readLocalSettings({ port: 8787, stateDirectory: ".state" });
 const { port, stateDirectory, environment } = settings;
 
-const { api, dialer } = await bundleWorkers(join(stateDirectory, "build"));
+// Loaded once the settings are right: it takes longer than all before it.
+const { convertV4MiniflareOptions, Log, LogLevel, Miniflare } = await import("miniflare");
+const workers = await bundleWorkers(join(stateDirectory, "build"));
 const callQueue = "outbound-calls";
 const eventsQueue = "outbound-calls-events";
-const optionsOf = (name: WorkerName) => workerOptionsOf(configPaths[name]).workerOptions;
 /** The consumers of the dialer's queues, without those of calls and events, which are pumps. */
 const {
   [callQueue]: callConsumer = {},
   [eventsQueue]: eventsConsumer = {},
   ...otherConsumers
-} = consumersOf(optionsOf("dialer"));
-const worker = (name: WorkerName, contents: string) => ({
-  ...optionsOf(name),
+} = consumersOf(workers.dialer.options);
+const worker = (name: WorkerName) => ({
+  ...workers[name].options,
   ...(name === "dialer" ? { queueConsumers: otherConsumers } : {}),
   name,
-  modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents }],
+  modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents: workers[name].code }],
   bindings: environment,
 });
+
+const pump = (queue: string, limits: ConsumerSettings & { consumersMax: number }) =>
+  pumpWorker(queue, { ...limits, code: workers.pump, consumer: "dialer" });
 
 /** Returns the settings of a Worker's consumers by the names of their queues. */
 function consumersOf(options: object): Record<string, ConsumerSettings> {
@@ -72,14 +74,10 @@ const miniflare = new Miniflare(
     resourcePersistencePath: join(stateDirectory, "v3"),
     handleStructuredLogs: ({ message }) => print(message),
     workers: [
-      worker("api", api),
-      worker("dialer", dialer),
-      await pumpWorker(callQueue, { ...callConsumer, consumer: "dialer", consumersMax }),
-      await pumpWorker(eventsQueue, {
-        ...eventsConsumer,
-        consumer: "dialer",
-        consumersMax: eventsConsumersMax,
-      }),
+      worker("api"),
+      worker("dialer"),
+      pump(callQueue, { ...callConsumer, consumersMax }),
+      pump(eventsQueue, { ...eventsConsumer, consumersMax: eventsConsumersMax }),
     ],
   }),
 );
@@ -98,7 +96,7 @@ stopAtSignal(async () => {
 await miniflare.ready;
 // The first use of a database or Worker from here blocks this process until it answers. Requests meanwhile could fill the
 // pipe of workerd's output, which nobody reads then, and both would wait for each other for good.
-await applyMigrations(await miniflare.getD1Database("LEDGER", "api"));
+await applyMigrations(await miniflare.getD1Database("LEDGER", "api"), workers.migrations);
 const dialerWorker = await miniflare.getWorker("dialer");
 const tick = (cron: string) =>
   dialerWorker.scheduled({ cron }).catch((error: unknown) => {

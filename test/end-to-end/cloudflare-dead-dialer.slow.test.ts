@@ -1,17 +1,13 @@
-import { spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { readD1Migrations } from "@cloudflare/vitest-plugin";
+import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
+import { bundleWorkers, type WorkerName } from "../../infra/local/bundles.ts";
+import { applyMigrations } from "../../infra/local/migrations.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import { until } from "../support/service.ts";
 import { jsonRequest } from "../support/json-request.ts";
-
-const root = resolve(import.meta.dirname, "../..");
-const configs = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
 
 /** A dialer that dies at each delivery, and at each tick of its crons. */
 const dies = "throw new Error('out of memory');";
@@ -28,23 +24,15 @@ describe("a dialer on Workers that dies at each delivery", () => {
   const lines: string[] = [];
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
-    const worker = async (name: keyof typeof configs) => {
-      const config = join(root, configs[name]);
-      const outdir = join(directory, name);
-      const words = ["deploy", "--dry-run", "--config", config, "--outdir", outdir];
-      const env = { ...process.env, CI: "1", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
-      const { status, stderr } = spawnSync("wrangler", words, { cwd: root, env });
-      if (status !== 0) throw new Error(stderr.toString());
-      const contents = await readFile(join(outdir, "cloudflare.js"), "utf8");
-      return {
-        ...workerOptionsOf(config).workerOptions,
-        ...(name === "dialer" ? { queueConsumers: {} } : {}),
-        name,
-        modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents }],
-        bindings: { ...apiEnvironment, DIAL_PLAN: JSON.stringify(testPlan) },
-      };
-    };
-    const [api, dialer] = [await worker("api"), await worker("dialer")];
+    const workers = await bundleWorkers(directory);
+    const worker = (name: WorkerName) => ({
+      ...workers[name].options,
+      ...(name === "dialer" ? { queueConsumers: {} } : {}),
+      name,
+      modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents: workers[name].code }],
+      bindings: { ...apiEnvironment, DIAL_PLAN: JSON.stringify(testPlan) },
+    });
+    const [api, dialer] = [worker("api"), worker("dialer")];
     optionsFor = (dialerCode) =>
       convertV4MiniflareOptions({
         host: "127.0.0.1",
@@ -73,9 +61,7 @@ describe("a dialer on Workers that dies at each delivery", () => {
       });
     miniflare = new Miniflare(optionsFor());
     const ledger = await miniflare.getD1Database("LEDGER", "api");
-    for (const { queries } of await readD1Migrations(join(root, "infra/d1"))) {
-      for (const query of queries) await ledger.prepare(query).run();
-    }
+    await applyMigrations(ledger, workers.migrations);
   });
   afterAll(async () => {
     await miniflare.dispose();

@@ -133,7 +133,7 @@ function faultsOfValue(
 ): string[] {
   let validator = validators.get(at);
   if (validator === undefined) {
-    const $defs = objectIn(document, "components", "schemas");
+    const $defs = definitionsFor(schema, objectIn(document, "components", "schemas"));
     validator = new Validator(closed({ ...schema, $defs }), "2020-12", false);
     validators.set(at, validator);
   }
@@ -141,6 +141,22 @@ function faultsOfValue(
   return valid
     ? []
     : errors.slice(-3).map(({ instanceLocation, error }) => `${instanceLocation} ${error}`);
+}
+
+/** Returns the definitions that a schema refers to, itself or through others. To prepare all of them takes long. */
+function definitionsFor(schema: Json, all: Json): Json {
+  const found: Json = {};
+  const add = (one: unknown): void => {
+    for (const [, name = ""] of JSON.stringify(one).matchAll(
+      /"#\/components\/schemas\/([^"]+)"/g,
+    )) {
+      if (name in found) continue;
+      found[name] = all[name];
+      add(all[name]);
+    }
+  };
+  add(schema);
+  return found;
 }
 
 /** Returns a schema without room for fields that it does not name, and with references within itself. */

@@ -225,8 +225,9 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     for (const row of [rows[2], ...others]) {
       if (row !== undefined) expect(await rowOf(row)).toEqual(row);
     }
-    const [entry] = (await ask("/audit?limit=1")).body.entries;
     const target = `client ${client}, ${body.from} to ${body.until}`;
+    const ofIt = `limit=1&target=${encodeURIComponent(target)}`;
+    const [entry] = (await ask(`/audit?${ofIt}`)).body.entries;
     expect(entry).toMatchObject({ action: "replay", target, by: "operator", count: 3 });
   });
 

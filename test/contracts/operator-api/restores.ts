@@ -33,7 +33,7 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
     expect([confirmed.status, confirmed.body]).toEqual([200, view]);
     expect(await stored()).toMatchObject({ state: "confirmed", since, epoch: 7 });
     expect((await ask("/restored", { at })).status).toBe(409);
-    const [entry] = (await ask("/audit?limit=1")).body.entries;
+    const [entry] = (await ask("/audit?limit=1&action=restored")).body.entries;
     expect(entry).toMatchObject({ action: "restored", target: `ledger ${at}`, by: "operator" });
     await removeCurrent(api.documents, restoreKey);
   });

@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { deliverBoth } from "../../gate/delivered.ts";
 import { compare } from "../../gate/judged.ts";
 import { frozen, today } from "../../gate/sides.ts";
+import { perTier } from "../../support/per-tier.ts";
 
 /** Number of random calls that are judged; `npm run test:as-before` judges 100,000. A delivery takes as long as 25. */
-const cases = Number(process.env["CASES"] ?? 5_000);
+const cases = Number(process.env["CASES"] ?? perTier({ quick: 2_500, slow: 5_000 }));
 const seed = Number(process.env["SEED"] ?? 1);
 /** A guard against hanging, in milliseconds. */
 const timeout = 120_000 + 20 * cases;

