@@ -1,8 +1,12 @@
 import { useRef, useState } from "preact/hooks";
 import { standsBy } from "../../shared/calls/stands-by.ts";
-import type { Backlogs, BacklogView } from "../api/operator/backlogs.ts";
-import type { Pauses, PauseView } from "../api/operator/pauses.ts";
-import type { PlanInWords } from "../api/operator/plan.ts";
+import type {
+  Backlogs,
+  BacklogView,
+  Pauses,
+  PauseView,
+  PlanInWords,
+} from "../../shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { BreakerText } from "./breaker.tsx";
 import { Shown, useDesk, useLive, WithRole } from "./desk.tsx";

@@ -1,4 +1,4 @@
-import type { BreakerView } from "../api/operator/breaker-views.ts";
+import type { BreakerView } from "../../shared/answers/answers.ts";
 import { Age, counted, Time } from "./shared.tsx";
 
 /** An open circuit breaker: its subject, the code that opened it, and its next probe. */

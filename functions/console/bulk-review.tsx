@@ -1,4 +1,4 @@
-import type { CallView } from "../api/operator/call-view.ts";
+import type { CallView } from "../../shared/answers/answers.ts";
 import { useBulk } from "./bulk.tsx";
 import { type Decision, decisionNames, decisions } from "./decision.ts";
 

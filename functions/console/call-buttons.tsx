@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { findMeaning } from "../../shared/calls/reasons.ts";
-import type { CallDetail } from "../api/operator/call-view.ts";
-import type { Redialed } from "../api/operator/redial.ts";
+import type { CallDetail, Redialed } from "../../shared/answers/answers.ts";
 import { Confirm } from "./confirm.tsx";
 import { useDesk } from "./desk.tsx";
 import { Time } from "./shared.tsx";

@@ -1,7 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { findMeaning } from "../../shared/calls/reasons.ts";
-import type { CallDetail } from "../api/operator/call-view.ts";
-import type { CallsPage, Revealed } from "../api/operator/calls.ts";
+import type { CallDetail, CallsPage, Revealed } from "../../shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { Shown, useDesk, useLive, useRoles } from "./desk.tsx";
 import { ProviderFacts } from "./provider-record.tsx";

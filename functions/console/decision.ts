@@ -1,5 +1,4 @@
-import type { CallView } from "../api/operator/call-view.ts";
-import type { Redialed } from "../api/operator/redial.ts";
+import type { CallView, Redialed } from "../../shared/answers/answers.ts";
 import type { Ask } from "./desk.tsx";
 
 /** The three decisions about a call that needs review, and the key of each. */

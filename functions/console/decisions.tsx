@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { states } from "../../shared/calls/states.ts";
-import type { CallDetail } from "../api/operator/call-view.ts";
-import type { Redialed } from "../api/operator/redial.ts";
+import type { CallDetail, Redialed } from "../../shared/answers/answers.ts";
 import { CancelCall, RedialCall } from "./call-buttons.tsx";
 import { Confirm } from "./confirm.tsx";
 import { type Decision, decisions } from "./decision.ts";

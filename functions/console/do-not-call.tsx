@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
-import type { CallsPage } from "../api/operator/calls.ts";
-import type { ErasedAnswer } from "../api/operator/erase.ts";
+import type {
+  CallsPage,
+  ErasedAnswer,
+  ListedNumbers,
+  NumberChecked,
+} from "../../shared/answers/answers.ts";
 import { Confirm } from "./confirm.tsx";
-import type { NumberChecked } from "../api/operator/do-not-call.ts";
-import type { ListedNumbers } from "../api/operator/find-listed.ts";
 import { type Ask, Shown, useDesk, useLive, useRoles, WithRole } from "./desk.tsx";
 import type { Understood } from "./number-reader.ts";
 import { NumbersRead, PhoneNumber, useNumberField } from "./phone-number.tsx";

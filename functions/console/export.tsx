@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Audit } from "../api/actions/audit-log.ts";
-import type { BacklogView } from "../api/operator/backlogs.ts";
-import type { CallView } from "../api/operator/call-view.ts";
-import type { Campaigns } from "../api/operator/campaigns.ts";
-import type { RequestView } from "../api/operator/request-progress.ts";
+import type {
+  Audit,
+  BacklogView,
+  CallView,
+  Campaigns,
+  RequestView,
+} from "../../shared/answers/answers.ts";
 import { type Ask, useDesk } from "./desk.tsx";
 import { type Ended, exportRows, type Format, rowsMax } from "./export-rows.ts";
 import { counted, countText } from "./shared.tsx";

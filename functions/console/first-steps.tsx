@@ -1,6 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { CallsPage } from "../api/operator/calls.ts";
-import type { PlanInWords } from "../api/operator/plan.ts";
+import type { CallsPage, PlanInWords } from "../../shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { createSending } from "./client-posts.ts";
 import { useDesk, useLive } from "./desk.tsx";

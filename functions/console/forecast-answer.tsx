@@ -4,7 +4,7 @@ import type {
   ForecastItem,
   ForecastSummary,
   Outcome,
-} from "../api/forecast/forecast-schema.ts";
+} from "../../shared/answers/answers.ts";
 import { Chart } from "./chart.tsx";
 import { counted, countText, Table, Time, timeText } from "./shared.tsx";
 

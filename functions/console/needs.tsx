@@ -1,7 +1,6 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import type { Need } from "../api/operator/find-needs.ts";
-import type { Needs } from "../api/operator/needs.ts";
+import type { Need, Needs } from "../../shared/answers/answers.ts";
 import { addressOf, type View } from "./address.ts";
 import { type Live, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { useResume } from "./pause.tsx";

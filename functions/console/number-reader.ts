@@ -1,4 +1,4 @@
-import type { PlanInWords } from "../api/operator/plan.ts";
+import type { PlanInWords } from "../../shared/answers/answers.ts";
 import type { Ask } from "./client.ts";
 import type * as reader from "./leads/reader.ts";
 

@@ -1,7 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Cancelled } from "../api/actions/cancel-calls.ts";
-import type { Pauses } from "../api/operator/pauses.ts";
-import type { RequestDetail } from "../api/operator/requests.ts";
+import type { Cancelled, Pauses, RequestDetail } from "../../shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { Chart } from "./chart.tsx";
 import { Confirm } from "./confirm.tsx";

@@ -1,10 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { findMeaning } from "../../shared/calls/reasons.ts";
 import type { CallState } from "../../shared/calls/states.ts";
-import type { Backlogs } from "../api/operator/backlogs.ts";
-import type { Counts } from "../api/operator/counts.ts";
-import type { Pauses } from "../api/operator/pauses.ts";
-import type { WaitingByReason } from "../api/operator/waiting.ts";
+import type { Backlogs, Counts, Pauses, WaitingByReason } from "../../shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { type Live, Shown, useLive } from "./desk.tsx";
 import { NeedList } from "./needs.tsx";

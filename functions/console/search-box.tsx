@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Me } from "../api/operator/me.ts";
-import type { Found, Searched } from "../api/operator/search.ts";
+import type { Found, Me, Searched } from "../../shared/answers/answers.ts";
 import { addressOf, go } from "./address.ts";
 import { type Ask, messageOf, rolesMs, useDesk, useLive } from "./desk.tsx";
 import { textIn } from "./shared.tsx";

@@ -1,6 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import type { FoundFile } from "../api/requests/sent-files.ts";
-import type { ClientMe } from "../api/requests/show-me.ts";
+import type { ClientMe, FoundFile } from "../../shared/answers/answers.ts";
 import { createSending } from "./client-posts.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { PlanInWords } from "../api/operator/plan.ts";
+import type { PlanInWords } from "../../shared/answers/answers.ts";
 import type { GuessedColumns } from "./leads/columns.ts";
 import type { LeadsRead } from "./leads/read-leads.ts";
 import type { LeadTable } from "./leads/lead-table.ts";

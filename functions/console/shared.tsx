@@ -1,6 +1,6 @@
 import { isTestClient } from "../../shared/calls/ids.ts";
 import type { ComponentChildren } from "preact";
-import type { CallDetail } from "../api/operator/call-view.ts";
+import type { CallDetail } from "../../shared/answers/answers.ts";
 
 /** Names a state in words: `Needs review`. */
 export function stateText(state: CallDetail["history"][number]["state"]): string {

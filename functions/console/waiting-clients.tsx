@@ -1,5 +1,4 @@
-import type { Backlogs } from "../api/operator/backlogs.ts";
-import type { Pauses } from "../api/operator/pauses.ts";
+import type { Backlogs, Pauses } from "../../shared/answers/answers.ts";
 import { PauseButton } from "./pause.tsx";
 import { countText } from "./shared.tsx";
 

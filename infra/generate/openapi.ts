@@ -6,15 +6,15 @@ import {
 } from "../../functions/api/calls/call-headers.ts";
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
-import { clientRoutes } from "../../functions/api/requests/routes.ts";
+import { type ClientRoute, clientRoutes } from "../../functions/api/requests/routes.ts";
 import { roleOf } from "../../functions/api/http/roles.ts";
 import type { Operation } from "../../functions/api/http/route.ts";
-import { problemSchema } from "../../functions/api/http/problem-schema.ts";
+import { problemSchema } from "../../shared/lib/problem.ts";
 import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-request.ts";
 import { callbackOperation, callbackPath } from "./callbacks.ts";
 import { batchExample, callExample, requestIdExample } from "./examples.ts";
 import { isRequired, type Json, jsonSchema } from "./json-schema.ts";
-import { publicTags, withOperatorTags, withPublicDetails } from "./route-details.ts";
+import { descriptions, publicTags, withOperatorTags, withPublicDetails } from "./route-details.ts";
 import {
   callbackReferences,
   callbackResponses,
@@ -277,6 +277,13 @@ function pathsOf(
   return paths;
 }
 
+/** Returns a client's route with its right in its description. */
+function withRight({ right, ...operation }: ClientRoute): Operation {
+  const needs = right === undefined ? "" : `Needs the right \`${right}\`.`;
+  const described = [needs, operation.description ?? descriptions[operation.operationId]];
+  return { ...operation, description: described.filter(Boolean).join(" ") };
+}
+
 /** Returns the document of the public endpoints. */
 export function publicDocument() {
   const schemas: Json = {
@@ -302,7 +309,7 @@ export function publicDocument() {
           { post: publicOperation(endpoint) },
         ]),
       ),
-      ...pathsOf("/v1", clientRoutes, schemas),
+      ...pathsOf("/v1", clientRoutes.map(withRight), schemas),
       "/healthz": { get: healthOperation },
       "/readyz": { get: readinessOperation },
       [callbackPath]: { post: callbackOperation(callbackReferences) },

@@ -27,7 +27,7 @@ const tagsByPath: readonly [RegExp, PublicTag][] = [
 ];
 
 /** Descriptions of routes that have none of their own. */
-const descriptions: Readonly<Record<string, string>> = {
+export const descriptions: Readonly<Record<string, string>> = {
   showToken: "Needs no right, and reads nothing of the ledger.",
   showRequest:
     "A call is known once the dialer has read it, usually within seconds. The counts are on the first page only.",
@@ -126,7 +126,6 @@ function withDetails(operation: Json, tag: PublicTag): Json {
   const sample = samples[id];
   return {
     tags: [tag],
-    ...(descriptions[id] === undefined ? {} : { description: descriptions[id] }),
     ...operation,
     ...(sample && {
       "x-codeSamples": [

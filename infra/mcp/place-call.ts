@@ -1,14 +1,13 @@
-import type { Forecast, ForecastItem } from "../../functions/api/forecast/forecast-schema.ts";
-import type { ClientMe } from "../../functions/api/requests/show-me.ts";
+import type { ClientMe, Forecast, ForecastItem } from "../../shared/answers/answers.ts";
 import { toCallId } from "../../shared/calls/ids.ts";
 import { findMeaning } from "../../shared/calls/reasons.ts";
 import * as z from "../../shared/lib/zod.ts";
 import type { Client } from "../cli/calls/client.ts";
 import { Failure, Refusal } from "../cli/calls/failures.ts";
-import type { Json } from "../generate/json-schema.ts";
+import { type Json, jsonSchema } from "../generate/json-schema.ts";
 import { answerOf } from "./answers.ts";
 import { type Confirmations, confirmMsMax, type Offer, type Sent } from "./confirmations.ts";
-import { callFields, inputOf, outputOf } from "./schemas.ts";
+import { callWith, inputOf, outputOf } from "./schemas.ts";
 import { sendCall, type SendingDeps } from "./send-call.ts";
 import type { Tool } from "./tool.ts";
 
@@ -65,8 +64,8 @@ export function createPlaceCall(deps: PlaceCallDeps): Tool {
       title: "Place one call",
       description:
         "Phones a person. Without `confirmation` it places nothing and answers when the call would be dialed, or why not, and a confirmation. Show that to the user; if they agree, send the same fields with the confirmation. If it fails or no answer comes, repeat it with the same confirmation: nobody is called twice. Needs a client's right call, and the operator's role see.",
-      inputSchema: inputOf(z.strictObject({ ...callFields, confirmation })),
-      outputSchema: outputOf(outputSchema),
+      inputSchema: inputOf(callWith({ confirmation })),
+      outputSchema: outputOf(jsonSchema(outputSchema, "output")),
       annotations: {
         readOnlyHint: false,
         destructiveHint: true,

@@ -1,27 +1,21 @@
-import { forecastRequestSchema } from "../../functions/api/forecast/forecast-schema.ts";
-import { roleOf } from "../../functions/api/http/roles.ts";
-import type { Route } from "../../functions/api/http/route.ts";
-import { operatorRoutes } from "../../functions/api/operator/routes.ts";
-import { clientRoutes } from "../../functions/api/requests/routes.ts";
-import { batchCallsMax } from "../../shared/calls/call-request.ts";
-import * as z from "../../shared/lib/zod.ts";
 import type { Client } from "../cli/calls/client.ts";
 import type { Json } from "../generate/json-schema.ts";
 import { answerOf } from "./answers.ts";
-import { callFields, inputOf, outputOf } from "./schemas.ts";
+import { type Operation, readOperations } from "./operations.ts";
+import { callsSchema, inputOf, outputOf } from "./schemas.ts";
 import type { Tool } from "./tool.ts";
 
-/** A tool that reads by one route. Its schemas and the first words of its description are the route's. */
+/** A tool that reads by one operation. Its schemas and the first words of its description are the operation's. */
 interface ReadTool {
   name: string;
   operationId: string;
   title: string;
-  /** Text after the route's summary. */
+  /** Text after the operation's summary. */
   more?: string;
-  /** Parameters of the route that the tool lacks. */
+  /** Fields of the operation that the tool lacks. */
   without?: readonly string[];
-  /** Replaces the body of the route. */
-  body?: z.ZodMiniObject;
+  /** Fields that replace those of the operation. */
+  fields?: Json;
 }
 
 const ofWaiting = "Of a call that waits, reason says why and due_at until when.";
@@ -68,12 +62,8 @@ const operatorTools: readonly ReadTool[] = [
     operationId: "forecast",
     title: "Forecast",
     more: "Nobody is called.",
-    body: z.strictObject({
-      client: forecastRequestSchema.shape.client,
-      calls: z.array(z.strictObject(callFields)).check(z.minLength(1), z.maxLength(batchCallsMax)),
-      at: forecastRequestSchema.shape.at,
-      items: forecastRequestSchema.shape.items,
-    }),
+    without: ["plan"],
+    fields: { calls: callsSchema },
   },
   { name: "show_token", operationId: "showMe", title: "The token's roles" },
 ];
@@ -100,62 +90,43 @@ const clientTools: readonly ReadTool[] = [
 
 /** Returns the tools that read with a token: an operator's sees all clients, a client's its own calls. */
 export function createReadTools(who: "operator" | "client", ask: Client): Tool[] {
-  if (who === "operator") {
-    return operatorTools.map((tool) => {
-      const route = routeOf(tool, operatorRoutes);
-      return createReadTool(tool, { route, needs: `the operator's role ${roleOf(route)}` }, ask);
-    });
-  }
-  return clientTools.map((tool) => {
-    const route = routeOf(tool, clientRoutes);
-    const needs =
-      route.right === undefined ? "any client's token" : `a client's right ${route.right}`;
-    return createReadTool(tool, { route, needs }, ask);
+  const operationOf = readOperations(who);
+  const tools = who === "operator" ? operatorTools : clientTools;
+  return tools.map((tool) => {
+    const operation = operationOf(tool.operationId);
+    const { needs } = operation;
+    const whose = who === "operator" ? "the operator's" : "a client's";
+    const right = needs === undefined ? "any client's token" : `${whose} ${needs}`;
+    return createReadTool(tool, { operation, needs: right }, ask);
   });
 }
 
-function routeOf<One extends Route>(
-  { operationId }: Pick<ReadTool, "operationId">,
-  routes: readonly One[],
-): One {
-  const route = routes.find((one) => one.operationId === operationId);
-  if (route === undefined) throw new Error(`there is no route ${operationId}`);
-  return route;
-}
-
 function createReadTool(
-  { name, operationId, title, more, without = [], body: ownBody }: ReadTool,
-  { route, needs }: { route: Route; needs: string },
+  { name, title, more, without = [], fields }: ReadTool,
+  { operation, needs }: { operation: Operation; needs: string },
   ask: Client,
 ): Tool {
-  const { path, summary } = route;
-  const query = Object.fromEntries(
-    Object.entries(route.query?.shape ?? {}).filter(([field]) => !without.includes(field)),
-  );
-  const body = ownBody ?? route.body;
-  if (body !== undefined && !(body instanceof z.ZodMiniObject)) {
-    throw new Error(`the body of ${operationId} is no object`);
-  }
-  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, parameter = ""]) => parameter);
-  const inPath = Object.fromEntries(
-    parameters.map((parameter) => [parameter, z.string().check(z.minLength(1))]),
-  );
+  const { path, method, summary, inPath, inQuery, inBody, answer } = operation;
+  const places = [inPath, inQuery, inBody];
+  const properties: Json = Object.assign({}, ...places.map(({ schemas }) => schemas), fields);
+  const required = places.flatMap((place) => place.required);
+  for (const field of without) delete properties[field];
   return {
     name,
     config: {
       title,
       description: [`${summary}.`, more, `Needs ${needs}.`].filter(Boolean).join(" "),
-      inputSchema: inputOf(z.strictObject({ ...inPath, ...query, ...body?.shape })),
-      outputSchema: outputOf(route.answer),
+      inputSchema: inputOf({ type: "object", properties, required, additionalProperties: false }),
+      outputSchema: outputOf(answer),
       annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
     },
     async run(input) {
-      const named = path.replaceAll(/:(\w+)/g, (_, parameter: string) =>
+      const named = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) =>
         encodeURIComponent(String(input[parameter])),
       );
-      const search = new URLSearchParams(textsOf(pick(input, Object.keys(query))));
+      const search = new URLSearchParams(textsOf(pick(input, Object.keys(inQuery.schemas))));
       const address = search.size === 0 ? named : `${named}?${search.toString()}`;
-      const sent = route.method === "get" ? undefined : pick(input, Object.keys(body?.shape ?? {}));
+      const sent = method === "get" ? undefined : pick(input, Object.keys(inBody.schemas));
       return answerOf(await ask<Json>(address, sent));
     },
   };

@@ -8,7 +8,7 @@ const beginsFragmentInAnyCase = new RegExp(beginsFragment.source, "i");
 
 const folders = ["functions", "shared", "infra", "test"];
 const foreign =
-  /\/node_modules\/|^test\/sdks\/dist\/|^functions\/api\/generated\/|^infra\/client\/(?:generated|dist)\//;
+  /\/node_modules\/|^test\/sdks\/dist\/|^infra\/client\/dist\/|\/generated\//;
 
 /** A comment that begins with a fragment. */
 export interface CommentFragment {

@@ -25,7 +25,7 @@ import { showRequest } from "./show-request.ts";
 import { showUsage } from "./show-usage.ts";
 
 /** A route of clients, and the right that it requires. Absent: a token with any right. */
-interface ClientRoute extends Route {
+export interface ClientRoute extends Route {
   right?: ClientRight | "call";
 }
 

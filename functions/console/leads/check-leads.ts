@@ -1,5 +1,4 @@
-import type { Forecast } from "../../api/forecast/forecast-schema.ts";
-import type { ListedNumbers } from "../../api/operator/find-listed.ts";
+import type { Forecast, ListedNumbers } from "../../../shared/answers/answers.ts";
 import type { Part } from "./divide-leads.ts";
 import type { Lead } from "./read-leads.ts";
 

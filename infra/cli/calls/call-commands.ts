@@ -1,10 +1,13 @@
 import { findAnswerMeaning } from "../../../shared/calls/answer-codes.ts";
 import { findMeaning } from "../../../shared/calls/reasons.ts";
-import type { CallDetail, CallView } from "../../../functions/api/operator/call-view.ts";
-import type { Revealed } from "../../../functions/api/operator/calls.ts";
-import type { Cancelled } from "../../../functions/api/actions/cancel-calls.ts";
-import type { Redialed } from "../../../functions/api/operator/redial.ts";
-import type { RequestView } from "../../../functions/api/operator/request-progress.ts";
+import type {
+  CallDetail,
+  CallView,
+  Cancelled,
+  Redialed,
+  RequestView,
+  Revealed,
+} from "../../../shared/answers/answers.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { forEach, listCalls, pageCallsMax } from "./chosen-calls.ts";
 import type { Client } from "./client.ts";

@@ -1,5 +1,4 @@
-import type { CallView } from "../../../functions/api/operator/call-view.ts";
-import type { CallsPage } from "../../../functions/api/operator/calls.ts";
+import type { CallsPage, CallView } from "../../../shared/answers/answers.ts";
 import { exitUnlessAgreed } from "./agree.ts";
 import type { CommandDeps } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";

@@ -1,4 +1,4 @@
-import { type Problem, problemSchema } from "../../../functions/api/http/problem-schema.ts";
+import { type Problem, problemSchema } from "../../../shared/lib/problem.ts";
 import { answerMsMax, createSend, requireAddress } from "../../client/http.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import { jsonIn } from "./json.ts";

@@ -1,13 +1,10 @@
 import { writeFile } from "node:fs/promises";
-import type { Audit } from "../../../functions/api/actions/audit-log.ts";
-import type { ErasedAnswer } from "../../../functions/api/operator/erase.ts";
-import type { Me } from "../../../functions/api/operator/me.ts";
+import type { Audit, ErasedAnswer, ListedNumbers, Me } from "../../../shared/answers/answers.ts";
 import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { listCalls } from "./chosen-calls.ts";
 import { Misuse, Refusal } from "./failures.ts";
-import type { ListedNumbers } from "../../../functions/api/operator/find-listed.ts";
 import { readBytes } from "./files.ts";
 import type { NumberList } from "../../../functions/console/leads/read-numbers.ts";
 import { readNumberList } from "./number-list.ts";

@@ -1,7 +1,4 @@
-import type { Campaigns } from "../../../functions/api/operator/campaigns.ts";
-import type { Needs } from "../../../functions/api/operator/needs.ts";
-import type { RequestView } from "../../../functions/api/operator/request-progress.ts";
-import type { Requests } from "../../../functions/api/operator/requests.ts";
+import type { Campaigns, Needs, Requests, RequestView } from "../../../shared/answers/answers.ts";
 import { statesWhere } from "../../../shared/calls/states.ts";
 import { Misuse } from "./failures.ts";
 import type { Client } from "./client.ts";

@@ -1,5 +1,5 @@
 import { callStates, statesWhere } from "../../../shared/calls/states.ts";
-import type { RequestView } from "../../../functions/api/operator/request-progress.ts";
+import type { RequestView } from "../../../shared/answers/answers.ts";
 import type { Command } from "./command.ts";
 import { Misuse } from "./failures.ts";
 import { barOf } from "./terminal.ts";

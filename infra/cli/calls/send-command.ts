@@ -1,7 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
-import type { ClientMe } from "../../../functions/api/requests/show-me.ts";
-import type { FoundFile } from "../../../functions/api/requests/sent-files.ts";
+import type { ClientMe, FoundFile, PlanInWords } from "../../../shared/answers/answers.ts";
 import {
   askAsClient,
   createPostAsClient,

@@ -1,5 +1,10 @@
-import type { Clients, PutClient } from "../../../functions/api/operator/clients.ts";
-import type { MadeTokenAnswer, Tokens, TokenView } from "../../../functions/api/operator/tokens.ts";
+import type {
+  Clients,
+  MadeTokenAnswer,
+  PutClient,
+  Tokens,
+  TokenView,
+} from "../../../shared/answers/answers.ts";
 import { exitUnlessAgreed } from "./agree.ts";
 import type { Command } from "./command.ts";
 import { Misuse } from "./failures.ts";

@@ -1,4 +1,4 @@
-import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
+import type { PlanInWords } from "../../../shared/answers/answers.ts";
 import { listCountries, readNumber } from "../../../functions/console/leads/read-number.ts";
 import type { CommandDeps } from "./command.ts";
 import { Misuse } from "./failures.ts";

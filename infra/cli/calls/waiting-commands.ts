@@ -1,7 +1,12 @@
-import type { Backlogs, BacklogView } from "../../../functions/api/operator/backlogs.ts";
-import type { BreakerView } from "../../../functions/api/operator/breaker-views.ts";
-import type { Counts } from "../../../functions/api/operator/counts.ts";
-import type { Pauses, PauseView, Resumed } from "../../../functions/api/operator/pauses.ts";
+import type {
+  Backlogs,
+  BacklogView,
+  BreakerView,
+  Counts,
+  Pauses,
+  PauseView,
+  Resumed,
+} from "../../../shared/answers/answers.ts";
 import { callStates } from "../../../shared/calls/states.ts";
 import { standsBy } from "../../../shared/calls/stands-by.ts";
 import { exitUnlessAgreed } from "./agree.ts";

@@ -69,7 +69,7 @@ export interface paths {
         };
         /**
          * Show what became of a request's calls
-         * @description A call is known once the dialer has read it, usually within seconds. The counts are on the first page only.
+         * @description Needs the right `read`. A call is known once the dialer has read it, usually within seconds. The counts are on the first page only.
          */
         get: operations["showRequest"];
         put?: never;
@@ -89,7 +89,7 @@ export interface paths {
         };
         /**
          * Your requests, newest first
-         * @description Of your client alone. A page may be short, or empty, and still have a cursor. By `idempotency_key` it finds the request of a key whose answer was lost.
+         * @description Needs the right `read`. Of your client alone. A page may be short, or empty, and still have a cursor. By `idempotency_key` it finds the request of a key whose answer was lost.
          */
         get: operations["listRequests"];
         put?: never;
@@ -109,7 +109,7 @@ export interface paths {
         };
         /**
          * The calls of a request that are in a state, or have a result
-         * @description Each answer looks at up to 1,000 calls, so a page may be short, or empty, and still have a cursor.
+         * @description Needs the right `read`. Each answer looks at up to 1,000 calls, so a page may be short, or empty, and still have a cursor.
          */
         get: operations["listRequestCalls"];
         put?: never;
@@ -129,7 +129,7 @@ export interface paths {
         };
         /**
          * Show what became of one call
-         * @description The id of a later try finds its call, too.
+         * @description Needs the right `read`. The id of a later try finds its call, too.
          */
         get: operations["showCall"];
         put?: never;
@@ -149,7 +149,7 @@ export interface paths {
         };
         /**
          * How many of your calls were accepted, placed and answered, how long, and at what cost
-         * @description Counted when it happened, by the hour, and kept as long as calls are. Numbers may lag by some seconds.
+         * @description Needs the right `read`. Counted when it happened, by the hour, and kept as long as calls are. Numbers may lag by some seconds.
          */
         get: operations["showUsage"];
         put?: never;
@@ -171,7 +171,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel what waits of a request, or some of its calls
-         * @description It takes effect with the first answer, also for calls that are still on the queue. Send the same body with the answer's `cursor` until there is none.
+         * @description Needs the right `cancel`. It takes effect with the first answer, also for calls that are still on the queue. Send the same body with the answer's `cursor` until there is none.
          */
         post: operations["cancelRequest"];
         delete?: never;
@@ -191,7 +191,7 @@ export interface paths {
         put?: never;
         /**
          * Put numbers onto the do-not-call list: nobody calls them any more
-         * @description Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer reveals them.
+         * @description Needs the right `opt_out`. Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer reveals them.
          */
         post: operations["addOptOuts"];
         delete?: never;
@@ -211,7 +211,7 @@ export interface paths {
         put?: never;
         /**
          * Tell whether a file of leads was sent before, by a hash of its numbers
-         * @description Looked for within the time for which calls are kept.
+         * @description Needs the right `call`. Looked for within the time for which calls are kept.
          */
         post: operations["findSentFile"];
         delete?: never;
@@ -231,7 +231,7 @@ export interface paths {
         put?: never;
         /**
          * Begin to send a file of leads, or go on with it; one that was sent is refused
-         * @description Its parts are then sent one after another, each under its own Idempotency-Key.
+         * @description Needs the right `call`. Its parts are then sent one after another, each under its own Idempotency-Key.
          */
         post: operations["startSentFile"];
         delete?: never;
@@ -251,7 +251,7 @@ export interface paths {
         put?: never;
         /**
          * Note that a part of a file is sent next, was accepted, or was certainly not accepted
-         * @description So that a sending that was interrupted goes on where it was.
+         * @description Needs the right `call`. So that a sending that was interrupted goes on where it was.
          */
         post: operations["markSentPart"];
         delete?: never;
@@ -269,7 +269,7 @@ export interface paths {
         };
         /**
          * The receivers that your client has made, without their secrets
-         * @description The receivers of the dial plan are not among them.
+         * @description Needs the right `events`. The receivers of the dial plan are not among them.
          */
         get: operations["listReceivers"];
         put?: never;
@@ -290,13 +290,13 @@ export interface paths {
         get?: never;
         /**
          * Create a receiver of your client's events, or replace it
-         * @description At most five per client. The answer has its secret only when it is created; a replaced receiver keeps its own.
+         * @description Needs the right `events`. At most five per client. The answer has its secret only when it is created; a replaced receiver keeps its own.
          */
         put: operations["putReceiver"];
         post?: never;
         /**
          * Remove a receiver; its pending events are not delivered
-         * @description One that is created again under the name has another secret.
+         * @description Needs the right `events`. One that is created again under the name has another secret.
          */
         delete: operations["deleteReceiver"];
         options?: never;
@@ -315,7 +315,7 @@ export interface paths {
         put?: never;
         /**
          * Make a new secret for a receiver; the former one signs for another day too
-         * @description The new secret is shown in this answer alone. For 24 hours each event is signed by both.
+         * @description Needs the right `events`. The new secret is shown in this answer alone. For 24 hours each event is signed by both.
          */
         post: operations["rotateReceiverSecret"];
         delete?: never;
@@ -335,7 +335,7 @@ export interface paths {
         put?: never;
         /**
          * Send a signed `receiver.test` event to a receiver; its deliveries show the answer
-         * @description It is posted within seconds, also while the receiver's circuit breaker is open.
+         * @description Needs the right `events`. It is posted within seconds, also while the receiver's circuit breaker is open.
          */
         post: operations["testReceiver"];
         delete?: never;
@@ -353,7 +353,7 @@ export interface paths {
         };
         /**
          * The latest tries to deliver events to a receiver, newest first
-         * @description At most the last 200 tries, of at most seven days.
+         * @description Needs the right `events`. At most the last 200 tries, of at most seven days.
          */
         get: operations["listReceiverDeliveries"];
         put?: never;
@@ -375,7 +375,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver events again that a receiver had, or whose tries are exhausted, under their ids
-         * @description Of the calls that were accepted in this time. Once a minute for each receiver.
+         * @description Needs the right `events`. Of the calls that were accepted in this time. Once a minute for each receiver.
          */
         post: operations["replayReceiver"];
         delete?: never;

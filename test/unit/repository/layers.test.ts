@@ -18,12 +18,13 @@ function placeOf(file: string): { room: string; folder: string; rank: number } |
 
 /** Files of another room that a room may import. */
 const allowed: Record<string, RegExp> = {
-  shared: /^$/,
+  // Generated types alone, which import nothing.
+  shared: /^infra\/client\/generated\//,
   "functions/api": /^shared\//,
   "functions/dialer": /^shared\//,
-  // The console takes the API's types alone, and tables without anything of Node.
+  // Types of the API's answers, and tables without anything of Node.
   "functions/console":
-    /^(shared\/calls\/|shared\/lib\/(?:csv|shown-text)\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$|functions\/api\/)/,
+    /^(shared\/(?:answers|calls)\/|shared\/lib\/(?:csv|problem|shown-text)\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$)/,
 };
 
 it("imports from its own folder or a lower one, as .config/layers.json orders them", async () => {
@@ -72,4 +73,18 @@ it.each(Object.entries(importedMax))("imports no provider into %s, nor much else
   const imported = [...listImported(join(root, file))].map((one) => relative(root, one));
   expect(imported.filter((one) => one.startsWith("shared/providers/"))).toEqual([]);
   expect(imported.length).toBeLessThanOrEqual(max);
+});
+
+it("knows the API by its documents outside of its folder: only generators import its modules", async () => {
+  const importing: string[] = [];
+  for await (const path of glob("{shared,functions,infra}/**/*.{ts,tsx}", { cwd: root })) {
+    if (/^functions\/api\/|node_modules/.test(path)) continue;
+    const text = await readFile(join(root, path), "utf8");
+    const targets = [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(([, named = ""]) =>
+      relative(root, join(root, dirname(path), named)),
+    );
+    if (targets.some((target) => target.startsWith("functions/api/"))) importing.push(path);
+  }
+  expect(importing.filter((path) => !path.startsWith("infra/generate/"))).toEqual([]);
+  expect(importing).not.toEqual([]);
 });

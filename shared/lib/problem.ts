@@ -1,6 +1,6 @@
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "./zod.ts";
 
-/** The body of a problem. Only the OpenAPI document uses the schema, so its file is in no bundle. */
+/** The body of a problem. No bundle has the schema: only generators and commands read by it. */
 export const problemSchema = z
   .object({
     title: z.string(),

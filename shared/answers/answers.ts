@@ -1,0 +1,82 @@
+/**
+ * The answers of the API, by the types that `npm run client` generates from its OpenAPI documents. The operator's page, the
+ * command line and the MCP server know the API by these types alone, and import none of its modules.
+ */
+import type { operations as ClientOperations } from "../../infra/client/generated/openapi.ts";
+import type { components, operations } from "./generated/operator-openapi.ts";
+
+/** The JSON of an operation's answer. */
+type AnswerIn<Operation> = Operation extends { responses: infer Responses }
+  ? {
+      [Status in keyof Responses]: Status extends 200 | 201 | 202
+        ? Responses[Status] extends { content: { "application/json": infer Body } }
+          ? Body
+          : never
+        : never;
+    }[keyof Responses]
+  : never;
+type AnswerOf<Name extends keyof operations> = AnswerIn<operations[Name]>;
+type ClientAnswerOf<Name extends keyof ClientOperations> = AnswerIn<ClientOperations[Name]>;
+type Schemas = components["schemas"];
+
+// Answers of operators' routes.
+export type AccountForecast = Forecast["accounts"][number];
+export type Audit = AnswerOf<"listAudit">;
+export type Backlogs = AnswerOf<"listBacklogs">;
+export type BacklogView = Schemas["Backlog"];
+export type BreakerView = Pauses["breakers"][number];
+export type Bulk = AnswerOf<"actInBulk">;
+export type BulkAction = NonNullable<
+  operations["actInBulk"]["requestBody"]
+>["content"]["application/json"]["action"];
+export type CallDetail = Schemas["CallWithHistory"];
+export type CallsPage = AnswerOf<"listCalls">;
+export type CallView = Schemas["Call"];
+export type CampaignDetail = AnswerOf<"showCampaign">;
+export type Campaigns = AnswerOf<"listCampaigns">;
+export type Cancelled = AnswerOf<"cancelCalls">;
+export type Clients = AnswerOf<"listClients">;
+export type Counts = AnswerOf<"countCalls">;
+export type DeadLetterDetail = Schemas["DeadLetterDetail"];
+export type DeadLetterList = AnswerOf<"listDeadLetters">;
+export type ErasedAnswer = AnswerOf<"eraseNumber">;
+export type Events = AnswerOf<"listEvents">;
+export type Exhausted = Schemas["ExhaustedEvents"];
+export type Forecast = Schemas["Forecast"];
+export type ForecastItem = NonNullable<Forecast["items"]>[number];
+export type ForecastSummary = Schemas["ForecastSummary"];
+export type Found = Searched["found"][number];
+export type ListedNumbers = AnswerOf<"findListedNumbers">;
+export type MadeTokenAnswer = AnswerOf<"makeToken">;
+export type Me = AnswerOf<"showMe">;
+export type Need = Schemas["Need"];
+export type Needs = AnswerOf<"listNeeds">;
+export type NumberChecked = AnswerOf<"checkDoNotCall">;
+export type Outcome = ForecastItem["outcome"];
+export type Paused = AnswerOf<"pause">;
+export type Pauses = AnswerOf<"listPauses">;
+export type PauseView = Pauses["pauses"][number];
+export type PlanInWords = Schemas["PlanInWords"];
+export type PutClient = AnswerOf<"putClient">;
+export type Redialed = Schemas["Redialed"];
+export type Replayed = AnswerOf<"replayEvents">;
+export type RequestDetail = Schemas["OperatorRequestWithBars"];
+export type Requests = AnswerOf<"listRequests">;
+export type RequestView = Schemas["OperatorRequest"];
+export type RestoreView = AnswerOf<"showRestore">;
+export type Results = AnswerOf<"listResults">;
+export type Resumed = AnswerOf<"resume">;
+export type Revealed = Schemas["Revealed"];
+export type RevealedDeadLetter = Schemas["RevealedDeadLetter"];
+export type ReviewPage = AnswerOf<"listReviews">;
+export type Searched = AnswerOf<"search">;
+export type Tokens = AnswerOf<"listTokens">;
+export type TokenView = Schemas["Token"];
+export type UsageAnswer = AnswerOf<"showOperatorUsage">;
+export type WaitingByReason = AnswerOf<"countWaiting">;
+
+// Answers of clients' routes.
+export type ClientMe = ClientAnswerOf<"showToken">;
+export type FoundFile = ClientAnswerOf<"findSentFile">;
+export type SentFileView = ClientAnswerOf<"startSentFile">;
+export type SentPartView = ClientAnswerOf<"markSentPart">;
