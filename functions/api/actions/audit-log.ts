@@ -46,7 +46,7 @@ const auditSchema = z.strictObject({
   ),
   cursor: nextCursor,
 });
-export type Audit = z.infer<typeof auditSchema>;
+type Audit = z.infer<typeof auditSchema>;
 
 /** Entries of one page, and maximum entries that one answer looks at for those that were asked for. */
 const pageEntries = 200;

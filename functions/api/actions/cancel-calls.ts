@@ -40,7 +40,6 @@ export const cancelledSchema = z.strictObject({
     ),
   cursor: nextCursor,
 });
-export type Cancelled = z.infer<typeof cancelledSchema>;
 
 /** The calls of a request that an order names. */
 interface Indexes {

@@ -36,7 +36,7 @@ const actions = {
   { action: CallAction; to: OperatorAction["to"]; state: CallState | undefined }
 >;
 const actionNames = ["cancel", "placed", "close", "redial"] as const;
-export type BulkAction = (typeof actionNames)[number];
+type BulkAction = (typeof actionNames)[number];
 
 /**
  * A position in the work: `ids` were chosen by the answer before, and the next answer acts on them, so that a repeated

@@ -192,7 +192,6 @@ const revealedSchema = z
     timezone: z.nullable(z.string()),
   })
   .check(z.meta({ id: "Revealed" }));
-export type Revealed = z.infer<typeof revealedSchema>;
 
 const revealCall = declareRoute({
   operationId: "revealCall",

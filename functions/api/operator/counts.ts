@@ -44,7 +44,7 @@ const countsSchema = z.strictObject({
     .nullable(time)
     .check(z.describe("Since when nothing is dialed, as the ledger was restored; null otherwise")),
 });
-export type Counts = z.infer<typeof countsSchema>;
+type Counts = z.infer<typeof countsSchema>;
 
 const countCalls = declareRoute({
   operationId: "countCalls",

@@ -36,7 +36,6 @@ const lettersSchema = z.strictObject({
   dead_letters: z.array(letterViewSchema),
   cursor: nextCursor,
 });
-export type DeadLetterList = z.infer<typeof lettersSchema>;
 
 const listDeadLetters = declareRoute({
   operationId: "listDeadLetters",
@@ -75,7 +74,7 @@ const letterDetailSchema = z
     call_id: z.nullable(z.string()).check(z.describe("The one call that it is about")),
   })
   .check(z.meta({ id: "DeadLetterDetail" }));
-export type DeadLetterDetail = z.infer<typeof letterDetailSchema>;
+type DeadLetterDetail = z.infer<typeof letterDetailSchema>;
 
 const showDeadLetter = declareRoute({
   operationId: "showDeadLetter",
@@ -99,7 +98,6 @@ const revealedLetterSchema = z
     next: z.optional(z.int()).check(z.describe("`from` of the next part; absent in the last one")),
   })
   .check(z.meta({ id: "RevealedDeadLetter" }));
-export type RevealedDeadLetter = z.infer<typeof revealedLetterSchema>;
 
 const revealDeadLetter = declareRoute({
   operationId: "revealDeadLetter",

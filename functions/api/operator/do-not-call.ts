@@ -107,7 +107,6 @@ const changeDoNotCall = declareRoute({
 });
 
 const checkedSchema = z.strictObject({ listed: z.boolean() });
-export type NumberChecked = z.infer<typeof checkedSchema>;
 
 const checkDoNotCall = declareRoute({
   operationId: "checkDoNotCall",

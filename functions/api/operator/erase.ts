@@ -27,7 +27,7 @@ const erasedSchema = z.strictObject({
       ),
     ),
 });
-export type ErasedAnswer = z.infer<typeof erasedSchema>;
+type ErasedAnswer = z.infer<typeof erasedSchema>;
 
 const kept =
   "Requests that wait on a queue, stored batches and dead letters are not opened: those with the number are deleted within " +

@@ -72,7 +72,7 @@ const exhaustedSchema = z
       description: "Events that a receiver did not take within their tries.",
     }),
   );
-export type Exhausted = z.infer<typeof exhaustedSchema>;
+type Exhausted = z.infer<typeof exhaustedSchema>;
 
 const eventsSchema = z.strictObject({
   receivers: z.array(receiverViewSchema),
@@ -86,7 +86,6 @@ const eventsSchema = z.strictObject({
     ),
   cursor: nextCursor,
 });
-export type Events = z.infer<typeof eventsSchema>;
 
 /** Cursor of a list: after a call, or, once there are no more calls, after a request. */
 const cursorSchema = z.union([

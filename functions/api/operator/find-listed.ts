@@ -22,7 +22,6 @@ const listedSchema = z.strictObject({
     .array(z.int())
     .check(z.describe("Indexes in `phone_numbers` of those on the list, from 0")),
 });
-export type ListedNumbers = z.infer<typeof listedSchema>;
 
 /** Answers with indexes alone, so that no answer repeats a number. */
 const findListed = declareRoute({

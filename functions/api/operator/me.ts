@@ -3,7 +3,6 @@ import * as z from "../../../shared/lib/zod.ts";
 import { declareRoute } from "../http/route.ts";
 
 const meSchema = z.strictObject({ id: z.string(), roles: z.array(z.enum(operatorRoles)) });
-export type Me = z.infer<typeof meSchema>;
 
 const showMe = declareRoute({
   operationId: "showMe",

@@ -50,7 +50,6 @@ const pausedSchema = z.strictObject({
     .boolean()
     .check(z.describe("False: it was paused already. Resuming it ends that pause too")),
 });
-export type Paused = z.infer<typeof pausedSchema>;
 
 const pausesSchema = z.strictObject({
   pauses: z
@@ -133,7 +132,7 @@ const pause = declareRoute({
 });
 
 const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.optional(z.string()) });
-export type Resumed = z.infer<typeof resumedSchema>;
+type Resumed = z.infer<typeof resumedSchema>;
 
 const resume = declareRoute({
   operationId: "resume",

@@ -11,7 +11,6 @@ import { declareRoute } from "../http/route.ts";
 const redialedSchema = z
   .strictObject({ id: z.string(), redial_of: z.string() })
   .check(z.meta({ id: "Redialed" }));
-export type Redialed = z.infer<typeof redialedSchema>;
 
 /**
  * Replaces a call by a new one. The row is written first, with the id of the new call. A repeated request enqueues

@@ -45,7 +45,6 @@ const replayedSchema = z.strictObject({
     ),
   cursor: nextCursor,
 });
-export type Replayed = z.infer<typeof replayedSchema>;
 
 const replayEvents = declareRoute({
   operationId: "replayEvents",

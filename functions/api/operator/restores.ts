@@ -27,7 +27,7 @@ const restoreViewSchema = z.strictObject({
     .check(z.describe("Calls that the pass under way has read. The last pass finds nothing more")),
   backlogs_read: z.int().check(z.describe("Backlogs that it has read")),
 });
-export type RestoreView = z.infer<typeof restoreViewSchema>;
+type RestoreView = z.infer<typeof restoreViewSchema>;
 
 const showRestore = declareRoute({
   operationId: "showRestore",

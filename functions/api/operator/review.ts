@@ -11,7 +11,6 @@ const reviewSchema = z.strictObject({
     .int()
     .check(z.describe("Calls left out, as only a later version of the service can read them")),
 });
-export type ReviewPage = z.infer<typeof reviewSchema>;
 
 /** Lists what waits for a person, in the order in which it should be decided. */
 const listReviews = declareRoute({

@@ -14,7 +14,7 @@ const foundSchema = z.strictObject({
   kind: z.enum(["call", "request", "number", "campaign", "agent", "client"]),
   id: z.string().check(z.describe("Its id or name; of a number, E.164")),
 });
-export type Found = z.infer<typeof foundSchema>;
+type Found = z.infer<typeof foundSchema>;
 
 const searchedSchema = z.strictObject({
   found: z.array(foundSchema),
@@ -22,7 +22,6 @@ const searchedSchema = z.strictObject({
     .nullable(z.string())
     .check(z.describe("The number that was looked for, E.164; null: none")),
 });
-export type Searched = z.infer<typeof searchedSchema>;
 
 /** Finds what a text names. It is in the body, as it may be a number and logs may contain URLs. */
 const search = declareRoute({

@@ -36,7 +36,6 @@ const usageSchema = z.strictObject({
   rows_left_out: rowsLeftOut,
   total: z.strictObject(usageSums).check(z.describe("Without tests")),
 });
-export type UsageAnswer = z.infer<typeof usageSchema>;
 
 const showUsage = declareRoute({
   operationId: "showOperatorUsage",

@@ -74,7 +74,6 @@ const foundSchema = z.looseObject({
   ...testView,
   sent: z.nullable(sentFileSchema).check(z.describe("Null: the file was not sent")),
 });
-export type FoundFile = z.infer<typeof foundSchema>;
 
 /** Tells whether a file was sent before, within the time for which calls are kept. */
 export const findSentFile = declareRoute({

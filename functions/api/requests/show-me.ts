@@ -21,7 +21,6 @@ const meSchema = z
       .check(z.describe("Its rights, without those that the deployment gives to no token")),
   })
   .check(z.meta({ id: "ClientToken" }));
-export type ClientMe = z.infer<typeof meSchema>;
 
 /** Asks the ledger for nothing, so that it is answered to a token with any right. */
 export const showMe = declareRoute({
