@@ -101,8 +101,9 @@ export interface CallLedger {
     each: number;
   }): Promise<DuePosition[][]>;
   /**
-   * Lists calls by id, newest first, below `before`. Returns at most `limit` rows, and fewer if many had to be
-   * skipped. Then `next` still tells where the next page begins.
+   * Lists calls by id, newest first, below `before`. Returns at most `limit` rows, and may return fewer though more follow:
+   * only a page without `next` is the last one. A page of a state's or of all calls may even be empty, if many had to be
+   * skipped.
    */
   list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
   /** Like `list`, but oldest first, above `after`: calls in a state that operators look after (`attention`). */

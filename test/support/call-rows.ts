@@ -87,4 +87,6 @@ export function aLaterRow(more: Partial<CallRow> = {}): CallRow {
 }
 
 export const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+/** Returns -1 if an id sorts before another, 1 if behind it. */
+export const compareIds = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
 export const newestFirst = (rows: readonly { id: string }[]) => idsOf(rows).toSorted().toReversed();

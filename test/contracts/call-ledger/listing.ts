@@ -14,11 +14,10 @@ import {
   rowsOfOneRequest,
   suiteNow,
 } from "../../support/call-rows.ts";
+import { readPages } from "./pages.ts";
 import { perTier, inSlowTier } from "../../support/per-tier.ts";
 
 const hour = 3_600_000;
-/** More pages than any test needs, so that an endless list fails. */
-const pagesMax = 200;
 
 export function describeListing(name: string, create: () => Promise<CallLedger>): void {
   describe(`${name} as a call ledger: listing`, () => {
@@ -29,19 +28,10 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
     const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
 
     /** Reads all rows of a list, page by page. */
-    async function through(of: ListOf, limit: number): Promise<CallRow[]> {
-      const rows: CallRow[] = [];
-      let before: string | undefined;
-      for (let pages = 0; pages < pagesMax; pages++) {
-        const page = await ledger.list({ ...of, before, limit });
-        expect(page.rows.length).toBeLessThanOrEqual(limit);
-        rows.push(...page.rows);
-        if (page.next === undefined) return rows;
-        expect(before === undefined || page.next < before).toBe(true);
-        before = page.next;
-      }
-      throw new Error("the list does not end");
-    }
+    const through = async (of: ListOf, limit: number, from?: string) =>
+      (await readThrough(of, limit, from)).rows;
+    const readThrough = (of: ListOf, limit: number, from?: string) =>
+      readPages((before, most) => ledger.list({ ...of, before, limit: most }), { limit, from });
 
     it("lists each state, a number, a request and all, newest first, whole rows", async () => {
       const numberHash = aNumberHash();
@@ -53,9 +43,9 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
       await write(...rows, ...batch);
       const all = [...rows, ...batch];
       const list = async (of: ListOf) => {
-        const page = await ledger.list({ ...of, limit: 100 });
-        expect(page.unreadable).toBe(0);
-        return page.rows;
+        const { rows: listed, unreadable } = await readThrough(of, 100);
+        expect(unreadable).toBe(0);
+        return listed;
       };
       for (const state of callStates) {
         const listed = await list({ state });
@@ -112,7 +102,7 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
         ]);
         expect(placed).toBe(turn === 0);
       }
-      expect((await ledger.list({ campaign, limit: 9 })).rows.at(-1)).toMatchObject({
+      expect((await through({ campaign }, 9)).at(-1)).toMatchObject({
         id: head.id,
         state: "PLACED",
         campaign,
@@ -155,16 +145,11 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
       await write(...rows, aRowIn("UNKNOWN"), aRowIn("PLACED"));
       const oldestFirst = newestFirst(rows).toReversed();
       for (const limit of [5, 12, 100]) {
-        const listed: CallRow[] = [];
-        let after: string | undefined;
-        for (let pages = 0; pages < 5; pages++) {
-          const page = await ledger.listOldest({ state: "NEEDS_REVIEW", after, limit });
-          expect([page.rows.length <= limit, page.unreadable]).toEqual([true, 0]);
-          listed.push(...page.rows);
-          after = page.next;
-          if (after === undefined) break;
-        }
-        expect(idsOf(listed)).toEqual(oldestFirst);
+        const { rows: listed, unreadable } = await readPages(
+          (after, most) => ledger.listOldest({ state: "NEEDS_REVIEW", after, limit: most }),
+          { limit, order: 1 },
+        );
+        expect([idsOf(listed), unreadable]).toEqual([oldestFirst, 0]);
         expect(listed[0]).toEqual(rows.find(({ id }) => id === oldestFirst[0]));
       }
       expect((await ledger.listOldest({ state: "REJECTED", limit: 5 })).rows).toEqual([]);
@@ -177,11 +162,9 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
       await write(...rows);
       const [, , third = aRow()] = rows;
       for (const filter of [{ state: "EXPIRED" }, { all: true }] as const) {
-        const page = await ledger.list({ ...filter, before: third.id, limit: 2 });
-        expect(idsOf(page.rows)).toEqual(idsOf(rows.slice(3, 5)));
-        const { rows: below } = await ledger.list({ ...filter, before: `${third.id}!`, limit: 2 });
-        expect(idsOf(below)).toEqual(idsOf(rows.slice(2, 4)));
-        expect((await ledger.list({ ...filter, before: "call_0", limit: 2 })).rows).toEqual([]);
+        expect(idsOf(await through(filter, 2, third.id))).toEqual(idsOf(rows.slice(3)));
+        expect(idsOf(await through(filter, 2, `${third.id}!`))).toEqual(idsOf(rows.slice(2)));
+        expect(await through(filter, 2, "call_0")).toEqual([]);
       }
     });
 
@@ -213,8 +196,8 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
         { requestId: requestIdOf(batchRow.id) },
         { all: true },
       ] as const) {
-        const page = await ledger.list({ ...filter, limit: 10 });
-        expect([idsOf(page.rows), page.unreadable]).toEqual([[batchRow.id], 1]);
+        const { rows, unreadable } = await readThrough(filter, 10);
+        expect([idsOf(rows), unreadable]).toEqual([[batchRow.id], 1]);
         expect(idsOf(await through(filter, 1))).toEqual([batchRow.id]);
       }
     });

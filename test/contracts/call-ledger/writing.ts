@@ -13,6 +13,7 @@ import {
   rowsOfOneRequest,
   suiteNow,
 } from "../../support/call-rows.ts";
+import { readPages } from "./pages.ts";
 import { perTier } from "../../support/per-tier.ts";
 
 const dueBacklogs = ['["crm","agent_sales"]', '["crm","agent_support"]', "watch"];
@@ -212,12 +213,14 @@ const listedStates = [...attentionStates, "WAITING", "PLACED"] as const;
 /** Reads everything that a ledger returns about these calls. */
 async function viewOf(ledger: CallLedger, calls: CallRow[], numberHash: string) {
   const ids = calls.map(({ id }) => id);
-  const lists = await Promise.all([
-    ...listedStates.map((state) => ledger.list({ state, limit: 100 })),
-    ledger.list({ numberHash, limit: 100 }),
-    ledger.list({ all: true, limit: 100 }),
-    ledger.list({ requestId: (ids[0] ?? "").slice(5, 31), limit: 100 }),
-  ]);
+  const lists = await Promise.all(
+    [
+      ...listedStates.map((state) => ({ state })),
+      { numberHash },
+      { all: true } as const,
+      { requestId: (ids[0] ?? "").slice(5, 31) },
+    ].map((of) => readPages((before, limit) => ledger.list({ ...of, before, limit }))),
+  );
   const until = suiteNow + 2;
   const after = { dueAt: suiteNow, id: ids[1] ?? "" };
   return {
