@@ -1,6 +1,6 @@
 import { claimLifeMs } from "../lib/timing.ts";
 import * as z from "../lib/zod.ts";
-import { accountNameOf, type Route, sandboxType } from "./call-request.ts";
+import { type Route, sandboxType } from "./call-request.ts";
 import { isTestClient } from "./ids.ts";
 import {
   waitingBacklogOf,
@@ -65,9 +65,14 @@ export function applyClaim(
   {
     newCall,
     route,
-    timeoutSeconds,
+    account,
     checks,
-  }: { newCall: NewCall; route: Route; timeoutSeconds: number; checks?: PassedCheck[] | undefined },
+  }: {
+    newCall: NewCall;
+    route: Route;
+    account: { name: string; timeoutSeconds: number };
+    checks?: PassedCheck[] | undefined;
+  },
   { version, at }: Write,
 ): CallRow | undefined {
   const isResend = row?.state === "UNKNOWN" && isIdempotent(row.route);
@@ -83,8 +88,8 @@ export function applyClaim(
   const claimed = enterState(before, { state: "DIALING", reason }, { version, at });
   return {
     ...(checks === undefined ? claimed : withPassedChecks(claimed, checks)),
-    backlog: dialingBacklogOf({ ...before, account: accountNameOf(along) }),
-    dueAt: at + claimLifeMs(timeoutSeconds),
+    backlog: dialingBacklogOf({ ...before, account: account.name }),
+    dueAt: at + claimLifeMs(account.timeoutSeconds),
     claims: [...before.claims, version],
     attempt: before.attempt + 1,
     resent: before.resent || isResend,

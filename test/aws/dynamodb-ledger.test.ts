@@ -1,3 +1,4 @@
+import { accountOf } from "../support/account-of.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
@@ -190,7 +191,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
 
   it("is four units for a claim and two for a settlement", () => {
     const claim = made(
-      applyClaim(undefined, { route, timeoutSeconds: 30, newCall: known }, write(suiteNow)),
+      applyClaim(undefined, { route, account: accountOf(route), newCall: known }, write(suiteNow)),
     );
     const placed = settledAs(claim, "PLACED");
     expect(unitsOf(undefined, claim)).toBe(4);
@@ -208,7 +209,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
       applyDecision(undefined, { newCall: { ...known, echo }, decision }, write(suiteNow)),
     );
     const claim = made(
-      applyClaim(waiting, { route, timeoutSeconds: 30, newCall: known }, write(suiteNow)),
+      applyClaim(waiting, { route, account: accountOf(route), newCall: known }, write(suiteNow)),
     );
     const placed = settledAs(claim, "PLACED", { pollAt: suiteNow + 120_000 });
     expect(unitsOf(claim, placed)).toBe(1 + 2); // from the index `due` of claims to that of results
@@ -229,7 +230,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     const decision = { state: "WAITING", reason: "pace", dueAt: suiteNow } as const;
     const waiting = made(applyDecision(undefined, { newCall: known, decision }, write(suiteNow)));
     const claim = made(
-      applyClaim(waiting, { route, timeoutSeconds: 30, newCall: known }, write(suiteNow)),
+      applyClaim(waiting, { route, account: accountOf(route), newCall: known }, write(suiteNow)),
     );
     expect(unitsOf(undefined, waiting)).toBe(4);
     expect(unitsOf(waiting, claim)).toBe(1 + 2);
@@ -244,7 +245,11 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
       [{ campaign: "spring" }, 0],
     ] as const) {
       const claim = made(
-        applyClaim(undefined, { route, timeoutSeconds: 30, newCall: known }, write(suiteNow)),
+        applyClaim(
+          undefined,
+          { route, account: accountOf(route), newCall: known },
+          write(suiteNow),
+        ),
       );
       expect(unitsOf(undefined, { ...claim, ...lists })).toBe(4 + more);
       const next = { ...settledAs(claim, "PLACED"), ...lists };

@@ -1,3 +1,4 @@
+import { accountOf } from "../support/account-of.ts";
 /**
  * Asks about ten thousand calls that stay open for four hours, in a process of its own. They are placed within an hour,
  * as a pace of three a second does. Minutes pass at once, and so do the waits between asks.
@@ -36,7 +37,7 @@ function placedRow(n: number, at: number, route: Route): CallRow {
   const claim = randomVersion();
   const row = applyClaim(
     undefined,
-    { route, timeoutSeconds: 30, newCall: known },
+    { route, account: accountOf(route), newCall: known },
     { version: claim, at },
   );
   const pollAt = nextPollAt(at, at, waitMinutes);

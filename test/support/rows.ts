@@ -1,3 +1,4 @@
+import { accountOf } from "./account-of.ts";
 import { type Call, type Route, toSandboxRoute } from "../../shared/calls/call-request.ts";
 import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
 import { isTestClient } from "../../shared/calls/ids.ts";
@@ -42,7 +43,9 @@ export function rowIn(
   if (state === "EXPIRED" || state === "CANCELLED") {
     return made(applyDecision(undefined, { newCall: known, decision: { state, reason } }, write()));
   }
-  const claim = made(applyClaim(undefined, { route, timeoutSeconds: 30, newCall: known }, write()));
+  const claim = made(
+    applyClaim(undefined, { route, account: accountOf(route), newCall: known }, write()),
+  );
   if (state === "DIALING") return claim;
   const isRedialed = state === "REDIALED";
   const settlement = {

@@ -1,3 +1,4 @@
+import { accountOf } from "../support/account-of.ts";
 import type { Call, CallRequest, Route } from "../../shared/calls/call-request.ts";
 import { type CallRow, resultsBacklogOf, toCall } from "../../shared/calls/call-row.ts";
 import { createRequestId, toCallId, withCalls } from "../../shared/calls/ids.ts";
@@ -81,7 +82,13 @@ export function createCalls(storedAt: number, random: { id(): string }) {
     must(applyDecision(undefined, { newCall: known(call), decision }, write(at)));
   const claimed = (call: Call, at: number, row?: CallRow): CallRow => {
     const route = routeOf(call.request.agent_id);
-    return must(applyClaim(row, { newCall: known(call), route, timeoutSeconds }, write(at)));
+    return must(
+      applyClaim(
+        row,
+        { newCall: known(call), route, account: accountOf(route, timeoutSeconds) },
+        write(at),
+      ),
+    );
   };
   const settled = (
     row: CallRow,

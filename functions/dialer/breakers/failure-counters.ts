@@ -17,6 +17,8 @@ import type { Route } from "../../../shared/calls/call-request.ts";
 /** The facts of a call that its breakers depend on. */
 export interface JudgedCall extends BacklogOf {
   route: Route;
+  /** Name of the account that it was placed under. */
+  account: string;
   numberHash: string;
   /** Country of its number. It shows operators which countries are refused. Undefined: the number has none. */
   country: string | undefined;

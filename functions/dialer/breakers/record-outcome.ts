@@ -10,7 +10,6 @@ import {
 } from "../../../shared/policy/breakers.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import {
   noteAgent,
@@ -50,7 +49,7 @@ export async function recordOutcome(
   const { route, sentAt } = call;
   const backlog = backlogBreakerOf(call);
   // A webhook's URL belongs to one agent, so its refusal of "the account" concerns no other backlog.
-  const account = route.type === "webhook" ? backlog : accountBreakerOf(accountNameOf(route));
+  const account = route.type === "webhook" ? backlog : accountBreakerOf(call.account);
   switch (outcome.kind) {
     case "placed":
       await recordAnswer(judged, { isPlaced: true }, deps);
@@ -121,8 +120,7 @@ async function recordAnswer(
   { isPlaced }: { isPlaced: boolean },
   deps: DialerDeps,
 ): Promise<void> {
-  const { route, sentAt } = call;
-  const account = accountNameOf(route);
+  const { account, sentAt } = call;
   for (const name of [accountBreakerOf(account), backlogBreakerOf(call)]) {
     const breaker = read.get("breaker", name);
     if (breaker === undefined) continue;
@@ -199,8 +197,7 @@ async function settleCounters(key: string, isAnswered: boolean, deps: DialerDeps
  * call of the account was answered since, the account's breaker opens.
  */
 async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
-  const account = accountNameOf(call.route);
-  const key = accountBreakerOf(account);
+  const key = accountBreakerOf(call.account);
   const name = shortNameOf(backlogOf(call));
   const now = deps.clock.now();
   let blamed: string[] = [];
@@ -227,7 +224,7 @@ async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): P
  */
 async function countForAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
   const { documents, clock } = deps;
-  const key = accountBreakerOf(accountNameOf(call.route));
+  const key = accountBreakerOf(call.account);
   const name = { kind: "failures", key } as const;
   const current = (await documents.read([name])).get("failures", key);
   const { since } = current?.value ?? {};

@@ -47,11 +47,10 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
   const { ledger, clock, random, log } = deps;
   const { call, row, target } = dial;
   const { route, account } = target;
-  const { timeoutSeconds } = account;
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
   const { checks } = dial.permission ?? {};
-  const of = { newCall: toNewCall(call, deps), route, timeoutSeconds, checks };
+  const of = { newCall: toNewCall(call, deps), route, account, checks };
   const next = applyClaim(row, of, { version, at });
   if (next === undefined) return { kind: "done" }; // the row is authoritative
   const toClaim = (): Claim => ({ dial, row: next, version, startedAt: clock.now() });

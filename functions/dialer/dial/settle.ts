@@ -97,7 +97,8 @@ async function count({ claim, taken }: Held, sent: Sent, { deps }: Delivery): Pr
   // The answer to a resend may concern the first request, so breakers count only a success.
   const isCounted = !row.resent || outcome.kind === "placed";
   const country = countryOf(dial.call.request.phone_number);
-  const call = { client, agentId, numberHash, country, route: dial.target.route, sentAt };
+  const { route, account } = dial.target;
+  const call = { client, agentId, numberHash, country, route, account: account.name, sentAt };
   await Promise.all([
     mayRing ? undefined : taken.give(),
     isCounted ? recordOutcome(outcome, { call, read }, deps) : undefined,

@@ -186,7 +186,7 @@ async function settleNotPlaced(
     const read = await documents.read(breakerKeysOf(row, names));
     const sentAt = row.claimedAt;
     const country = countryOf(call.request.phone_number);
-    const judged = { client, agentId, route, numberHash, country, sentAt };
+    const judged = { client, agentId, route, account, numberHash, country, sentAt };
     await recordOutcome(outcome, { call: judged, read }, deps);
   } catch (error) {
     log("warning", "breaker.update_failed", { call_id: call.id, error: errorForLog(error) });

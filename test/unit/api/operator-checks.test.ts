@@ -1,3 +1,4 @@
+import { accountOf } from "../../support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import { toCallDetail } from "../../../functions/api/operator/call-view.ts";
 import {
@@ -18,7 +19,7 @@ const write: Write = { version: "v", at };
 
 const claim = (row: ReturnType<typeof rowIn>) => {
   const newCall = { call: aCall(), numberHash: "", numberTail: "" };
-  const next = applyClaim(row, { newCall, route, timeoutSeconds: 30, checks }, write);
+  const next = applyClaim(row, { newCall, route, account: accountOf(route), checks }, write);
   if (next === undefined) throw new Error("the row was not claimed");
   return next;
 };

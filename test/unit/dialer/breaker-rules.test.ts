@@ -77,7 +77,7 @@ describe("the counts of failures", () => {
     const read = await bench.deps.documents.read([key]);
     const route = { type: "vapi", provider: "vapi" } as const;
     const of = { numberHash: "hash", country: "US" };
-    const call = { client: "crm", agentId: "agent_sales", route, ...of };
+    const call = { client: "crm", agentId: "agent_sales", route, account: route.provider, ...of };
     await recordOutcome(placed, { call: { ...call, sentAt: bench.now() - 1 }, read }, bench.deps);
     expect((await documentOf(bench, "failures", account))?.value).toEqual(current);
     await recordOutcome(placed, { call: { ...call, sentAt: bench.now() + 1 }, read }, bench.deps);

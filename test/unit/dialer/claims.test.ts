@@ -1,3 +1,4 @@
+import { accountOf } from "../../support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
@@ -146,7 +147,8 @@ describe("a claim", () => {
       const { route, version: seen } = row;
       const known = { call, ...hashNumber(call.request.phone_number, hashKey) };
       const write = { version: "the-resend", at: bench.now() };
-      const next = route && applyClaim(row, { route, timeoutSeconds: 30, newCall: known }, write);
+      const next =
+        route && applyClaim(row, { route, account: accountOf(route), newCall: known }, write);
       if (next === undefined || next === null) throw new Error("it may be resent");
       return { next, seen };
     }

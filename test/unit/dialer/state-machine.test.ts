@@ -1,3 +1,4 @@
+import { accountOf } from "../../support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import { backlogOf, toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { type CallState, callStates } from "../../../shared/calls/states.ts";
@@ -135,7 +136,7 @@ describe("a decision", () => {
 
 describe("a claim", () => {
   const claim = (row: CallRow | undefined) =>
-    applyClaim(row, { route, timeoutSeconds: 30, newCall: known }, write);
+    applyClaim(row, { route, account: accountOf(route), newCall: known }, write);
 
   it("is allowed without a row, and of a row that waits and is due", () => {
     expect(claim(undefined)?.state).toBe("DIALING");
@@ -206,7 +207,7 @@ describe("every state", () => {
       { to: "REDIALED", redialedAs: "call_2" },
     ];
     const changes: ((row: CallRow) => CallRow | undefined)[] = [
-      (row) => applyClaim(row, { route, timeoutSeconds: 30, newCall: known }, write),
+      (row) => applyClaim(row, { route, account: accountOf(route), newCall: known }, write),
       ...decisions.map(
         (one) => (row: CallRow) => applyDecision(row, { newCall: known, decision: one }, write),
       ),
@@ -284,7 +285,11 @@ describe("a row", () => {
         { newCall: known, decision: { state: "EXPIRED", reason: "r" } },
         write,
       ),
-      applyClaim(rowOf("WAITING", later), { route, timeoutSeconds: 30, newCall: known }, write),
+      applyClaim(
+        rowOf("WAITING", later),
+        { route, account: accountOf(route), newCall: known },
+        write,
+      ),
       applySettlement(rowOf("DIALING", later), settlementIn("PLACED", "last"), "fresh"),
       expireClaim(rowOf("DIALING", later), now, write),
       recordLookupMiss(rowOf("UNKNOWN", later), now, write),

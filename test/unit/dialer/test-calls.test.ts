@@ -1,3 +1,4 @@
+import { accountOf } from "../../support/account-of.ts";
 import { claimedAlong } from "../../support/resolved.ts";
 import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
 import { typeNames } from "../../../shared/calls/provider-types.ts";
@@ -163,7 +164,11 @@ describe("test calls are apart from real ones", () => {
       const newCall = { call: aCall({ client: of }), numberHash: "h", numberTail: "23" };
       if (route === undefined) throw new Error("there is no route");
       const claim = () =>
-        applyClaim(undefined, { newCall, route, timeoutSeconds: 1 }, { version: "v", at: 1 });
+        applyClaim(
+          undefined,
+          { newCall, route, account: accountOf(route, 1) },
+          { version: "v", at: 1 },
+        );
       expect(claim).toThrow(/sandbox/);
     }
   });

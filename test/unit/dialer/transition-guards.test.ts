@@ -1,3 +1,4 @@
+import { accountOf } from "../../support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import {
@@ -21,7 +22,7 @@ const claimed = (more: Partial<CallRow> = {}) =>
 
 describe("a change of a row", () => {
   it("sends nothing again to a provider of which the plan says that it repeats", () => {
-    const of = { route, timeoutSeconds: 30, newCall };
+    const of = { route, account: accountOf(route), newCall };
     const unknown = (idempotent: boolean) =>
       aRowIn("UNKNOWN", { claims: ["last"], dueAt: now - 1, route: { ...route, idempotent } });
     expect(applyClaim(unknown(false), of, write)).toBeUndefined();

@@ -1,3 +1,4 @@
+import { accountOf } from "../../support/account-of.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
@@ -65,7 +66,7 @@ const report = (result: CallResult) => (row: CallRow | undefined, at: number) =>
   row && recordResult(row, { result, pollAt: at }, write(at));
 
 const changes: Record<string, Change> = {
-  claim: (row, at) => applyClaim(row, { newCall, route, timeoutSeconds: 1 }, write(at)),
+  claim: (row, at) => applyClaim(row, { newCall, route, account: accountOf(route, 1) }, write(at)),
   place: settle("PLACED"),
   placeAndPoll: settle("PLACED", true),
   reject: settle("REJECTED"),

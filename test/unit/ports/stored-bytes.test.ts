@@ -1,3 +1,4 @@
+import { accountOf } from "../../support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { recordResult } from "../../../shared/calls/record-result.ts";
@@ -50,7 +51,9 @@ function rowsOf(n: number, { waits, hasResult, hasEvent }: Life): CallRow[] {
   const waiting = waits
     ? add(applyDecision(undefined, { newCall, decision }, write(72)))
     : undefined;
-  const claim = add(applyClaim(waiting, { route, timeoutSeconds: 30, newCall }, write(2453)));
+  const claim = add(
+    applyClaim(waiting, { route, account: accountOf(route), newCall }, write(2453)),
+  );
   const settlement = {
     id: call.id,
     claim: claim.version,
