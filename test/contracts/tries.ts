@@ -14,7 +14,9 @@ import type { EventBody } from "../../shared/events/outbox-rows.ts";
 import { aCall } from "../support/calls.ts";
 import { message } from "../support/dialer-calls.ts";
 import { dialerParts, jumpingSleep, settingsUnder, type Stores } from "../support/dialer-parts.ts";
-import { testPlan } from "../support/environment.ts";
+import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
+import { createTestApi } from "../support/api.ts";
+import { jsonRequest } from "../support/json-request.ts";
 
 const startAt = Date.parse("2026-11-18T12:00:00Z");
 const minute = 60_000;
@@ -56,6 +58,24 @@ export function describeTries(name: string, create: (now: () => number) => Promi
         expect(await bench.row(id)).toMatchObject({ request: null, dueAt: null });
     });
 
+    it.each([
+      ["before a result is known", [], false],
+      ["while a try is named and has no row", [2, 1], true],
+      ["while a try waits", [2, 1], false],
+    ])("are cancelled with their request %s", async (_, before, isDown) => {
+      bench.results.push("busy", "completed");
+      const call = await bench.post();
+      bench.refusesTries(isDown);
+      await bench.pass(...before);
+      const second = await bench.row(toTryId(call.id, 2));
+      expect(second?.state).toBe(before.length > 0 && !isDown ? "WAITING" : undefined);
+      expect(await bench.cancel(call.requestId)).toBe(200);
+      bench.refusesTries(false);
+      await bench.pass(2, 1, 13, 1, 100, 75);
+      expect(bench.dialed).toHaveLength(1);
+      expect(await bench.row(toTryId(call.id, 2))).toMatchObject({ state: "CANCELLED" });
+    });
+
     it("do not follow a call that was declined", async () => {
       bench.results.push("declined", "completed");
       const call = await bench.post();
@@ -74,22 +94,29 @@ const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seco
 /** Creates a dialer over the ledger, whose clock the test moves, and a provider whose records tell results in turn. */
 async function createBench(create: (now: () => number) => Promise<Stores>) {
   let now = startAt;
-  const { ledger, documents } = await create(() => now);
+  const { ledger: stored, documents } = await create(() => now);
+  let areRefused = false;
+  const ledger: Stores["ledger"] = {
+    ...stored,
+    async write(changes) {
+      const isTry = changes.some(({ next }) => next.tries !== undefined && next.tries.number > 1);
+      if (areRefused && isTry) throw new Error("the ledger is down");
+      return stored.write(changes);
+    },
+  };
   const dialed: { id: string; at: number }[] = [];
   const results: ResultStatus[] = [];
   const posted: EventBody[] = [];
   const queued: unknown[] = [];
   const log: DialerDeps["log"] = () => undefined;
   const retry = { attempts: 3, within: "72h", after: { busy: "15m", no_answer: "3h" } };
-  const plan = parseDialPlan(
-    {
-      ...testPlan,
-      agents: { agent_sales: { provider: "vapi", agent: "a", from: "f", retry } },
-      results: {},
-      events: { "*": { url: "http://127.0.0.1:9/events" } },
-    },
-    {},
-  );
+  const planned = {
+    ...testPlan,
+    agents: { agent_sales: { provider: "vapi", agent: "a", from: "f", retry } },
+    results: {},
+    events: { "*": { url: "http://127.0.0.1:9/events" } },
+  };
+  const plan = parseDialPlan(planned, {});
   const deps: DialerDeps = {
     ...dialerParts(),
     log,
@@ -132,6 +159,15 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
     results,
     told: (type: string) => posted.filter((one) => one.type === type),
     row: async (id: string): Promise<CallRow | undefined> => (await ledger.read([id])).rows.get(id),
+    /** Has the ledger refuse the rows of tries, or take them again. */
+    refusesTries: (isSo: boolean) => void (areRefused = isSo),
+    /** Has a client cancel its request. Resolves to the status. */
+    async cancel(requestId: string): Promise<number> {
+      const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(planned) };
+      const { app } = createTestApi({ ledger, documents, environment, now: () => now });
+      const path = `/v1/requests/${requestId}/cancel`;
+      return (await app.request(path, jsonRequest(tokens.crmDesk, "POST", {}))).status;
+    },
     /** Has a call accepted and dialed. */
     async post(): Promise<Call> {
       const request = { phone_number: "+12025551000", agent_id: "agent_sales", timezone: "UTC" };
