@@ -89,6 +89,57 @@ describe("the structure of a large body", () => {
     for (let n = 0; n < 10; n++) expect(isDense(body, Math.random)).toBe(true);
   });
 
+  it("is judged wherever brackets stand between strings, whatever these hold", () => {
+    const bracket = fc.constantFrom("[", "{}", "[],", "0,", "  ");
+    const inside = fc.string({
+      unit: fc.constantFrom(...'\\\\"\\/b,[{: x'.split("")),
+      maxLength: 80,
+    });
+    const chunks = fc.array(
+      fc.oneof(
+        bracket,
+        inside.map((text) => JSON.stringify(text)),
+      ),
+      {
+        minLength: 1,
+        maxLength: 30,
+      },
+    );
+    fc.assert(
+      fc.property(chunks, fc.nat({ max: 63 }), (parts, before) => {
+        const text = parts.join("");
+        const times = Math.ceil(200_000 / text.length);
+        const outside = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
+        const brackets = outside.replaceAll(/[^[{]/g, "").length / text.length;
+        fc.pre(brackets > 2 / 40);
+        const body = bytesOf(" ".repeat(before) + text.repeat(times));
+        expect(isDense(body, Math.random)).toBe(true);
+      }),
+      { numRuns: perTier({ quick: 30, slow: 300 }) },
+    );
+  });
+
+  it("is judged where looks begin within an escape", () => {
+    const string = `"${"x".repeat(62)}\\`; // its other backslash begins the next look
+    const brackets = `\\"${"[".repeat(62)}`;
+    const body = bytesOf(string + (brackets + string).repeat(4000));
+    for (let n = 0; n < 10; n++) expect(isDense(body, Math.random)).toBe(true);
+    const backslashes = `"${"\\\\".repeat(100)}"${"[".repeat(100)}`;
+    expect(isDense(filledWith(backslashes), Math.random)).toBe(true);
+  });
+
+  it("is left to the schema where brackets and commas stand in strings", () => {
+    const notes = [
+      "a,b,c,d,".repeat(50),
+      JSON.stringify(Array.from({ length: 60 }, (_, n) => `v${n}`)),
+      JSON.stringify(Array.from({ length: 30 }, (_, n) => ({ id: n, of: [n] }))),
+    ];
+    for (const note of notes) {
+      const call = { phone_number: "+12025550123", agent_id: "agent_sales", context: { note } };
+      expect(isDense(filledWith(`${JSON.stringify(call)},`), Math.random)).toBe(false);
+    }
+  });
+
   it("is left to the schema in usual bodies, whose values take little more than their bytes", () => {
     const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
     const named = { ...call, context: { first_name: "Ada", city: "New York", account: "acc_77" } };
