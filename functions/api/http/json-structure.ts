@@ -19,7 +19,7 @@ const windowBytes = 1024;
 const lookBytes = 64;
 const looksPerWindow = windowBytes / lookBytes;
 
-/** What a byte may be of JSON. All others stand in strings alone. */
+/** Kinds of bytes of JSON. A byte of kind `other` stands in strings alone. */
 const kinds = { other: 0, space: 1, bracket: 2, comma: 3, quote: 4, backslash: 5 } as const;
 const kindOf = new Uint8Array(256);
 for (const byte of Buffer.from(" \t\r\n0123456789+-.E:]}aeflnrstu")) kindOf[byte] = kinds.space;
@@ -70,7 +70,7 @@ const bracketWeight = 2 * lookBytes;
  * count.
  */
 function lookAt(body: Uint8Array, start: number): number {
-  let inFirst = 0; // of the part that the look begins with, and of each second part after it
+  let inFirst = 0; // sum of the part that the look begins with, and of each second part after it
   let inOther = 0;
   let firstIsString = false;
   let otherIsString = false;

@@ -103,7 +103,7 @@ export async function deployToAws(
 
   const names = await store.names();
   const isNew = !names.includes("API_TOKENS");
-  await keepHashKey(tools, store, isNew);
+  const hashKey = await keepHashKey(tools, store, isNew);
   const made = isNew ? firstToken(tools) : undefined;
   const absent = {
     ...providerSecrets,
@@ -115,6 +115,7 @@ export async function deployToAws(
   if (made !== undefined && !(await store.read("API_TOKENS"))?.includes(made.sha256)) {
     tools.print("Another run has set a first token at the same time: that one is valid, not this.");
   }
+  if (isNew && hashKey !== (await store.read("HASH_KEY"))) throw new DeployError(otherHashKey);
   await checkService(tools, url, looks);
   tools.print(alarms);
   tools.print(farewell(url));
@@ -164,19 +165,32 @@ async function deployStack(
   if (ledgerTable !== undefined) await changeIndexes(ledgerTable, "remove", tables);
 }
 
+const otherHashKey =
+  "Another run has set another HASH_KEY at the same time: the service uses that one, not the one that was shown or given here. " +
+  "If yours is that of a ledger that was kept, set it before anybody is called: npm run secrets -- set HASH_KEY --replace. " +
+  "Otherwise run this again, without HASH_KEY in the environment.";
+
 /**
  * Shows the HASH_KEY that Secrets Manager has made, once, or sets the one that was given: that of a table that was kept. A
  * former key stays beside a current one that alone is given: dropped too early, nobody is dialed.
  *
  * @param isNew true before the first token is set: nothing has been hashed under the key that was made
+ * @returns the key that is set, as far as this run knows
  */
-async function keepHashKey(tools: Tools, store: AwsSecretStore, isNew: boolean): Promise<void> {
+async function keepHashKey(
+  tools: Tools,
+  store: AwsSecretStore,
+  isNew: boolean,
+): Promise<string | undefined> {
   const given = givenHashKey(tools);
   const current = await store.read("HASH_KEY");
-  if (given !== undefined && current?.toLowerCase().startsWith(`${given} `)) return;
-  if (given !== undefined && given !== current) {
-    await store.set({ HASH_KEY: given }, { replaces: isNew });
-  } else if (given === undefined && current !== undefined && isNew) showHashKey(tools, current);
+  if (given === undefined) {
+    if (current !== undefined && isNew) showHashKey(tools, current);
+    return current;
+  }
+  if (given === current || current?.toLowerCase().startsWith(`${given} `)) return current;
+  await store.set({ HASH_KEY: given }, { replaces: isNew && "if unused" });
+  return given;
 }
 
 /** Prints what the command would do, without an account and without network access. */

@@ -96,7 +96,9 @@ function merged(
 ): Values {
   const hashKey = current["HASH_KEY"];
   const given = own.find(([one]) => one === "HASH_KEY")?.[1];
-  if (typeof hashKey === "string" && given !== undefined && !replaces) {
+  const mayReplace =
+    replaces === "if unused" ? !isSet("API_TOKENS", current["API_TOKENS"]) : replaces;
+  if (typeof hashKey === "string" && given !== undefined && !mayReplace) {
     if (!mayFollow(hashKey, given)) throw new DeployError(keptHashKey);
   }
   // An array, such as the entries of tokens, stays one inside the object, as a person would write it.

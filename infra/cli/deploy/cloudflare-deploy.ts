@@ -3,6 +3,7 @@ import { mends, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-com
 import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudflare-resources.ts";
 import { checkSchema } from "./cloudflare-schema.ts";
 import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
+import { type LeaseTimes, withSecretsLease } from "./cloudflare-lease.ts";
 import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
 import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
 import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./deploy-steps.ts";
@@ -23,6 +24,8 @@ export interface DeployOptions {
   adopt?: boolean | undefined;
   /** True to leave waiting calls of agents that the plan has lost. */
   strand?: boolean | undefined;
+  /** Replaces the times of the lease under which secrets are set, in tests. */
+  lease?: LeaseTimes;
 }
 
 type Names = Record<FunctionName, string[]>;
@@ -43,7 +46,7 @@ const ofApi = <Value>(entries: [name: string, value: Value][]) =>
 export async function deployToCloudflare(
   tools: Tools,
   bundledPlan: unknown,
-  { name, location, jurisdiction, adopt = false, strand: strands = false }: DeployOptions,
+  { name, location, jurisdiction, adopt = false, strand: strands = false, lease }: DeployOptions,
 ): Promise<void> {
   const asked = targetOf(name, jurisdiction);
   const plan = planOf(bundledPlan);
@@ -60,7 +63,7 @@ export async function deployToCloudflare(
   }
   const providerSecrets = await askForSecrets(tools, plan, {
     platform: "cloudflare",
-    current: names.dialer.filter((one) => readersOf(one).every((by) => names[by].includes(one))),
+    current: names.dialer.filter((one) => isWhole(names, one)),
   });
 
   const target = targetOf(name, current.jurisdiction);
@@ -79,17 +82,14 @@ export async function deployToCloudflare(
   await checkSchema(tools, target);
   tools.print("The ledger's tables are up to date.");
 
-  const hashKey = await hashKeyFor(tools, target, names);
-  const hasTokens = names.api.some((one) => one.startsWith(tokenVariables[0]));
-  const made = hasTokens ? undefined : firstToken(tools);
-  await putSecrets(tools, target, {
-    dialer: { ...providerSecrets, ...hashKey.dialer },
-    api: {
-      ...Object.fromEntries(ofApi(Object.entries(providerSecrets))),
-      ...hashKey.api,
-      ...(made && { [`${tokenVariables[0]}_FIRST`]: made.entry }),
-    },
-  });
+  if (isWhole(names, "HASH_KEY") && hasTokens(names)) {
+    await putProviderSecrets(tools, target, providerSecrets);
+  } else {
+    await withSecretsLease(tools, target, {
+      work: () => putFirstSecrets(tools, target, providerSecrets),
+      times: lease,
+    });
+  }
 
   await wrangler(tools, ["deploy", "--config", target.configs.dialer]);
   tools.print(`Deployed ${target.workers.dialer}.`);
@@ -102,6 +102,39 @@ export async function deployToCloudflare(
   await checkService(tools, url);
   tellPaused(tools, current);
   tools.print(farewell(url));
+}
+
+/** True if all readers of a secret have it. */
+const isWhole = (names: Names, secret: string) =>
+  readersOf(secret).every((by) => names[by].includes(secret));
+
+const hasTokens = ({ api }: Names) => api.some((one) => one.startsWith(tokenVariables[0]));
+
+/** Sets secrets of providers, each for its readers. */
+const putProviderSecrets = (tools: Tools, target: Target, secrets: Record<string, string>) =>
+  putSecrets(tools, target, {
+    dialer: secrets,
+    api: Object.fromEntries(ofApi(Object.entries(secrets))),
+  });
+
+/** Sets what a service lacks: HASH_KEY, a first token, and secrets of providers that nobody has set meanwhile. */
+async function putFirstSecrets(
+  tools: Tools,
+  target: Target,
+  providerSecrets: Record<string, string>,
+): Promise<void> {
+  const names = await secretNamesOf(tools, target);
+  const absent = Object.entries(providerSecrets).filter(([one]) => !isWhole(names, one));
+  const hashKey = await hashKeyFor(tools, target, names);
+  const made = hasTokens(names) ? undefined : firstToken(tools);
+  await putSecrets(tools, target, {
+    dialer: { ...Object.fromEntries(absent), ...hashKey.dialer },
+    api: {
+      ...Object.fromEntries(ofApi(absent)),
+      ...hashKey.api,
+      ...(made && { [`${tokenVariables[0]}_FIRST`]: made.entry }),
+    },
+  });
 }
 
 /** Prints what the command would do, without an account and without network access. */

@@ -131,8 +131,8 @@ export function creations(
 export const migration = ({ configs }: Target) =>
   "d1 migrations apply LEDGER --remote --config".split(" ").concat(configs.dialer);
 
-/** Runs a query on the ledger. Resolves to its rows. */
-async function query<Row>(
+/** Runs a statement on the ledger. Resolves to its rows. */
+export async function query<Row>(
   tools: Tools,
   { database }: Target,
   { sql, row }: { sql: string; row: z.ZodMiniType<Row> },
@@ -144,9 +144,10 @@ async function query<Row>(
   return answer.results;
 }
 
-/** True if the ledger holds neither a call nor a document, and so no hash under any HASH_KEY. */
+/** True if the ledger holds neither a call nor a document of the service, and so no hash under any HASH_KEY. */
 export async function isLedgerEmpty(tools: Tools, target: Target): Promise<boolean> {
-  const sql = "SELECT EXISTS (SELECT 1 FROM calls) OR EXISTS (SELECT 1 FROM documents) AS used";
+  const sql =
+    "SELECT EXISTS (SELECT 1 FROM calls) OR EXISTS (SELECT 1 FROM documents WHERE kind <> 'deployment') AS used";
   const [found] = await query(tools, target, { sql, row: z.object({ used: z.number() }) });
   return found?.used === 0;
 }

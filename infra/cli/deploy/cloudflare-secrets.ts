@@ -1,5 +1,6 @@
 import * as z from "../../../shared/lib/zod.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
+import { withSecretsLease } from "./cloudflare-lease.ts";
 import type { Target } from "./cloudflare-target.ts";
 import { readKeyNames } from "./cloudflare-resources.ts";
 import { type FunctionName, readersOf, type SecretStore } from "./secret-names.ts";
@@ -60,7 +61,10 @@ export function createCloudflareSecretStore(tools: Tools, target: Target): Secre
       const names = await secretNamesOf(tools, target);
       return [...new Set([...names.dialer, ...names.api])];
     },
-    set: (values) => putSecrets(tools, target, byReader(Object.entries(values))),
+    set(values) {
+      const work = () => putSecrets(tools, target, byReader(Object.entries(values)));
+      return "HASH_KEY" in values ? withSecretsLease(tools, target, { work }) : work();
+    },
     keyNames: () => readKeyNames(tools, target),
     remove: (names) =>
       putSecrets(tools, target, byReader(names.map((name): [string, null] => [name, null]))),

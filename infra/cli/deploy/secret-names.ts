@@ -47,12 +47,12 @@ export interface SecretStore {
   /**
    * Sets these secrets for every function that reads them.
    *
-   * @param options.replaces true if another HASH_KEY may be lost by it
+   * @param options.replaces true if another HASH_KEY may be lost by it, or only one that no token has brought into use
    * @param options.keeps names of those that stay as they are where somebody has set them meanwhile
    */
   set(
     values: Record<string, string>,
-    options?: { replaces?: boolean; keeps?: readonly string[] },
+    options?: { replaces?: boolean | "if unused"; keeps?: readonly string[] },
   ): Promise<void>;
   /** Returns the names of the keys that the do-not-call list names, on a platform that never shows a secret. */
   keyNames?(): Promise<string[]>;

@@ -43,8 +43,9 @@ function queryAll(content: DatabaseSync, sql: string) {
   content.exec("BEGIN");
   try {
     const results = statements.map((one) => {
-      if (!isReading) content.exec(one);
-      return isReading ? content.prepare(one).all() : [];
+      if (isReading || /\bRETURNING\b/i.test(one)) return content.prepare(one).all();
+      content.exec(one);
+      return [];
     });
     content.exec("COMMIT");
     return results.map((rows) => ({ results: rows, success: true, meta: { duration: 0 } }));

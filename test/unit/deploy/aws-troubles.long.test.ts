@@ -79,6 +79,61 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     expect(bob.printed.join("\n")).not.toMatch(/not this/);
   });
 
+  describe("with two people at once, of whom one gives a HASH_KEY,", () => {
+    const theirKey = "ef".repeat(32);
+    const key = () => String(deployment().secretValues()["HASH_KEY"]);
+    /** Has somebody else set values of the secret at the worst moment of the next write. */
+    function meanwhile(change: Record<string, unknown>) {
+      const { account, secretValues } = deployment();
+      account.secrets.beforeMove = () => {
+        const { secrets } = account.secrets;
+        const [, secret] = [...secrets].find(([arn]) => arn.includes("Settings")) ?? [];
+        secret?.versions.set("bob", JSON.stringify({ ...secretValues(), ...change }));
+        if (secret) secret.current = "bob";
+      };
+    }
+
+    it("leaves the key under which another run's token is valid already", async () => {
+      const { person, stand } = deployment();
+      stand();
+      const before = key();
+      const ada = person();
+      ada.tools.environment["HASH_KEY"] = theirKey;
+      meanwhile({ API_TOKENS: [{ id: "first", sha256: "b" }] });
+      await expect(ada.deploy()).rejects.toThrow(/^Another HASH_KEY is set/);
+      expect(key()).toBe(before);
+    });
+
+    it("says that the key that it has shown is not the one that is used", async () => {
+      const { person, stand } = deployment();
+      stand();
+      const ada = person();
+      meanwhile({ HASH_KEY: theirKey });
+      await expect(ada.deploy()).rejects.toThrow(
+        /Another run has set another HASH_KEY.*set HASH_KEY --replace.*run this again/,
+      );
+      expect(key()).toBe(theirKey);
+    });
+
+    it("ends with one of two keys that were given, and tells whoever gave the other", async () => {
+      const { person, stand } = deployment();
+      stand();
+      const people = [theirKey, "cd".repeat(32)].map((one) => {
+        const somebody = person();
+        somebody.tools.environment["HASH_KEY"] = one;
+        return somebody;
+      });
+      const ended = await Promise.allSettled(people.map((one) => one.deploy()));
+      const winners = people.filter(({ tools }) => tools.environment["HASH_KEY"] === key());
+      expect(winners).toHaveLength(1);
+      for (const [index, end] of ended.entries()) {
+        if (end.status === "rejected") {
+          expect(String(end.reason)).toMatch(/another HASH_KEY|at the same time|is being changed/i);
+        } else expect(people[index]).toBe(winners[0]);
+      }
+    });
+  });
+
   it("tells how to sign in where the login has expired, whoever notices", async () => {
     const { account, changes, person } = deployment();
     const expired = {

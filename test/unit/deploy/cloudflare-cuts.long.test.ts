@@ -12,9 +12,9 @@ describe("npm run deploy:cloudflare, by the real wrangler,", () => {
       const { account, cutOff, person } = deployment();
       const ada = person();
       cutOff(ada, number, "after");
-      await ada.deploy().catch(() => undefined);
+      await ada.deploy({ lease: { seconds: 1, pauseMs: 100 } }).catch(() => undefined);
       account.endpoint.cut = undefined;
-      await person().deploy();
+      await person().deploy({ lease: { seconds: 120, pauseMs: 100 } });
       expectWhole(deployment());
     },
   );

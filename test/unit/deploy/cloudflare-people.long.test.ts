@@ -1,10 +1,38 @@
 import { describe, expect, it } from "vitest";
 import { destroyOnCloudflare } from "../../../infra/cli/deploy/cloudflare-destroy.ts";
-import { expectWhole, useDeployment } from "../../support/cloudflare/deployment.ts";
+import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
+import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
+import { createHash } from "node:crypto";
+import { expectWhole, type Person, useDeployment } from "../../support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
 const secretOf = (worker: string) =>
   deployment().account.scripts.get(`outbound-calls-${worker}`)?.secrets.get("HASH_KEY");
+
+/** Has the account hold what a first deployment leaves that is cut off before it sets secrets. */
+async function standWithoutSecrets() {
+  const { account, stand } = deployment();
+  await stand();
+  account.scripts.clear();
+  for (const { consumers } of account.queues.values()) consumers.length = 0;
+}
+
+/** Has a person do something between setting the dialer's secrets and those of the API. */
+function between(person: Person, work: () => Promise<void>) {
+  const { run } = person.tools;
+  person.tools.run = async (command, args, options) => {
+    if (args.join(" ") === "secret bulk --name outbound-calls-api") await work();
+    return run(command, args, options);
+  };
+}
+
+/** True if a token that a person was shown is valid. */
+function hasValidToken({ printed }: Person): boolean {
+  const [token = ""] = /oc_\w+/.exec(printed.join("\n")) ?? [];
+  const { secrets } = deployment().account.scripts.get("outbound-calls-api") ?? {};
+  const sha256 = createHash("sha256").update(token).digest("hex");
+  return secrets?.get("API_TOKENS_FIRST")?.includes(sha256) === true;
+}
 
 describe("two people who deploy to Cloudflare at once, by the real wrangler,", () => {
   it("make one whole service of an empty account, under one HASH_KEY that was shown", async () => {
@@ -19,6 +47,42 @@ describe("two people who deploy to Cloudflare at once, by the real wrangler,", (
     expectWhole(deployment());
     const shown = people.map(({ printed }) => printed.join("\n"));
     expect(shown.filter((one) => one.includes(secretOf("api") ?? "no key"))).toHaveLength(1);
+  });
+
+  it("set one HASH_KEY and one token, though the second begins between the first one's secrets", async () => {
+    await standWithoutSecrets();
+    const [ada, bob] = [deployment().person(), deployment().person()];
+    const lease = { seconds: 600, pauseMs: 500 };
+    const ends: Promise<void>[] = [];
+    between(ada, async () => {
+      ends.push(bob.deploy({ lease }));
+      const waits = () => bob.printed.some((line) => line.startsWith("Somebody else sets"));
+      const isOver = ends[0]?.then(() => true);
+      while (!waits()) {
+        const pause = new Promise<boolean>((next) => setTimeout(() => next(false), 50));
+        if ((await Promise.race([isOver, pause])) === true) break;
+      }
+    });
+    await ada.deploy({ lease });
+    await Promise.all(ends);
+    expectWhole(deployment());
+    expect([hasValidToken(ada), hasValidToken(bob)]).toEqual([true, false]);
+    expect(ada.printed.join("\n")).toContain(`HASH_KEY, shown only now: ${secretOf("api")}`);
+    expect(bob.printed.join("\n")).not.toMatch(/HASH_KEY, shown|First token/);
+  });
+
+  it("are told where one took so long that the two Workers may hold two keys, and what to do", async () => {
+    await standWithoutSecrets();
+    const [ada, bob] = [deployment().person(), deployment().person()];
+    const lease = { seconds: 0, pauseMs: 1 };
+    between(ada, () => bob.deploy({ lease }));
+    await expect(ada.deploy({ lease })).rejects.toThrow(
+      /may hold two keys.*hash_key.missing.*set HASH_KEY --replace, and run this again/,
+    );
+    expect(secretOf("dialer")).not.toBe(secretOf("api"));
+    const store = createCloudflareSecretStore(bob.tools, targetOf(undefined));
+    await store.set({ HASH_KEY: secretOf("dialer") ?? "" });
+    expectWhole(deployment());
   });
 
   it("leave one that stands as it was, and both come to their ends", async () => {
