@@ -1,4 +1,4 @@
-import { createPostAsClient, type SendingDeps } from "./leads/ask-client-api.ts";
+import { createPostAsClient, type SendingDeps } from "../../shared/leads/ask-client-api.ts";
 
 /** Creates what sends requests of a client to this page's own service. */
 export function createSending(token: string, checkStopped?: () => void): SendingDeps {

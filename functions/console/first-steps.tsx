@@ -3,9 +3,9 @@ import type { CallsPage, PlanInWords } from "../../shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { createSending } from "./client-posts.ts";
 import { useDesk, useLive } from "./desk.tsx";
-import { divideLeads } from "./leads/divide-leads.ts";
-import { createFictitiousLeads } from "./leads/fictitious-leads.ts";
-import { sendLeads } from "./leads/send-leads.ts";
+import { divideLeads } from "../../shared/leads/divide-leads.ts";
+import { createFictitiousLeads } from "../../shared/leads/fictitious-leads.ts";
+import { sendLeads } from "../../shared/leads/send-leads.ts";
 import { textIn } from "./shared.tsx";
 
 const campaign = "simulated";

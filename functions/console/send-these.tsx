@@ -2,10 +2,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClientMe, FoundFile } from "../../shared/answers/answers.ts";
 import { createSending } from "./client-posts.ts";
 import { messageOf, useDesk } from "./desk.tsx";
-import type { LeadsChecked } from "./leads/check-leads.ts";
-import type { DividedLeads } from "./leads/divide-leads.ts";
-import type { Lead } from "./leads/read-leads.ts";
-import { type SendingProgress, sendLeads } from "./leads/send-leads.ts";
+import type { LeadsChecked } from "../../shared/leads/check-leads.ts";
+import type { DividedLeads } from "../../shared/leads/divide-leads.ts";
+import type { Lead } from "../../shared/leads/read-leads.ts";
+import { type SendingProgress, sendLeads } from "../../shared/leads/send-leads.ts";
 import { counted, countText, Time } from "./shared.tsx";
 
 type Lost = "accepted" | "not_accepted";

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 
-const folder = resolve(import.meta.dirname, "../../functions/console");
+const root = resolve(import.meta.dirname, "../..");
 
 /** Keeps the reader of leads a file of its own, which the page's script imports from beside itself. */
 const readerApart: Plugin = {
@@ -16,7 +16,7 @@ const readerApart: Plugin = {
 
 async function bundled(file: string): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [resolve(folder, file)],
+    entryPoints: [resolve(root, file)],
     bundle: true,
     minify: true,
     format: "esm",
@@ -50,9 +50,9 @@ export async function consoleFiles(): Promise<
   Record<"page.html" | "page.js" | "leads.js" | "page.css", string>
 > {
   const [script, reader, style] = await Promise.all([
-    bundled("page.tsx"),
-    bundled("leads/reader.ts"),
-    bundled("page.css"),
+    bundled("functions/console/page.tsx"),
+    bundled("shared/leads/reader.ts"),
+    bundled("functions/console/page.css"),
   ]);
   return { "page.html": html, "page.js": script, "leads.js": reader, "page.css": style };
 }

@@ -1,12 +1,12 @@
-import { decodeText } from "../../../functions/console/leads/decode-text.ts";
+import { decodeText } from "../../../shared/leads/decode-text.ts";
 import {
   linesOf,
   type NumberList,
   partsOf,
   readEach,
   type Written,
-} from "../../../functions/console/leads/read-numbers.ts";
-import { readTable } from "../../../functions/console/leads/read-table.ts";
+} from "../../../shared/leads/read-numbers.ts";
+import { readTable } from "../../../shared/leads/read-table.ts";
 import { isE164 } from "../../../shared/telephony/phone-number.ts";
 import { Misuse } from "./failures.ts";
 import { rolesOf } from "./lead-columns.ts";

@@ -5,14 +5,14 @@ import {
   createPostAsClient,
   RefusedError,
   type SendingDeps,
-} from "../../../functions/console/leads/ask-client-api.ts";
-import { checkLeads, type LeadsChecked } from "../../../functions/console/leads/check-leads.ts";
-import { divideLeads } from "../../../functions/console/leads/divide-leads.ts";
-import type { LeadTable } from "../../../functions/console/leads/lead-table.ts";
-import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
-import { readLeads, type RefusedRow } from "../../../functions/console/leads/read-leads.ts";
-import { readTable } from "../../../functions/console/leads/read-table.ts";
-import { sendLeads } from "../../../functions/console/leads/send-leads.ts";
+} from "../../../shared/leads/ask-client-api.ts";
+import { checkLeads, type LeadsChecked } from "../../../shared/leads/check-leads.ts";
+import { divideLeads } from "../../../shared/leads/divide-leads.ts";
+import type { LeadTable } from "../../../shared/leads/lead-table.ts";
+import { toMendCsv } from "../../../shared/leads/mend-csv.ts";
+import { readLeads, type RefusedRow } from "../../../shared/leads/read-leads.ts";
+import { readTable } from "../../../shared/leads/read-table.ts";
+import { sendLeads } from "../../../shared/leads/send-leads.ts";
 import { createSend } from "../../client/http.ts";
 import { counted } from "./agree.ts";
 import { urlIn } from "./client.ts";

@@ -5,11 +5,7 @@ import type { Route } from "../../../shared/calls/call-request.ts";
 import { addPoolResults } from "../../../shared/policy/result-breaker.ts";
 import { readDialPlan } from "../../support/plans.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
-import {
-  callerIdsKeyOf,
-  isPoolResting,
-  withCallerId,
-} from "../../../shared/policy/caller-ids.ts";
+import { callerIdsKeyOf, isPoolResting, withCallerId } from "../../../shared/policy/caller-ids.ts";
 import { callerIdOf } from "../../../shared/policy/result-breaker.ts";
 import { toDocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {

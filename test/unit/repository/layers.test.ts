@@ -22,9 +22,9 @@ const allowed: Record<string, RegExp> = {
   shared: /^infra\/client\/generated\//,
   "functions/api": /^shared\//,
   "functions/dialer": /^shared\//,
-  // Types of the API's answers, and tables without anything of Node.
+  // Types of the API's answers, leads, and tables without anything of Node.
   "functions/console":
-    /^(shared\/(?:answers|calls)\/|shared\/lib\/(?:csv|problem|shown-text)\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$)/,
+    /^(shared\/(?:answers|calls|leads)\/|shared\/lib\/(?:csv|problem|shown-text)\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$)/,
 };
 
 it("imports from its own folder or a lower one, as .config/layers.json orders them", async () => {

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PostAsClient } from "../../../functions/console/leads/ask-client-api.ts";
-import { divideLeads } from "../../../functions/console/leads/divide-leads.ts";
-import type { Lead } from "../../../functions/console/leads/read-leads.ts";
-import { type Sending, sendLeads } from "../../../functions/console/leads/send-leads.ts";
+import type { PostAsClient } from "../../../shared/leads/ask-client-api.ts";
+import { divideLeads } from "../../../shared/leads/divide-leads.ts";
+import type { Lead } from "../../../shared/leads/read-leads.ts";
+import { type Sending, sendLeads } from "../../../shared/leads/send-leads.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";

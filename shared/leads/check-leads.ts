@@ -1,4 +1,4 @@
-import type { Forecast, ListedNumbers } from "../../../shared/answers/answers.ts";
+import type { Forecast, ListedNumbers } from "../answers/answers.ts";
 import type { Part } from "./divide-leads.ts";
 import type { Lead } from "./read-leads.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Words that name a phone number, in lower case and without accents. test/unit/console/columns.test.ts has the headings of the
+ * Words that name a phone number, in lower case and without accents. test/unit/leads/columns.test.ts has the headings of the
  * tools that they are from.
  */
 const phoneWords = new Set(

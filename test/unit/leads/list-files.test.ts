@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { guessColumns } from "../../../functions/console/leads/columns.ts";
-import type { LeadTable } from "../../../functions/console/leads/lead-table.ts";
-import { toMendCsv } from "../../../functions/console/leads/mend-csv.ts";
-import { readLeads } from "../../../functions/console/leads/read-leads.ts";
-import { readTable } from "../../../functions/console/leads/read-table.ts";
+import { guessColumns } from "../../../shared/leads/columns.ts";
+import type { LeadTable } from "../../../shared/leads/lead-table.ts";
+import { toMendCsv } from "../../../shared/leads/mend-csv.ts";
+import { readLeads } from "../../../shared/leads/read-leads.ts";
+import { readTable } from "../../../shared/leads/read-table.ts";
 import { type ListFile, listFiles } from "../../support/list-files.ts";
 import { quotedLists } from "../../support/quoted-lists.ts";
 

@@ -6,7 +6,7 @@ import {
   ParseError,
   parsePhoneNumberWithError,
 } from "libphonenumber-js/min";
-import { toCanonical } from "../../../shared/telephony/renumbered.ts";
+import { toCanonical } from "../telephony/renumbered.ts";
 
 /** A phone number as it was understood, or why it is none. */
 export type NumberRead = { number: string } | { reason: string };

@@ -1,5 +1,5 @@
 import Papa from "papaparse";
-import { formulaStart } from "../../../shared/lib/csv.ts";
+import { formulaStart } from "../lib/csv.ts";
 import type { RefusedRow } from "./read-leads.ts";
 import { mendColumns } from "./lead-table.ts";
 

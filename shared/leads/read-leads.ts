@@ -1,9 +1,9 @@
-import { isTimeZone } from "../../../shared/telephony/time-zone.ts";
+import { isTimeZone } from "../telephony/time-zone.ts";
 import type { ColumnRole } from "./columns.ts";
 import { readNumber } from "./read-number.ts";
 import type { LeadTable, Row } from "./lead-table.ts";
 
-// The limits of the endpoints. test/unit/console/read-leads.test.ts compares them with shared/calls/call-request.ts, which
+// The limits of the endpoints. test/unit/leads/read-leads.test.ts compares them with shared/calls/call-request.ts, which
 // no browser can load.
 const contextEntriesMax = 100;
 const contextBytesMax = 32 * 1024;

@@ -1,4 +1,4 @@
-import { formulaStart } from "../../../shared/lib/csv.ts";
+import { formulaStart } from "../lib/csv.ts";
 import { decodeText } from "./decode-text.ts";
 import { type LeadTable, mendColumns, type Row } from "./lead-table.ts";
 import { readCsv } from "./read-csv.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { guessColumns } from "../../../functions/console/leads/columns.ts";
+import { guessColumns } from "../../../shared/leads/columns.ts";
 import { otherHeadings, phoneHeadings } from "../../support/lead-headings.ts";
 
 const numbers = ["202 555 0100", "(202) 555-0117", "+1 202 555 0143"];

@@ -1,4 +1,4 @@
-import type { Problem } from "../../../shared/lib/problem.ts";
+import type { Problem } from "../lib/problem.ts";
 
 /** An answer of the service, as far as sending needs it. */
 export interface ClientAnswer {

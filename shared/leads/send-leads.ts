@@ -1,4 +1,4 @@
-import type { SentFileView, SentPartView } from "../../../shared/answers/answers.ts";
+import type { SentFileView, SentPartView } from "../answers/answers.ts";
 import { askAsClient, postRepeatedly, RefusedError, type SendingDeps } from "./ask-client-api.ts";
 import {
   bodyOf,
