@@ -10,7 +10,7 @@ export interface Understood {
   shown: string;
 }
 
-/** What a text was read as. */
+/** Meaning of a text that was read. */
 export type NumberRead = Understood | { reason: string };
 
 /** Reads numbers by the rules of lists. Those without a country code are of the country that the dial plan implies. */
