@@ -62,7 +62,7 @@ async function createEpochStore(): Promise<EpochStore> {
 }
 
 const parts: Parts = {
-  operator: async () => (await import("./operator/operator.ts")).createOperator,
+  operator: async () => (await import("../operator/operator.ts")).createOperator,
   requests: async () => (await import("./requests/routes.ts")).createRequests,
   madeTokens: async () => (await import("./http/made-tokens.ts")).createMadeTokens,
 };

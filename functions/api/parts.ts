@@ -1,6 +1,6 @@
 import type { Parts } from "./http/context.ts";
 import { createMadeTokens } from "./http/made-tokens.ts";
-import { createOperator } from "./operator/operator.ts";
+import { createOperator } from "../operator/operator.ts";
 import { createRequests } from "./requests/routes.ts";
 
 /** The parts of the API, for platforms with a single bundle. */

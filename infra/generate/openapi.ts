@@ -5,9 +5,9 @@ import {
   priorityHeader,
 } from "../../functions/api/calls/call-headers.ts";
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
-import { operatorRoutes } from "../../functions/api/operator/routes.ts";
+import { operatorRoutes } from "../../functions/operator/routes.ts";
 import { type ClientRoute, clientRoutes } from "../../functions/api/requests/routes.ts";
-import { roleOf } from "../../functions/api/http/roles.ts";
+import { roleOf } from "../../functions/operator/roles.ts";
 import type { Operation } from "../../functions/api/http/route.ts";
 import { problemSchema } from "../../shared/lib/problem.ts";
 import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-request.ts";

@@ -4,7 +4,7 @@ const time = z.number();
 
 /** Kinds of documents of clients and tokens that operators make. No call with a token of API_TOKENS has any of them. */
 export const tokenKinds = {
-  /** Key: its name. See functions/api/operator/clients.ts. */
+  /** Key: its name. See functions/operator/clients.ts. */
   client: z.looseObject({
     /** Agents for which its tokens may place calls; `*` is all of them. */
     agents: z.array(z.string()),
@@ -22,7 +22,7 @@ export const tokenKinds = {
     by: z.string(),
     isRemoved: z.boolean(),
   }),
-  /** Key: its id. See functions/api/operator/tokens.ts. */
+  /** Key: its id. See functions/operator/tokens.ts. */
   token: z.looseObject({
     client: z.string(),
     generation: z.string(),

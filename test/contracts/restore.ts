@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
-import type { MadeTokenAnswer } from "../../functions/api/operator/tokens.ts";
+import type { MadeTokenAnswer } from "../../functions/operator/tokens.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";

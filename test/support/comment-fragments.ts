@@ -7,8 +7,7 @@ const beginsFragment = new RegExp(`^(?:${fragmentWords.join("|")})\\b`);
 const beginsFragmentInAnyCase = new RegExp(beginsFragment.source, "i");
 
 const folders = ["functions", "shared", "infra", "test"];
-const foreign =
-  /\/node_modules\/|^test\/sdks\/dist\/|^infra\/client\/dist\/|\/generated\//;
+const foreign = /\/node_modules\/|^test\/sdks\/dist\/|^infra\/client\/dist\/|\/generated\//;
 
 /** A comment that begins with a fragment. */
 export interface CommentFragment {

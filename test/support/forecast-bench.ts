@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Forecast } from "../../functions/api/forecast/forecast-schema.ts";
+import type { Forecast } from "../../functions/operator/forecast/forecast-schema.ts";
 import { messageSchema } from "../../shared/ports/call-messages.ts";
 import { createTestApi } from "./api.ts";
 import { createDialerBench } from "./dialer.ts";

@@ -1,7 +1,7 @@
 import { accountNameOf } from "../../shared/calls/call-request.ts";
 import { expect } from "vitest";
-import type { Backlogs } from "../../functions/api/operator/backlogs.ts";
-import type { Pauses } from "../../functions/api/operator/pauses.ts";
+import type { Backlogs } from "../../functions/operator/backlogs.ts";
+import type { Pauses } from "../../functions/operator/pauses.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";
 import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";

@@ -55,7 +55,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
     "are answered 204, 401, 404, 405 or 422, whatever is sent, and each 204 is one message",
     "of one call of %s are hints, whatever their body says",
   ],
-  "test/unit/api/request-progress.test.ts": [
+  "test/unit/operator/request-progress.test.ts": [
     "lets nobody have a large request counted again and again",
   ],
   "test/unit/api/client-guards.test.ts": [
@@ -70,9 +70,11 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
     "holds one request at a time after the first time-out, and gets all when it is back",
   ],
   "test/unit/api/encoded-paths.test.ts": ["is unknown where the platform leaves it as it came: %s"],
-  "test/unit/api/operator-roles.test.ts": ["lets in tokens with its role alone: %s"],
-  "test/unit/api/look-up.test.ts": ["for who has the role find alone, who is recorded: %s"],
-  "test/unit/api/granted-rights.test.ts": ["makes a token with %s for who has configure and %s"],
+  "test/unit/operator/roles.test.ts": ["lets in tokens with its role alone: %s"],
+  "test/unit/operator/look-up.test.ts": ["for who has the role find alone, who is recorded: %s"],
+  "test/unit/operator/granted-rights.test.ts": [
+    "makes a token with %s for who has configure and %s",
+  ],
   "test/contracts/requests-api/receivers.ts": [
     "lets in tokens with the right alone, and no test token",
   ],

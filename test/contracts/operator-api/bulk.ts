@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Bulk } from "../../../functions/api/operator/bulk.ts";
+import type { Bulk } from "../../../functions/operator/bulk.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import type { OperatorApiBench } from "./setup.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toCancelCursor } from "../../../functions/api/operator/cancel.ts";
+import { toCancelCursor } from "../../../functions/operator/cancel.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";

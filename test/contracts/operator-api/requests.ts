@@ -1,9 +1,9 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
-import type { Requests, RequestDetail } from "../../../functions/api/operator/requests.ts";
-import type { WaitingByReason } from "../../../functions/api/operator/waiting.ts";
-import type { CallsPage } from "../../../functions/api/operator/calls.ts";
+import type { PlanInWords } from "../../../functions/operator/plan.ts";
+import type { Requests, RequestDetail } from "../../../functions/operator/requests.ts";
+import type { WaitingByReason } from "../../../functions/operator/waiting.ts";
+import type { CallsPage } from "../../../functions/operator/calls.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { toCallId, firstCallIdAt } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Clients, PutClient } from "../../../functions/api/operator/clients.ts";
-import type { MadeTokenAnswer, Tokens, TokenView } from "../../../functions/api/operator/tokens.ts";
+import type { Clients, PutClient } from "../../../functions/operator/clients.ts";
+import type { MadeTokenAnswer, Tokens, TokenView } from "../../../functions/operator/tokens.ts";
 import { tokens } from "../../support/environment.ts";
 import { expectDeclared } from "../../support/operator-answers.ts";
 import { jsonRequest } from "../../support/json-request.ts";

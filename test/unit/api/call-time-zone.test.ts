@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { CallView } from "../../../functions/api/operator/call-view.ts";
-import type { CallsPage } from "../../../functions/api/operator/calls.ts";
+import type { CallView } from "../../../functions/operator/call-view.ts";
+import type { CallsPage } from "../../../functions/operator/calls.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";

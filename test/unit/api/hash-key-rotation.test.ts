@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { listByNumber } from "../../../functions/api/actions/list-by-number.ts";
+import { listByNumber } from "../../../functions/operator/list-by-number.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { readHashKeys } from "../../../shared/settings/settings.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import publicJson from "../../../functions/api/generated/served/openapi.json" with { type: "json" };
 import operatorJson from "../../../functions/api/generated/served/operator-openapi.json" with { type: "json" };
-import { createOperator } from "../../../functions/api/operator/operator.ts";
+import { createOperator } from "../../../functions/operator/operator.ts";
 import { createRequests } from "../../../functions/api/requests/routes.ts";
 import { callbackPath } from "../../../infra/generate/callbacks.ts";
 import { readersPage } from "../../../infra/generate/docs-page.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Backlogs } from "../../../functions/api/operator/backlogs.ts";
+import type { Backlogs } from "../../../functions/operator/backlogs.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { aCall } from "../../support/calls.ts";
 import { createTestApi } from "../../support/api.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { removeDocuments } from "../../../functions/api/actions/remove-documents.ts";
+import { removeDocuments } from "../../../functions/operator/remove-documents.ts";
 import { doNotCallKeyOf } from "../../../shared/policy/controls.ts";
 import { putEntries, putNumbers, renewNumbers } from "../../../shared/policy/dnc-entries.ts";
 import { ConflictError } from "../../../shared/lib/retry.ts";

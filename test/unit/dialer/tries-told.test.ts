@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { messageSchema } from "../../../shared/ports/call-messages.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import { toTryId } from "../../../shared/calls/tries.ts";
-import { toCallView } from "../../../functions/api/operator/call-view.ts";
+import { toCallView } from "../../../functions/operator/call-view.ts";
 import { createTestApi } from "../../support/api.ts";
 import {
   aCallNow,

@@ -20,7 +20,9 @@ function placeOf(file: string): { room: string; folder: string; rank: number } |
 const allowed: Record<string, RegExp> = {
   // Generated types alone, which import nothing.
   shared: /^infra\/client\/generated\//,
-  "functions/api": /^shared\//,
+  // The wing's creation alone: an entry hands it in.
+  "functions/api": /^(?:shared\/|functions\/operator\/operator\.ts$)/,
+  "functions/operator": /^(?:shared|functions\/api\/(?:http|actions|calls|requests))\//,
   "functions/dialer": /^shared\//,
   // Types of the API's answers, leads, and tables without anything of Node.
   "functions/console":
@@ -75,15 +77,16 @@ it.each(Object.entries(importedMax))("imports no provider into %s, nor much else
   expect(imported.length).toBeLessThanOrEqual(max);
 });
 
-it("knows the API by its documents outside of its folder: only generators import its modules", async () => {
+it("knows the API by its documents outside of its folders: only generators import its modules", async () => {
   const importing: string[] = [];
   for await (const path of glob("{shared,functions,infra}/**/*.{ts,tsx}", { cwd: root })) {
-    if (/^functions\/api\/|node_modules/.test(path)) continue;
+    if (/^functions\/(?:api|operator)\/|node_modules/.test(path)) continue;
     const text = await readFile(join(root, path), "utf8");
     const targets = [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(([, named = ""]) =>
       relative(root, join(root, dirname(path), named)),
     );
-    if (targets.some((target) => target.startsWith("functions/api/"))) importing.push(path);
+    if (targets.some((target) => /^functions\/(?:api|operator)\//.test(target)))
+      importing.push(path);
   }
   expect(importing.filter((path) => !path.startsWith("infra/generate/"))).toEqual([]);
   expect(importing).not.toEqual([]);

@@ -6,7 +6,7 @@ import { deserialize } from "bson";
 import { describe, expect, it } from "vitest";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
 import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
+import type { PlanInWords } from "../../../functions/operator/plan.ts";
 import { presets } from "../../../shared/telephony/hours-presets.ts";
 import {
   missingStates,

@@ -1,0 +1,237 @@
+import { isUrgentMark } from "../../shared/calls/call-row.ts";
+import { timeOfId } from "../../shared/calls/ids.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import { isReadable } from "../../shared/ports/listed-document.ts";
+import type {
+  DocumentKey,
+  DocumentsRead,
+  StoredDocument,
+} from "../../shared/ports/document-kinds.ts";
+import { type CallLedger, comparePositions, type DuePosition } from "../../shared/ports/ledger.ts";
+import { pauseKeyOf, pauseKeysOf, sweepKey } from "../../shared/policy/controls.ts";
+import * as z from "../../shared/lib/zod.ts";
+import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
+import { type BacklogOf, breakerNamesOf, listOpenBreakers } from "../../shared/policy/breakers.ts";
+import { dispatcherKey, findStillReason } from "../../shared/policy/dispatcher.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import { lastSweepAt, findLastSweepAt } from "./counts.ts";
+import { duePositionSchema, toCursor, createCursorSchema } from "../api/http/cursors.ts";
+import { endOfTime, limit, nextCursor, time, toIsoTime, why } from "../api/http/fields.ts";
+import { declareRoute } from "../api/http/route.ts";
+
+/** Backlogs of one page, and pages of one window. */
+const pageBacklogs = 500;
+const windowPages = 2;
+/** Backlogs whose heads are read at once. */
+const headsAtOnce = 100;
+/** Maximum counted rows of a backlog, and backlogs counted at once: 5,000 rows. */
+const waitingMax = 500;
+const countedAtOnce = 10;
+
+/** A backlog in which a call waits. */
+interface Waiting {
+  document: StoredDocument<"backlog">;
+  head: DuePosition;
+  route: Route | undefined;
+}
+
+const backlogViewSchema = z
+  .strictObject({
+    client: z.string(),
+    agent_id: z.string(),
+    urgent: z.boolean().check(z.describe("True of the calls that go before the others")),
+    account: z
+      .nullable(z.string())
+      .check(z.describe("Where today's plan sends them; null where it has no route")),
+    head: z
+      .strictObject({ call_id: z.string(), due_at: time, accepted_at: time })
+      .check(
+        z.describe(
+          "The call whose turn is first. It is late where `due_at` has passed; a later one waits for its hours or for a repeat",
+        ),
+      ),
+    waiting: z.int().check(z.describe("How many calls wait, counted up to `waiting_max`")),
+    why,
+    blocked_by: z
+      .array(z.string())
+      .check(
+        z.describe(
+          "`agent_paused`, `client_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers",
+        ),
+      ),
+  })
+  .check(
+    z.meta({
+      id: "Backlog",
+      description: "The waiting calls of one client and one agent, the urgent ones or the others.",
+    }),
+  );
+export type BacklogView = z.infer<typeof backlogViewSchema>;
+
+const backlogsSchema = z.strictObject({
+  backlogs: z
+    .array(backlogViewSchema)
+    .check(
+      z.describe("By when their heads are due, earliest first; with more than 1,000, in windows"),
+    ),
+  waiting_max: z.int(),
+  oldest_due_at: z
+    .nullable(time)
+    .check(
+      z.describe("When the earliest head of this window is due, or was; null where none waits"),
+    ),
+  last_sweep_at: lastSweepAt,
+  cursor: nextCursor,
+});
+export type Backlogs = z.infer<typeof backlogsSchema>;
+
+/** Cursor of the list: continues after a head, in the window of backlogs after a document. */
+const cursorSchema = z.strictObject({
+  /** Key of the document before the window; absent for the first window. */
+  from: z.optional(z.string()),
+  after: z.optional(duePositionSchema),
+});
+type BacklogsCursor = z.infer<typeof cursorSchema>;
+
+/** Sorts by heads within windows of 1,000 backlogs, one window after the other. */
+const listBacklogs = declareRoute({
+  operationId: "listBacklogs",
+  summary: "Whose calls wait, since when, and what holds them; those due first come first",
+  method: "get",
+  path: "/backlogs",
+  query: z.strictObject({ cursor: z.optional(createCursorSchema(cursorSchema)), limit }),
+  answer: backlogsSchema,
+  async handle({ deps, query }) {
+    const { from, after } = query.cursor ?? {};
+    const { ledger, documents } = deps;
+    const window = await windowAfter(from, documents);
+    const sorted = await waitingIn(window.backlogs, ledger, deps);
+    const rest = sorted.filter(
+      ({ head }) => after === undefined || comparePositions(head, after) > 0,
+    );
+    const page = rest.slice(0, query.limit);
+    const [read, counts] = await Promise.all([
+      documents.read(keysFor(page)),
+      countsOf(page, ledger),
+    ]);
+    const next = cursorAfter(page, { from, last: window.last, isMore: rest.length > page.length });
+    const oldest = sorted[0]?.head.dueAt ?? null;
+    return {
+      backlogs: page.map((one, index) => viewOf(one, counts[index] ?? 0, read)),
+      waiting_max: waitingMax,
+      oldest_due_at: toIsoTime(oldest),
+      last_sweep_at: findLastSweepAt(read),
+      ...(next === undefined ? {} : { cursor: toCursor(next) }),
+    };
+  },
+});
+
+export const backlogRoutes = [listBacklogs];
+
+/** Reads a window of backlogs. More may follow after `last`; it is absent at the end. */
+async function windowAfter(
+  from: string | undefined,
+  documents: Documents,
+): Promise<{ backlogs: StoredDocument<"backlog">[]; last?: string | undefined }> {
+  const backlogs: StoredDocument<"backlog">[] = [];
+  for (let page = 0; page < windowPages; page++) {
+    const after = backlogs.at(-1)?.key ?? from;
+    const listed = await documents.list("backlog", { after, limit: pageBacklogs });
+    backlogs.push(...listed);
+    if (listed.length < pageBacklogs) return { backlogs };
+  }
+  return { backlogs, last: backlogs.at(-1)?.key };
+}
+
+/** Returns the backlogs in which a call waits, in the order of their heads. */
+async function waitingIn(
+  backlogs: readonly StoredDocument<"backlog">[],
+  ledger: CallLedger,
+  { settings: { table } }: RouteDeps,
+): Promise<Waiting[]> {
+  const waiting: Waiting[] = [];
+  for (let start = 0; start < backlogs.length; start += headsAtOnce) {
+    const some = backlogs.slice(start, start + headsAtOnce);
+    const asked = some.map(({ key }) => ({ key }));
+    const heads = await ledger.due({ backlogs: asked, until: endOfTime, each: 1 });
+    for (const [index, document] of some.entries()) {
+      if (!isReadable(document)) continue; // the dispatcher raises an alarm
+      const head = heads[index]?.[0];
+      const route = table.find(document.value);
+      if (head !== undefined) waiting.push({ document, head, route });
+    }
+  }
+  return waiting.toSorted((one, other) => comparePositions(one.head, other.head));
+}
+
+/** Counts the waiting calls of each backlog. */
+async function countsOf(page: readonly Waiting[], ledger: CallLedger): Promise<number[]> {
+  const counts: number[] = [];
+  for (let start = 0; start < page.length; start += countedAtOnce) {
+    const some = page.slice(start, start + countedAtOnce);
+    const backlogs = some.map(({ document }) => ({ key: document.key }));
+    const positions = await ledger.due({ backlogs, until: endOfTime, each: waitingMax });
+    counts.push(...some.map((_, index) => positions[index]?.length ?? 0));
+  }
+  return counts;
+}
+
+/** Returns the keys of all documents that may block these backlogs, and of the sweep's, without duplicates. */
+function keysFor(page: readonly Waiting[]): DocumentKey[] {
+  const keys = page.flatMap(({ document: { value }, route }): DocumentKey[] => [
+    ...pauseKeysOf(value, route),
+    ...(route === undefined
+      ? []
+      : breakersOf(value, route).map((key) => ({ kind: "breaker", key }) as const)),
+  ]);
+  const all = [sweepKey, dispatcherKey, ...keys];
+  return [...new Map(all.map((one) => [`${one.kind} ${one.key}`, one])).values()];
+}
+
+/** Returns the cursor of the next page; undefined at the end. */
+function cursorAfter(
+  page: readonly Waiting[],
+  { from, last, isMore }: { from: string | undefined; last: string | undefined; isMore: boolean },
+): BacklogsCursor | undefined {
+  if (isMore) return { from, after: page.at(-1)?.head };
+  return last === undefined ? undefined : { from: last };
+}
+
+function viewOf(
+  { document: { value }, head, route }: Waiting,
+  waiting: number,
+  read: DocumentsRead,
+): BacklogView {
+  const { client, agentId, isUrgent } = value;
+  const account = route === undefined ? null : accountNameOf(route);
+  return {
+    client,
+    agent_id: agentId,
+    urgent: isUrgentMark(isUrgent),
+    account,
+    head: {
+      call_id: head.id,
+      due_at: toIsoTime(head.dueAt),
+      accepted_at: toIsoTime(timeOfId(head.id)),
+    },
+    // The head was read before the count, and counts even if its call has gone meanwhile.
+    waiting: Math.max(1, waiting),
+    why: account === null ? null : findStillReason(account, read),
+    blocked_by: blockedBy(value, route, read),
+  };
+}
+
+/** Names the breakers that the calls of a backlog must pass. */
+function breakersOf(of: BacklogOf, route: Route): string[] {
+  return breakerNamesOf(of, { account: accountNameOf(route), checks: route.checks });
+}
+
+/** Returns what blocks a backlog's calls: pauses, no route in the plan, keys of open circuit breakers. */
+function blockedBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead): string[] {
+  const stands = ({ kind, key }: DocumentKey) => read.get(kind, key) !== undefined;
+  const pauses = stands(pauseKeyOf({ agent: of.agentId })) ? ["agent_paused"] : [];
+  if (stands(pauseKeyOf({ client: of.client }))) pauses.push("client_paused");
+  if (route === undefined) return [...pauses, "route_gone"];
+  if (stands(pauseKeyOf({ account: route.provider }))) pauses.push("account_paused");
+  return [...pauses, ...listOpenBreakers(breakersOf(of, route), read).map(({ key }) => key)];
+}

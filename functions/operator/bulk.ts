@@ -1,0 +1,265 @@
+import type { Context } from "hono";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { createRequestId, firstCallIdAt, timeOfId, toCallId } from "../../shared/calls/ids.ts";
+import { type CallAction, type CallState, statesWhere } from "../../shared/calls/states.ts";
+import type { OperatorAction } from "../../shared/calls/transitions.ts";
+import * as z from "../../shared/lib/zod.ts";
+import { recordAction } from "../api/actions/audit-log.ts";
+import { changeCalls } from "./change-calls.ts";
+import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
+import { callCursor, createCursorSchema, toCursor } from "../api/http/cursors.ts";
+import { nextCursor, time, toIsoTime } from "../api/http/fields.ts";
+import { causeForLog, enqueue } from "../api/http/port-limits.ts";
+import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
+import { declareRoute } from "../api/http/route.ts";
+import { type CallFilter, filterShape, findList, fitsFilter, scan } from "./calls.ts";
+import { redialMessageOf } from "./redial.ts";
+
+/** Maximum calls that one answer looks for, and finds: a call's tries come with it. Their ids fit into a cursor. */
+const actedMax = 45;
+const foundMax = 55;
+/** Maximum calls that one answer counts without acting. */
+const countedMax = 1000;
+/** Tolerated difference of the clocks of two answers. */
+const clockSkewMs = 60_000;
+/** Messages that are sent at once. */
+const sendsAtOnce = 10;
+
+/** Each action of many calls: that of single calls, the state it leads to, and the state that is meant without one. */
+const actions = {
+  cancel: { action: "cancel", to: "CANCELLED", state: "WAITING" },
+  placed: { action: "resolve", to: "PLACED", state: "NEEDS_REVIEW" },
+  close: { action: "resolve", to: "CANCELLED", state: "NEEDS_REVIEW" },
+  redial: { action: "redial", to: "REDIALED", state: undefined },
+} as const satisfies Record<
+  string,
+  { action: CallAction; to: OperatorAction["to"]; state: CallState | undefined }
+>;
+const actionNames = ["cancel", "placed", "close", "redial"] as const;
+type BulkAction = (typeof actionNames)[number];
+
+/**
+ * A position in the work: `ids` were chosen by the answer before, and the next answer acts on them, so that a repeated
+ * request acts on the same calls. More may follow below `next`.
+ */
+const positionSchema = z.strictObject({
+  bulk: z.string().check(z.regex(/^[0-9a-f]{12}$/)),
+  action: z.enum(actionNames),
+  until: z.number(),
+  next: z.optional(callCursor),
+  ids: z.array(z.string().check(z.regex(/^\w{26}_\d{5}$/))).check(z.maxLength(foundMax)),
+});
+type Position = z.output<typeof positionSchema>;
+
+const bodySchema = z.strictObject({
+  action: z.enum(actionNames),
+  filter: z.strictObject(filterShape),
+  dry_run: z.optional(z.boolean()).check(z.describe("True: counts the calls, and changes none")),
+  not_placed: z
+    .optional(z.boolean())
+    .check(z.describe("Of a redial of calls that are NEEDS_REVIEW: none of them was placed")),
+  cursor: z.optional(createCursorSchema(positionSchema)),
+  limit: z._default(z.int().check(z.minimum(1), z.maximum(actedMax)), actedMax),
+});
+type Body = z.output<typeof bodySchema>;
+
+const bulkSchema = z.strictObject({
+  bulk_id: z.string().check(z.describe("Names the whole work in the audit log")),
+  until: time.check(z.describe("Only calls accepted earlier are meant")),
+  found: z
+    .int()
+    .check(z.describe("Calls that this answer has found: the next one acts on them, or none does")),
+  done: z.int().check(z.describe("Calls that this answer has changed")),
+  refused: z
+    .record(z.string(), z.int())
+    .check(
+      z.describe(
+        "Calls that it has left, by why: their state by now, `changed`: others changed them or they no longer fit, `erased`: their number is, `gone`: they are deleted, `unreadable`: by this version",
+      ),
+    ),
+  looked_to: z
+    .nullable(time)
+    .check(z.describe("Calls accepted later have been looked through; null: all have")),
+  cursor: nextCursor,
+});
+export type Bulk = z.infer<typeof bulkSchema>;
+
+const actInBulk = declareRoute({
+  operationId: "actInBulk",
+  summary: "Count, cancel, resolve or redial the calls that fit a filter; repeat with `cursor`",
+  method: "post",
+  path: "/bulk",
+  body: bodySchema,
+  answer: bulkSchema,
+  async handle({ c, deps, body }) {
+    const problem = problemOf(body);
+    if (problem !== undefined) return answerUnprocessable(c, [problem]);
+    const now = deps.clock.now();
+    const position: Position = body.cursor ?? {
+      bulk: deps.randomId().slice(0, 12),
+      action: body.action,
+      until: Math.min(now, body.filter.until ?? now),
+      ids: [],
+    };
+    const filter = { ...body.filter, until: position.until };
+    const ids = body.dry_run === true ? [] : position.ids.map((id) => `call_${id}`);
+    const acted = await act(c, { ids, filter, position }, deps);
+    if (acted instanceof Response) return acted;
+    const isFirst = body.cursor === undefined;
+    const isEnd = !isFirst && position.next === undefined;
+    const found = isEnd ? { rows: [] } : await find({ filter, position, body }, deps);
+    const { rows, next } = found;
+    const { bulk, action, until } = position;
+    const chosen = body.dry_run === true ? [] : rows.map(({ id }) => id.slice("call_".length));
+    const following = { bulk, action, until, ...(next === undefined ? {} : { next }), ids: chosen };
+    return {
+      bulk_id: bulk,
+      until: toIsoTime(until),
+      found: rows.length,
+      ...acted,
+      looked_to: next === undefined ? null : toIsoTime(timeOfId(next)),
+      ...(next === undefined && chosen.length === 0 ? {} : { cursor: toCursor(following) }),
+    };
+  },
+});
+
+export const bulkRoutes = [actInBulk];
+
+/** Returns what is wrong with a request; undefined if nothing is. */
+function problemOf({ action, filter, not_placed, cursor }: Body) {
+  const { until: _, ...fields } = filter;
+  if (Object.values(fields).every((value) => value === undefined)) {
+    return {
+      pointer: "/filter",
+      detail: "must have a field beside until: it would mean every call",
+    };
+  }
+  const from = statesWhere((facts) => facts.actions.includes(actions[action].action));
+  const state = stateOf(filter, action);
+  if (state === undefined || !from.includes(state)) {
+    return { pointer: "/filter/state", detail: `must be ${from.join(" or ")} for this action` };
+  }
+  if (action === "redial" && state === "NEEDS_REVIEW" && not_placed !== true) {
+    const detail = "must be true: the calls may have been placed, and would be made twice";
+    return { pointer: "/not_placed", detail };
+  }
+  if (cursor !== undefined && cursor.action !== action) {
+    return { pointer: "/cursor", detail: "must be of an answer to this very action" };
+  }
+  return undefined;
+}
+
+function stateOf(filter: CallFilter, action: BulkAction): CallState | undefined {
+  return filter.state ?? actions[action].state;
+}
+
+/** Finds the next calls that fit, newest first. */
+async function find(
+  { filter, position, body }: { filter: CallFilter; position: Position; body: Body },
+  deps: RouteDeps,
+): Promise<{ rows: CallRow[]; next?: string | undefined }> {
+  const meant = { ...filter, state: stateOf(filter, position.action) };
+  const { list, isCursor } = findList(meant, deps);
+  return scan(list, {
+    before: position.next ?? firstCallIdAt(position.until),
+    from: filter.from ?? 0,
+    fits: (row) => fitsFilter(row, meant),
+    isCursor,
+    limit: body.dry_run === true ? countedMax : body.limit,
+  });
+}
+
+interface Chunk {
+  ids: readonly string[];
+  filter: CallFilter;
+  position: Position;
+}
+
+/** Acts on calls by their ids. Acting once more on the same ids changes nothing, and sends a redial's message again. */
+async function act(
+  c: Context<ApiEnv>,
+  { ids, filter, position }: Chunk,
+  deps: RouteDeps,
+): Promise<Pick<Bulk, "done" | "refused"> | Response> {
+  if (ids.length === 0) return { done: 0, refused: {} };
+  const { action, bulk, until } = position;
+  const { to } = actions[action];
+  const { rows: read, unreadable } = await deps.ledger.read(ids);
+  const by = c.get("caller").tokenId;
+  const rows = [...read.values()];
+  const isDone = (row: CallRow) => row.state === to && isEndedBy(row, { by, from: until });
+  const meant = { ...filter, state: stateOf(filter, action) };
+  const isOpen = (row: CallRow) =>
+    fitsFilter(row, meant) && (action !== "redial" || row.request !== null);
+  const open = rows.filter(isOpen);
+  const target = `bulk ${bulk}: ${wordsOf(filter)}`;
+  const name = `bulk_${action}`;
+  if (open.length > 0) await recordAction(c, { action: name, target, count: open.length }, deps);
+  const actionOf = (): OperatorAction =>
+    to === "REDIALED" ? { to, redialedAs: aCallId(deps) } : { to };
+  const { changed, others } = await changeCalls(c, { rows: open, actionOf }, deps);
+  // An earlier try may have written these rows meanwhile, and have ended before its messages.
+  const done = [...changed, ...[...rows, ...others].filter(isDone)];
+  if (!(await areSent(c, done, deps))) {
+    const detail = "The queue did not confirm each call. Repeat this request: they are made once.";
+    return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
+  }
+  const left = [...rows.filter((row) => !isOpen(row)), ...others].filter((row) => !isDone(row));
+  const refused: Record<string, number> = {};
+  const refuse = (why: string, count = 1) => {
+    if (count > 0) refused[why] = (refused[why] ?? 0) + count;
+  };
+  for (const row of left) refuse(whyNot(row, meant.state));
+  refuse("unreadable", unreadable.size);
+  refuse("gone", ids.length - unreadable.size - done.length - left.length);
+  return { done: done.length, refused };
+}
+
+/** True if this operator ended the row since the work began: an earlier try of the same request did. */
+function isEndedBy({ history }: CallRow, { by, from }: { by: string; from: number }): boolean {
+  const last = history.at(-1);
+  return last?.by === by && last.at >= from - clockSkewMs;
+}
+
+function whyNot(row: CallRow, state: CallState | undefined): string {
+  if (row.state !== state) return row.state;
+  return row.request === null ? "erased" : "changed";
+}
+
+/** Creates the id of the call that replaces another, in a request of its own. */
+function aCallId({ clock, randomId }: RouteDeps): string {
+  return toCallId(createRequestId(clock.now(), randomId()), 0);
+}
+
+/** Sends the messages of redialed calls. Resolves to false if the queue did not take each. */
+async function areSent(
+  c: Context<ApiEnv>,
+  rows: readonly CallRow[],
+  deps: RouteDeps,
+): Promise<boolean> {
+  let isSent = true;
+  const send = async (row: CallRow) => {
+    const message = redialMessageOf(row);
+    if (message === undefined) return;
+    try {
+      await enqueue(deps.queue, message);
+    } catch (error) {
+      isSent = false;
+      const fields = { request_id: c.get("requestId"), call_id: row.id };
+      deps.log("alarm", "queue.unreachable", { ...fields, error: causeForLog(error) });
+    }
+  };
+  for (let start = 0; start < rows.length; start += sendsAtOnce) {
+    await Promise.all(rows.slice(start, start + sendsAtOnce).map(send));
+  }
+  return isSent;
+}
+
+/** Describes a filter for the audit log: `state NEEDS_REVIEW, agent_id agent_1`. */
+function wordsOf(filter: CallFilter): string {
+  const words = Object.entries(filter).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return `${name} ${typeof value === "number" ? toIsoTime(value) : value}`;
+  });
+  return words.join(", ");
+}

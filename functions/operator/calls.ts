@@ -1,0 +1,287 @@
+import { hashedNumberOf } from "../../shared/calls/ids.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { isLaterTry } from "../../shared/calls/chain.ts";
+import { firstCallIdAt, requestIdOf, timeOfId } from "../../shared/calls/ids.ts";
+import { attentionStates } from "../../shared/calls/states.ts";
+import type { ListOf, Page } from "../../shared/ports/ledger.ts";
+import { allHashesOf } from "../../shared/telephony/phone-number.ts";
+import * as z from "../../shared/lib/zod.ts";
+import { keyLifetimeMs } from "../api/calls/idempotency.ts";
+import { answerProblem } from "../api/http/problem.ts";
+import { recordAction } from "../api/actions/audit-log.ts";
+import { callDetailSchema, callViewSchema, toCallDetail, toCallView } from "./call-view.ts";
+import { callCursor } from "../api/http/cursors.ts";
+import {
+  instant,
+  limit,
+  anyName,
+  nextCursor,
+  phoneNumber,
+  requestId,
+  state,
+  time,
+  toIsoTime,
+} from "../api/http/fields.ts";
+import { findCall } from "./find-call.ts";
+import { listByNumber } from "./list-by-number.ts";
+import { findRequestList, hasNames, listByRequest } from "./list-by-request.ts";
+import { declareRoute } from "../api/http/route.ts";
+import { lookUpText, refuseLookUp } from "./look-up.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+
+/** Maximum rows that one answer reads to apply its filters. */
+const scanRowsMax = 1000;
+const scanPageRows = 50;
+/** Cost of a short page that is not the last, in rows, as the ledger has skipped thousands for it. */
+const shortPageRows = 250;
+/** Maximum other calls to a number that are shown beside a call. */
+const sameNumberMax = 20;
+
+/** Names that requests are listed by. */
+export const requestNames = {
+  client: z.optional(anyName),
+  campaign: z.optional(anyName).check(z.describe("`Call-Campaign` of the request")),
+  agent_id: z.optional(anyName),
+};
+
+/** Field of a list's answer: how far back it has looked. */
+export const lookedUntil = z
+  .nullable(time)
+  .check(
+    z.describe(
+      "Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were",
+    ),
+  );
+
+/** Fields by which calls are filtered, in lists and by actions on many calls. */
+export const filterShape = {
+  state: z.optional(state),
+  request_id: z.optional(requestId),
+  ...requestNames,
+  provider: z.optional(anyName),
+  reason: z.optional(anyName),
+  provider_call_id: z.optional(anyName),
+  from: z.optional(instant).check(z.describe("Accepted then or later")),
+  until: z.optional(instant).check(z.describe("Accepted earlier")),
+};
+const filters = z.strictObject({ ...filterShape, cursor: z.optional(callCursor), limit });
+type Filters = z.output<typeof filters>;
+export type CallFilter = Omit<Filters, "cursor" | "limit">;
+
+const callsSchema = z.strictObject({
+  calls: z.array(callViewSchema),
+  cursor: nextCursor,
+  looked_until: lookedUntil,
+  unreadable: z
+    .optional(z.int())
+    .check(
+      z.describe(
+        "Calls left out, as only a later version of the service can read them; absent where there are none",
+      ),
+    ),
+});
+export type CallsPage = z.infer<typeof callsSchema>;
+
+const listCalls = declareRoute({
+  operationId: "listCalls",
+  summary:
+    "List calls, newest first. Those of a state, a request, a client, a campaign or an agent are found by an index; by anything else a page looks through 1,000 calls, and may be empty and have a cursor",
+  method: "get",
+  path: "/calls",
+  query: filters,
+  answer: callsSchema,
+  async handle({ deps, query }) {
+    const { list, isCursor } = findList(query, deps);
+    return pageOf(list, query, isCursor);
+  },
+});
+
+/** Returns the list in which the calls of a filter are found soonest. */
+export function findList(
+  filter: CallFilter,
+  { ledger }: Pick<RouteDeps, "ledger">,
+): { list: ListPage; isCursor?: Scan["isCursor"] } {
+  const { request_id, state: chosen } = filter;
+  const listOf = (of: ListOf) => ({ list: (page: Position) => ledger.list({ ...of, ...page }) });
+  if (request_id !== undefined) return listOf({ requestId: request_id });
+  // Few calls are in these states.
+  if (chosen !== undefined && attentionStates.includes(chosen)) return listOf({ state: chosen });
+  const names = findRequestList(filter);
+  if (names === undefined) return listOf(chosen === undefined ? { all: true } : { state: chosen });
+  return {
+    list: (page) => listByRequest(ledger, names, page),
+    // A call's tries stand before it, and are on one page with it.
+    isCursor: (row) => !isLaterTry(row),
+  };
+}
+
+/** True if a row fits all fields of a filter. */
+export function fitsFilter(row: CallRow, filter: CallFilter): boolean {
+  const { request_id, provider, reason, provider_call_id, from = 0, until = Infinity } = filter;
+  return (
+    row.acceptedAt >= from &&
+    row.acceptedAt < until &&
+    (filter.state === undefined || row.state === filter.state) &&
+    (request_id === undefined || requestIdOf(row.id) === request_id) &&
+    hasNames(row, filter) &&
+    (provider === undefined || row.route?.provider === provider) &&
+    (reason === undefined || row.reason === reason) &&
+    (provider_call_id === undefined || row.providerCallId === provider_call_id)
+  );
+}
+
+/** Lists calls to a number. The number is in the body, as logs may contain URLs. */
+const searchCalls = declareRoute({
+  operationId: "searchCalls",
+  summary: "List calls to a number, and to those that may be the same phone",
+  method: "post",
+  description: lookUpText,
+  role: "find",
+  path: "/calls/search",
+  body: z.strictObject({ phone_number: phoneNumber, ...filters.shape }),
+  answer: callsSchema,
+  problems: [429],
+  async handle({ c, deps, body: { phone_number, ...rest } }) {
+    const refused = await refuseLookUp(c, phone_number, deps);
+    if (refused !== undefined) return refused;
+    const hashes = allHashesOf(phone_number, deps.hashKeys).asked;
+    return pageOf((page) => listByNumber(deps.ledger, hashes, page), rest);
+  },
+});
+
+const showCall = declareRoute({
+  operationId: "showCall",
+  summary: "One call and its history",
+  method: "get",
+  path: "/calls/:id",
+  answer: callDetailSchema,
+  problems: [404],
+  async handle({ c, deps }) {
+    const row = await findCall(c, deps);
+    return row instanceof Response ? row : toCallDetail(row);
+  },
+});
+
+const sameNumberSchema = z.strictObject({ calls: z.array(callViewSchema) });
+
+/** Lists other calls to a call's number without showing the number. */
+const listSameNumber = declareRoute({
+  operationId: "listSameNumber",
+  summary: `Other calls to its number, newest first, at most ${sameNumberMax}`,
+  method: "get",
+  path: "/calls/:id/same-number",
+  answer: sameNumberSchema,
+  problems: [404],
+  async handle({ c, deps }) {
+    const row = await findCall(c, deps);
+    if (row instanceof Response) return row;
+    const { client, request, numberHash } = row;
+    const known =
+      request === null ? [] : allHashesOf(hashedNumberOf({ client, request }), deps.hashKeys).asked;
+    const hashes = [...new Set([numberHash, ...known])];
+    const { rows } = await listByNumber(deps.ledger, hashes, { limit: sameNumberMax + 1 });
+    const others = rows.filter(({ id }) => id !== row.id).slice(0, sameNumberMax);
+    return { calls: others.map(toCallView) };
+  },
+});
+
+const revealedSchema = z
+  .strictObject({
+    phone_number: z.string(),
+    context: z.record(z.string(), z.string()),
+    timezone: z.nullable(z.string()),
+  })
+  .check(z.meta({ id: "Revealed" }));
+
+const revealCall = declareRoute({
+  operationId: "revealCall",
+  summary: "Its number and context; recorded",
+  method: "post",
+  role: "reveal",
+  path: "/calls/:id/reveal",
+  answer: revealedSchema,
+  problems: [404, 409],
+  async handle({ c, deps }) {
+    const row = await findCall(c, deps);
+    if (row instanceof Response) return row;
+    if (row.request === null) {
+      return answerProblem(c, 409, { detail: "The call is placed: whom it was to is erased." });
+    }
+    await recordAction(c, { action: "reveal", target: row.id }, deps);
+    const { phone_number, context = {}, timezone = null } = row.request;
+    return { phone_number, context, timezone };
+  },
+});
+
+export const callRoutes = [listCalls, searchCalls, showCall, listSameNumber, revealCall];
+
+/** Returns a page of the rows that fit all filters, newest first. */
+async function pageOf(
+  list: ListPage,
+  query: Filters,
+  isCursor?: Scan["isCursor"],
+): Promise<CallsPage> {
+  const { cursor, from = 0, until = Infinity } = query;
+  const fits = (row: CallRow) => fitsFilter(row, query);
+  const before = cursor ?? (until === Infinity ? undefined : firstCallIdAt(until));
+  const scanned = await scan(list, { before, from, fits, isCursor, limit: query.limit });
+  const { rows, next, unreadable } = scanned;
+  return {
+    calls: rows.map(toCallView),
+    ...(next === undefined ? {} : { cursor: next }),
+    looked_until: next === undefined ? null : toIsoTime(timeOfId(next)),
+    ...(unreadable === 0 ? {} : { unreadable }),
+  };
+}
+
+interface Position {
+  before?: string | undefined;
+  limit: number;
+}
+
+/** Lists a page of the calls that are looked through, newest first. */
+type ListPage = (page: Position) => Promise<Page>;
+
+interface Scan {
+  /** The scan begins below this id. Undefined: at the newest call. */
+  before: string | undefined;
+  /** Milliseconds since the epoch. Calls accepted earlier do not match. */
+  from: number;
+  fits(row: CallRow): boolean;
+  /** True if the list can go on below this row. Default: below each. */
+  isCursor?: ((row: CallRow) => boolean) | undefined;
+  limit: number;
+}
+
+/**
+ * Reads rows until enough of them match. More may follow below `next`. `unreadable` counts rows that this version
+ * cannot read.
+ */
+export async function scan(
+  list: ListPage,
+  { before, from, fits, isCursor = () => true, limit: rowsMax }: Scan,
+): Promise<{ rows: CallRow[]; unreadable: number; next?: string | undefined }> {
+  const rows: CallRow[] = [];
+  let unreadable = 0;
+  let next = before;
+  for (let looked = 0; looked < scanRowsMax;) {
+    const page = await list({ before: next, limit: scanPageRows });
+    unreadable += page.unreadable;
+    for (const row of page.rows) {
+      if (isEarlier(row.id, from)) return { rows, unreadable };
+      if (fits(row)) rows.push(row);
+      if (rows.length >= rowsMax && isCursor(row)) return { rows, unreadable, next: row.id };
+    }
+    if (page.next === undefined) return { rows, unreadable };
+    next = page.next;
+    if (isEarlier(next, from)) return { rows, unreadable };
+    looked += page.rows.length < scanPageRows ? shortPageRows : scanPageRows;
+  }
+  return { rows, unreadable, next };
+}
+
+/** True if calls up to this id were certainly accepted before `from`. */
+function isEarlier(id: string, from: number): boolean {
+  // A repeat under an Idempotency-Key is accepted later than the time in the call's id.
+  return timeOfId(id) + keyLifetimeMs < from;
+}

@@ -1,0 +1,241 @@
+import type { Context } from "hono";
+import { guardLimits } from "../../shared/dial-plan/guards.ts";
+import * as z from "../../shared/lib/zod.ts";
+import { clientKeyOf, type KeptClient } from "../../shared/policy/kept-tokens.ts";
+import { isLedgerSuspended, restoreKey, sweepKey } from "../../shared/policy/controls.ts";
+import { appendEntry } from "../../shared/policy/journal-entries.ts";
+import { changeDocument } from "../../shared/ports/change-document.ts";
+import { isReadable } from "../../shared/ports/listed-document.ts";
+import { recordAction } from "../api/actions/audit-log.ts";
+import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
+import { anyName, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
+import { foreignCursor } from "../api/http/cursors.ts";
+import { answerProblem } from "../api/http/problem.ts";
+import { refuseWithoutRole } from "./roles.ts";
+import { refuseAboveBudget } from "../api/actions/write-budgets.ts";
+import { declareRoute } from "../api/http/route.ts";
+import { isWidened } from "./granted-rights.ts";
+
+/** Names that a path can have, and no client's tests: these begin with `test:`. */
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const agentsMax = 200;
+
+export const agentsField = z
+  .array(anyName)
+  .check(z.minLength(1), z.maxLength(agentsMax), z.describe("Agents by name; `*` is all of them"));
+
+const { callsPerDay, waiting } = guardLimits;
+const quotaSchema = z
+  .strictObject({ calls_per_day: z.optional(callsPerDay), waiting: z.optional(waiting) })
+  .check(
+    z.refine(
+      (quota) => quota.calls_per_day !== undefined || quota.waiting !== undefined,
+      "must have calls_per_day, waiting or both",
+    ),
+    z.describe("Limits of calls with tokens that operators made, beside the dial plan's guards"),
+  );
+
+const clientViewSchema = z
+  .strictObject({
+    name: z.string(),
+    agents: z.array(z.string()),
+    quota: z.nullable(quotaSchema),
+    created_at: time,
+    changed_at: time,
+    changed_by: z.string(),
+  })
+  .check(z.meta({ id: "Client", description: "A client that operators made." }));
+
+const clientsSchema = z.strictObject({ clients: z.array(clientViewSchema), cursor: nextCursor });
+export type Clients = z.infer<typeof clientsSchema>;
+
+const listClients = declareRoute({
+  operationId: "listClients",
+  summary: "Clients that operators made, by their names",
+  description:
+    "Clients of API_TOKENS alone are not among them. A page may be shorter than its limit.",
+  method: "get",
+  role: "configure",
+  path: "/clients",
+  query: z.strictObject({
+    cursor: z.optional(z.string().check(z.regex(namePattern, foreignCursor))),
+    limit,
+  }),
+  answer: clientsSchema,
+  async handle({ deps, query }) {
+    const found = await deps.documents.list("client", { after: query.cursor, limit: query.limit });
+    const clients = found
+      .filter(isReadable)
+      .filter(({ value }) => !value.isRemoved)
+      .map(({ key, value }) => toClientView(key, value));
+    return { clients, ...(found.length < query.limit ? {} : { cursor: found.at(-1)?.key }) };
+  },
+});
+
+const putSchema = z.strictObject({ ...clientViewSchema.shape, is_new: z.boolean() });
+export type PutClient = z.infer<typeof putSchema>;
+
+const putClient = declareRoute({
+  operationId: "putClient",
+  summary: "Make a client, or change one",
+  description:
+    "Its tokens follow within a minute. To give a client more agents or calls than it has needs the role `decide` too.",
+  method: "put",
+  role: "configure",
+  path: "/clients/:id",
+  body: z.strictObject({ agents: agentsField, quota: z.optional(z.nullable(quotaSchema)) }),
+  answer: putSchema,
+  problems: [403, 404, 409],
+  async handle({ c, deps, body: { agents, quota } }) {
+    const name = nameIn(c);
+    if (name === undefined) return noSuchClient(c);
+    const restored = await refuseWhileRestored(c, deps);
+    if (restored !== undefined) return restored;
+    const kept = quota ? { callsPerDay: quota.calls_per_day, waiting: quota.waiting } : null;
+    const current = await findClient(name, deps);
+    const isWider = current?.isRemoved === false && isWidened(current, { agents, quota: kept });
+    const refused = isWider ? refuseWithoutRole(c, "decide", deps) : undefined;
+    if (refused !== undefined) return refused;
+    // A client that gets less, or is left as it is, is changed whatever was written before.
+    const isMore = isWider || current?.isRemoved !== false;
+    const above = isMore ? await refuseAboveBudget(c, "tokens", deps) : undefined;
+    if (above !== undefined) return above;
+    const target = `client ${name}`;
+    await recordAction(c, { action: "put_client", target, exposes: { agents } }, deps);
+    const change = (stored: KeptClient | undefined) => {
+      const known = stored?.isRemoved === false ? stored : undefined;
+      return {
+        ...stampOf(c, stored, deps),
+        agents,
+        quota: kept,
+        generation: known?.generation ?? deps.random.version(),
+        createdAt: known?.createdAt ?? deps.clock.now(),
+        isRemoved: false,
+      };
+    };
+    const { before, after } = await keepClient(name, { change, expiresAt: null }, deps);
+    return { ...toClientView(name, after), is_new: before?.isRemoved !== false };
+  },
+});
+
+const removedSchema = z.strictObject({ name: z.string() });
+
+const removeClient = declareRoute({
+  operationId: "removeClient",
+  summary: "Remove a client: all tokens that operators made for it end within a minute",
+  description: "Its calls that wait are dialed. Tokens of API_TOKENS stay.",
+  method: "delete",
+  role: "configure",
+  path: "/clients/:id",
+  answer: removedSchema,
+  problems: [404, 409],
+  async handle({ c, deps }) {
+    const name = nameIn(c);
+    if (name === undefined) return noSuchClient(c);
+    if ((await findClient(name, deps)) === undefined)
+      return (await refuseWhileRestored(c, deps)) ?? noSuchClient(c);
+    await recordAction(c, { action: "remove_client", target: `client ${name}` }, deps);
+    const change = (current: KeptClient | undefined) =>
+      current && { ...current, ...stampOf(c, current, deps), isRemoved: true };
+    const expiresAt = deps.clock.now() + deps.retentionMs;
+    await keepClient(name, { change, expiresAt }, deps);
+    return { name };
+  },
+});
+
+export const clientRoutes = [listClients, putClient, removeClient];
+
+/**
+ * Returns the problem that the ledger was restored and its journal is not applied yet; undefined otherwise. A client that was changed
+ * in a restored ledger might bring back tokens that ended with it.
+ */
+export async function refuseWhileRestored(
+  c: Context<ApiEnv>,
+  { documents, epochStore }: RouteDeps,
+): Promise<Response | undefined> {
+  const epoch = await epochStore.read();
+  if (!isLedgerSuspended(await documents.read([sweepKey, restoreKey]), epoch)) return undefined;
+  const detail =
+    "The ledger was restored, and its journal is not applied yet: confirm the restore first. Tokens and clients can be ended meanwhile.";
+  return answerProblem(c, 409, { detail });
+}
+
+/** Returns the client in the request's path, or the problem that there is none. */
+export async function requireClient(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+): Promise<{ name: string; client: KeptClient } | Response> {
+  const name = nameIn(c);
+  const client = name === undefined ? undefined : await findClient(name, deps);
+  if (name === undefined || client?.isRemoved !== false) return noSuchClient(c);
+  return { name, client };
+}
+
+async function findClient(name: string, { documents }: RouteDeps): Promise<KeptClient | undefined> {
+  return (await documents.read([clientKeyOf(name)])).get("client", name)?.value;
+}
+
+/** Writes a client, and then appends it to the journal. */
+async function keepClient(
+  name: string,
+  {
+    change,
+    expiresAt,
+  }: {
+    change(current: KeptClient | undefined): KeptClient | undefined;
+    expiresAt: number | null;
+  },
+  deps: RouteDeps,
+): Promise<{ before: KeptClient | undefined; after: KeptClient }> {
+  const { before, after } = await changeDocument(
+    {
+      name: clientKeyOf(name),
+      change: (current) => {
+        const value = change(current);
+        return value && { value, expiresAt };
+      },
+    },
+    deps,
+  );
+  if (after === undefined) throw new Error("the client is gone");
+  await appendEntry({ kind: "client", name, value: after, expiresAt }, deps);
+  return { before, after };
+}
+
+/** Returns who changes a client and when, later than each change before. */
+function stampOf(
+  c: Context<ApiEnv>,
+  current: KeptClient | undefined,
+  { clock }: RouteDeps,
+): Pick<KeptClient, "changedAt" | "by"> {
+  const changedAt = Math.max(clock.now(), (current?.changedAt ?? 0) + 1);
+  return { changedAt, by: c.get("caller").tokenId };
+}
+
+function nameIn(c: Context<ApiEnv>): string | undefined {
+  const name = c.req.param("id") ?? "";
+  return namePattern.test(name) ? name : undefined;
+}
+
+function noSuchClient(c: Context<ApiEnv>): Response {
+  const detail =
+    "Operators made no client of this name. A name is letters, digits, dots, hyphens and underscores, at most 64.";
+  return answerProblem(c, 404, { detail });
+}
+
+function toClientView(
+  name: string,
+  { agents, quota, createdAt, changedAt, by }: KeptClient,
+): z.infer<typeof clientViewSchema> {
+  return {
+    name,
+    agents,
+    quota: quota && {
+      ...(quota.callsPerDay === undefined ? {} : { calls_per_day: quota.callsPerDay }),
+      ...(quota.waiting === undefined ? {} : { waiting: quota.waiting }),
+    },
+    created_at: toIsoTime(createdAt),
+    changed_at: toIsoTime(changedAt),
+    changed_by: by,
+  };
+}

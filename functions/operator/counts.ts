@@ -1,0 +1,135 @@
+import { type CallState, callStates } from "../../shared/calls/states.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../shared/ports/document-kinds.ts";
+import { restoreKey, sweepKey } from "../../shared/policy/controls.ts";
+import { forecastSize } from "../../shared/policy/ledger-size.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
+import * as z from "../../shared/lib/zod.ts";
+import { readUsage } from "../api/actions/read-usage.ts";
+import { state, time, toIsoTime } from "../api/http/fields.ts";
+import { declareRoute } from "../api/http/route.ts";
+import { readWaitingPositions } from "./waiting-positions.ts";
+import { hourMs } from "../../shared/lib/units.ts";
+
+/** Maximum counted rows of a state. */
+const currentMax = 500;
+const pageRows = 100;
+
+/** The time of the last sweep, in answers. */
+export const lastSweepAt = z
+  .nullable(time)
+  .check(z.describe("When the last full round of the sweep began; null before the first"));
+
+const countsSchema = z.strictObject({
+  counts: z
+    .array(z.strictObject({ hour: time, state, count: z.int() }))
+    .check(z.describe("Calls that came into a state in an hour")),
+  current: z
+    .record(z.string(), z.int())
+    .check(z.describe("Calls that are in a state now, counted up to `current_max`")),
+  current_max: z.int(),
+  last_sweep_at: lastSweepAt,
+  ledger_size: z
+    .nullable(
+      z.strictObject({
+        bytes: z.int(),
+        bytes_max: z.int(),
+        full_at: z
+          .nullable(time)
+          .check(z.describe("When it is full, if it grows as in the last day")),
+      }),
+    )
+    .check(z.describe("null: it may grow without end")),
+  suspended_since: z
+    .nullable(time)
+    .check(z.describe("Since when nothing is dialed, as the ledger was restored; null otherwise")),
+});
+type Counts = z.infer<typeof countsSchema>;
+
+const countCalls = declareRoute({
+  operationId: "countCalls",
+  summary: "Calls by state and hour, and current counts",
+  method: "get",
+  path: "/counts",
+  query: z.strictObject({
+    hours: z
+      ._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(168)), 24)
+      .check(z.describe("So many hours up to now")),
+  }),
+  answer: countsSchema,
+  async handle({ deps, query }) {
+    const { documents } = deps;
+    const [byHour, current] = await Promise.all([
+      countsOf(query.hours, deps.clock.now(), documents),
+      currentNow(deps.ledger, documents),
+    ]);
+    return { ...byHour, current, current_max: currentMax };
+  },
+});
+
+export const countRoutes = [countCalls];
+
+async function countsOf(hours: number, now: number, documents: Documents) {
+  const [read, { usage }] = await Promise.all([
+    documents.read([sweepKey, restoreKey]),
+    readUsage({ from: now - (hours - 1) * hourMs, to: now }, documents),
+  ]);
+  const byHour = Map.groupBy(usage, ({ hour }) => hour);
+  const counts = [...byHour].toReversed().flatMap(([hour, own]) =>
+    callStates.flatMap((reached) => {
+      const count = own.reduce((sum, { counters }) => sum + (counters[reached] ?? 0), 0);
+      return count === 0 ? [] : [{ hour: toIsoTime(hour), state: reached, count }];
+    }),
+  );
+  const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
+  const suspendedSince = restore === undefined || restore.state === "done" ? null : restore.since;
+  return {
+    counts,
+    last_sweep_at: findLastSweepAt(read),
+    ledger_size: findSize(read),
+    suspended_since: toIsoTime(suspendedSince),
+  };
+}
+
+/** Returns the time at which the last full round of the sweep began; null before the first one. */
+export function findLastSweepAt(read: DocumentsRead): string | null {
+  const { fullRoundAt = 0 } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
+  return fullRoundAt === 0 ? null : toIsoTime(fullRoundAt);
+}
+
+/** Returns the size of the ledger as the sweeps have seen it; null where they see none. */
+function findSize(read: DocumentsRead): Counts["ledger_size"] {
+  const history = read.get(sweepKey.kind, sweepKey.key)?.value.size;
+  const forecast = history && forecastSize(history);
+  if (history === undefined || forecast === undefined) return null;
+  const { bytes, fullAt = null } = forecast;
+  return { bytes, bytes_max: history.bytesMax, full_at: toIsoTime(fullAt) };
+}
+
+/** Counts the calls in each state that is not final, up to 500 each. */
+async function currentNow(
+  ledger: CallLedger,
+  documents: Documents,
+): Promise<Record<string, number>> {
+  const [waiting, dialing, unknown, reviewed] = await Promise.all([
+    readWaitingPositions(ledger, documents, currentMax),
+    ledger.dialing(currentMax),
+    countIn("UNKNOWN", ledger),
+    countIn("NEEDS_REVIEW", ledger),
+  ]);
+  const current = Math.min(currentMax, waiting.length);
+  return { WAITING: current, DIALING: dialing.length, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
+}
+
+/** Counts rows page by page, as the ledger reads each row whole. */
+async function countIn(counted: CallState, ledger: CallLedger): Promise<number> {
+  let count = 0;
+  let before: string | undefined;
+  for (let page = 0; page < currentMax / pageRows; page++) {
+    const { rows, next } = await ledger.list({ state: counted, before, limit: pageRows });
+    count += rows.length;
+    if (next === undefined) break;
+    before = next;
+  }
+  return count;
+}

@@ -1,0 +1,147 @@
+import type { Context } from "hono";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { DocumentsRead } from "../../shared/ports/document-kinds.ts";
+import {
+  doNotCallKeyOf,
+  doNotCallKeysOf,
+  doNotCallListKey,
+  isOfOtherKey,
+  isOnDoNotCallList,
+  namesOf,
+} from "../../shared/policy/controls.ts";
+import { changeList, inParts, putNumbers } from "../../shared/policy/dnc-entries.ts";
+import { gatherAbove } from "../../shared/policy/gathered-entries.ts";
+import { appendListed, noteRemovals, appendEntry } from "../../shared/policy/journal-entries.ts";
+import { allHashesOf, hashesOf, hashNumber } from "../../shared/telephony/phone-number.ts";
+import * as z from "../../shared/lib/zod.ts";
+import type { ApiEnv } from "../api/http/context.ts";
+import { answerProblem } from "../api/http/problem.ts";
+import { reasonCode, recordNumbers } from "../api/actions/audit-log.ts";
+import { phoneNumber } from "../api/http/fields.ts";
+import { removeDocuments } from "./remove-documents.ts";
+import { refuseWithoutRole } from "./roles.ts";
+import { declareRoute } from "../api/http/route.ts";
+import { writerOf } from "../api/actions/writer.ts";
+import { lookUpText, refuseLookUp } from "./look-up.ts";
+
+/** Maximum numbers that one request adds or removes. */
+const numbersMax = 10_000;
+const tooMany =
+  "must have at most 10,000 numbers: send the list in parts, each but the last with `more`, as npm run calls -- dnc add --file does";
+
+const changedSchema = z.strictObject({ added: z.int(), removed: z.int() });
+
+/** The list contains hashes of numbers. */
+const changeDoNotCall = declareRoute({
+  operationId: "changeDoNotCall",
+  summary: "Add numbers to the do-not-call list, or take them from it",
+  method: "post",
+  path: "/do-not-call",
+  description: "To remove numbers, or to send a list anew, needs the role `configure` too.",
+  body: z
+    .strictObject({
+      add: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax, tooMany)), []),
+      remove: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax, tooMany)), []),
+      reason: z._default(reasonCode, "operator"),
+      renew: z
+        ._default(z.boolean(), false)
+        .check(z.describe("The list was made under another HASH_KEY, and all of it is sent anew")),
+      more: z
+        ._default(z.boolean(), false)
+        .check(
+          z.describe("More of the same list follows: it is whole with the request without `more`"),
+        ),
+    })
+    .check(
+      z.refine(({ add, renew }) => !renew || add.length > 0, {
+        path: ["renew"],
+        error: "is for a list that is sent anew: there is nothing to add",
+      }),
+      z.refine(({ add, remove }) => add.length + remove.length > 0, {
+        error: "must have numbers to add or to remove",
+      }),
+    ),
+  answer: changedSchema,
+  problems: [409],
+  async handle({ c, deps, body: { add, remove, reason, renew, more } }) {
+    const { documents, hashKeys } = deps;
+    const isGrave = remove.length > 0 || renew;
+    const refused = isGrave ? refuseWithoutRole(c, "configure", deps) : undefined;
+    if (refused !== undefined) return refused;
+    const current = await documents.read([doNotCallListKey]);
+    const isOther = isOfOtherKey(current, hashKeys);
+    if (isOther && !renew && !more) return refuseOtherKey(c);
+    const hashOf = (number: string) => hashNumber(number, hashKeys.current).numberHash;
+    const changed = { target: "do-not-call list", reason };
+    const [added, removed] = [add.map(hashOf), remove.map(hashOf)];
+    await recordNumbers(c, { ...changed, action: "do_not_call_remove", hashes: removed }, deps);
+    await recordNumbers(c, { ...changed, action: "do_not_call_add", hashes: added }, deps);
+    const unlisted = remove.flatMap((number) => hashesOf(number, hashKeys));
+    // An opt-out that comes while this answer is made must stand after it in the journal.
+    const begunAt = deps.clock.now();
+    await noteRemovals(unlisted, begunAt, deps);
+    const isDropped = await drop(unlisted, documents);
+    await putNumbers(
+      add.map((number) => hashesOf(number, hashKeys)),
+      deps,
+    );
+    // Numbers that were put back meanwhile stay listed: the journal is told of no removal.
+    if (isDropped && remove.length > 0)
+      await appendEntry({ kind: "unlist", entries: unlisted }, deps, begunAt);
+    if (add.length > 0)
+      await appendListed(added, { ...deps, journal: gatherAbove(writerOf(c), deps) });
+    // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
+    // named: under the former one stand opt-outs that the operator's list may lack.
+    if (isOther && !more) {
+      const held = namesOf(hashKeys);
+      await changeList(
+        (list) => ({ ...list, keys: list.keys.filter((name) => held.includes(name)) }),
+        deps,
+      );
+    }
+    if (isDropped) return { added: add.length, removed: remove.length };
+    const detail =
+      "Some of the numbers to be removed were put on the list again meanwhile, and stay on it. Look, and send those again.";
+    return answerProblem(c, 409, { detail });
+  },
+});
+
+const checkedSchema = z.strictObject({ listed: z.boolean() });
+
+const checkDoNotCall = declareRoute({
+  operationId: "checkDoNotCall",
+  summary: "Whether a number is on it",
+  method: "post",
+  description: lookUpText,
+  role: "find",
+  path: "/do-not-call/check",
+  body: z.strictObject({ phone_number: phoneNumber }),
+  answer: checkedSchema,
+  problems: [409, 429],
+  async handle({ c, deps, body }) {
+    const refused = await refuseLookUp(c, body.phone_number, deps);
+    if (refused !== undefined) return refused;
+    const hashes = allHashesOf(body.phone_number, deps.hashKeys).asked;
+    const read: DocumentsRead = await deps.documents.read(doNotCallKeysOf(hashes));
+    if (isOfOtherKey(read, deps.hashKeys)) return refuseOtherKey(c);
+    return { listed: isOnDoNotCallList({ hashes }, read, deps.hashKeys) };
+  },
+});
+
+export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
+
+function refuseOtherKey(c: Context<ApiEnv>): Response {
+  const detail =
+    "The list may have entries under a HASH_KEY that is missing, so nobody is dialed. Set that key as the former one " +
+    "(docs/administration.md), or send all of the list again, with renew.";
+  return answerProblem(c, 409, { detail });
+}
+
+/** Removes entries. Resolves to false if some were put back meanwhile. */
+async function drop(numberHashes: readonly string[], documents: Documents): Promise<boolean> {
+  let isDropped = true;
+  for (const some of inParts(numberHashes)) {
+    if (!(await removeDocuments(some.map(doNotCallKeyOf), documents))) isDropped = false;
+  }
+  return isDropped;
+}

@@ -1,0 +1,127 @@
+import { doNotCallListKey, findCurrentSince } from "../../shared/policy/controls.ts";
+import { allTokens, clientKeyOf, isTokenValid } from "../../shared/policy/kept-tokens.ts";
+import { changeList } from "../../shared/policy/dnc-entries.ts";
+import { formerSecretMs } from "../../shared/dial-plan/own-receiver-secrets.ts";
+import { isReadable } from "../../shared/ports/listed-document.ts";
+import { capDaysMax } from "../../shared/telephony/frequency-cap.ts";
+import { keyNameIn, nameOfKey } from "../../shared/telephony/phone-number.ts";
+import { dayMs } from "../../shared/lib/units.ts";
+import * as z from "../../shared/lib/zod.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import { answerProblem } from "../api/http/problem.ts";
+import { recordAction } from "../api/actions/audit-log.ts";
+import { declareRoute } from "../api/http/route.ts";
+
+/** Clients whose receivers are read at once, and receivers that an answer names. */
+const clientsAtOnce = 100;
+const namesMax = 10;
+
+/** Ends the former HASH_KEY in the do-not-call list, once nothing depends on it. */
+const endFormerKey = declareRoute({
+  operationId: "endFormerKey",
+  summary:
+    "End the former HASH_KEY, once no entry of the do-not-call list and no receiver's secret needs it",
+  method: "post",
+  role: "configure",
+  path: "/hash-key/end-former",
+  body: z.strictObject({}),
+  answer: z.strictObject({ ended: z.literal(true) }),
+  problems: [409],
+  async handle({ c, deps }) {
+    const { former } = deps.hashKeys;
+    if (former === undefined) {
+      return answerProblem(c, 409, { detail: "HASH_KEY holds one key: there is no former one." });
+    }
+    const name = nameOfKey(former);
+    const detail =
+      (await findTimeLeft(deps)) ??
+      (await findEntry(name, deps)) ??
+      (await findToken(name, deps)) ??
+      (await findSecret(name, deps));
+    if (detail !== undefined) return answerProblem(c, 409, { detail });
+    await recordAction(c, { action: "end_former_key", target: "do-not-call list" }, deps);
+    // Nobody can put an entry under it now: rows that are hashed under it are gone.
+    await changeList((list) => ({ ...list, keys: list.keys.filter((one) => one !== name) }), deps);
+    return { ended: true as const };
+  },
+});
+
+export const hashKeyRoutes = [endFormerKey];
+
+/** Returns that rows or caps may still be hashed under the former key; undefined if none is. */
+async function findTimeLeft({ documents, hashKeys, clock, retentionMs }: RouteDeps) {
+  const since = findCurrentSince(await documents.read([doNotCallListKey]), hashKeys);
+  if (since === undefined) {
+    return "The dialer has not noted the current key yet. It does so within minutes of the rotation.";
+  }
+  // A callee who opts out is listed by the hash of the row. A day more, as rows are purged a little late.
+  const until = since + Math.max(retentionMs, capDaysMax * dayMs) + dayMs;
+  if (clock.now() >= until) return undefined;
+  return `Calls and caps may still be hashed under the former key, until ${new Date(until).toISOString()}.`;
+}
+
+/** Returns that a token which is still valid has its MAC under a key; undefined if none has. */
+async function findToken(
+  keyName: string,
+  { documents, clock }: RouteDeps,
+): Promise<string | undefined> {
+  for await (const { key: id, value } of allTokens(documents)) {
+    if (value.keyName !== keyName) continue;
+    const key = clientKeyOf(value.client);
+    const client = (await documents.read([key])).get(key.kind, key.key)?.value;
+    if (!isTokenValid(value, client, clock.now())) continue;
+    return (
+      `The token ${id} of client ${value.client} depends on the former key, and would not be valid any more. ` +
+      "Make the client another one, and end this one."
+    );
+  }
+  return undefined;
+}
+
+/** Returns that an entry stands under a key; undefined if none does. Its entries are next to each other in the list. */
+async function findEntry(keyName: string, { documents }: RouteDeps): Promise<string | undefined> {
+  const [first] = await documents.list("do-not-call", { after: keyName, limit: 1 });
+  if (first === undefined || keyNameIn(first.key) !== keyName) return undefined;
+  return (
+    "An entry of the do-not-call list is under the former key. Entries move when their numbers are put onto the list " +
+    "again (dnc add) twice, a minute apart, or when two calls to them are refused."
+  );
+}
+
+function laterReceivers(client: string): string {
+  return (
+    `The receivers of client ${client} were written by a later version of this service, so it is not known which key their ` +
+    "secrets need. Deploy that version first."
+  );
+}
+
+/**
+ * Returns that clients' own receivers have secrets which were derived from a key, and the first of them; undefined if none
+ * has. A secret signs for a day after its rotation.
+ */
+async function findSecret(
+  keyName: string,
+  { documents, clock }: RouteDeps,
+): Promise<string | undefined> {
+  const names: string[] = [];
+  for (let after: string | undefined; ;) {
+    const page = await documents.list("receivers", { after, limit: clientsAtOnce });
+    for (const document of page) {
+      const client = document.key;
+      if (!isReadable(document)) return laterReceivers(client);
+      const { value } = document;
+      for (const [name, one] of Object.entries(value.receivers)) {
+        const { secretKey, formerSecretKey, rotatedAt = 0 } = one;
+        const isFormer = formerSecretKey === keyName && clock.now() < rotatedAt + formerSecretMs;
+        if (secretKey === keyName || isFormer) names.push(`receiver ${name} of client ${client}`);
+      }
+    }
+    if (page.length < clientsAtOnce || names.length >= namesMax) break;
+    after = page.at(-1)?.key;
+  }
+  if (names.length === 0) return undefined;
+  return (
+    `Events are signed with secrets under the former key: ${names.slice(0, namesMax).join(", ")}. Their clients rotate the ` +
+    "secrets, and a day later the former key can end."
+  );
+}

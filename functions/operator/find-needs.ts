@@ -1,0 +1,306 @@
+import { accountNameOf } from "../../shared/calls/call-request.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import * as z from "../../shared/lib/zod.ts";
+import { minuteMs } from "../../shared/lib/units.ts";
+import { throttles } from "../../shared/policy/breaker-causes.ts";
+import { callerIdsKeyOf, isPoolResting } from "../../shared/policy/caller-ids.ts";
+import { restoreKey, sweepKey } from "../../shared/policy/controls.ts";
+import { forecastSize } from "../../shared/policy/ledger-size.ts";
+import type { Kind, StoredDocument, ValueOf } from "../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../shared/ports/listed-document.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import { time, toIsoTime } from "../api/http/fields.ts";
+import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
+import { viewsOf } from "./events.ts";
+import { numbersBlamed } from "../../shared/policy/breakers.ts";
+import { causeWords, codeMeaning, reviewWords, type Words, wordsOf } from "./need-words.ts";
+
+/** Documents of one page, and maximum pages of a kind: closed breakers are kept for a week among the open ones. */
+const pageDocuments = 500;
+const pagesMax = 4;
+/** Maximum letters and calls that are looked at, and maximum clients that a need names. */
+const lettersMax = 200;
+const reviewedMax = 100;
+export const clientsMax = 20;
+/** Age of the last sweep, and share of the ledger's maximum size, from which on a person is needed. */
+const sweepMsMax = 5 * minuteMs;
+const fullShare = 0.7;
+
+const kinds = [
+  "breaker",
+  "pause",
+  "review",
+  "events",
+  "dead_letters",
+  "restored",
+  "ledger_full",
+  "sweep_halted",
+  "pool",
+] as const;
+export const parts = [
+  "breakers",
+  "pauses",
+  "review",
+  "events",
+  "dead_letters",
+  "ledger",
+  "pools",
+] as const;
+type Part = (typeof parts)[number];
+
+export const needSchema = z
+  .strictObject({
+    id: z.string().check(z.describe("The same for as long as the need exists")),
+    kind: z.enum(kinds),
+    what: z.string().check(z.describe("What it is about, such as `account vapi`")),
+    account: z.nullable(z.string()),
+    clients: z.array(z.string()).check(z.describe(`Whose calls it holds, at most ${clientsMax}`)),
+    calls: z
+      .nullable(z.int())
+      .check(z.describe("Calls that it holds or that are to be decided; null: not known")),
+    calls_max: z
+      .nullable(z.int())
+      .check(z.describe("Where `calls` ended counting; null: all were counted")),
+    since: z.nullable(time),
+    code: z.nullable(z.string()).check(z.describe("Our code, never a provider's text")),
+    means: z.string(),
+    fix: z.string(),
+    resume: z
+      .nullable(
+        z.strictObject({
+          breaker: z.optional(z.string()),
+          agent_id: z.optional(z.string()),
+          account: z.optional(z.string()),
+          client: z.optional(z.string()),
+        }),
+      )
+      .check(
+        z.describe("Body of `POST /operator/resume` that ends it; null: nothing of that kind"),
+      ),
+  })
+  .check(z.meta({ id: "Need" }));
+export type Need = z.infer<typeof needSchema>;
+
+/** A need whose held calls are not counted yet. `holder`: its name among what holds waiting calls. */
+export type Found = Need & { holder?: string };
+
+/** Finds the needs of each part. They throw if it cannot be read. */
+export const readers: Readonly<Record<Part, (deps: RouteDeps) => Promise<Found[]>>> = {
+  breakers: findBreakers,
+  pauses: findPauses,
+  review: findReviews,
+  events: findExhausted,
+  dead_letters: findLetters,
+  ledger: findLedgerNeeds,
+  pools: findPools,
+};
+
+function need(of: Pick<Need, "id" | "kind" | "what"> & Partial<Found>, words: Words): Found {
+  const unknown = { account: null, clients: [], calls: null, calls_max: null };
+  return {
+    ...unknown,
+    since: null,
+    code: null,
+    resume: null,
+    means: words.means,
+    fix: words.fix,
+    ...of,
+  };
+}
+
+async function listOf<K extends Kind>(
+  kind: K,
+  { documents }: RouteDeps,
+): Promise<StoredDocument<K>[]> {
+  const found: StoredDocument<K>[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < pagesMax; page++) {
+    const listed = await documents.list(kind, { after, limit: pageDocuments });
+    found.push(...listed.filter(isReadable));
+    if (listed.length < pageDocuments) break;
+    after = listed.at(-1)?.key;
+  }
+  return found;
+}
+
+/** Finds open breakers, except those by which a provider only slows calls down. */
+async function findBreakers(deps: RouteDeps): Promise<Found[]> {
+  const views = await listBreakerViews(await listOf("breaker", deps), deps.documents);
+  return views
+    .filter(({ cause }) => !throttles.has(cause))
+    .map((view) => {
+      const { key, kind, name, client, cause, code, opened_at } = view;
+      const { means, fix } = cause === "calls_refused" ? refusedWords(view) : causeWords[cause];
+      const meaning = codeMeaning(code);
+      const what = kind === "backlog" ? `client and agent ${name}` : `${kind} ${name}`;
+      return need(
+        {
+          id: `breaker ${key}`,
+          kind: "breaker",
+          what,
+          account: kind === "account" ? name : null,
+          clients: client === undefined ? [] : [client],
+          since: opened_at,
+          code,
+          resume: { breaker: key },
+          ...(kind === "receiver" ? {} : { holder: `breaker_open ${key}` }),
+        },
+        { means: meaning === "" ? means : `${means} The code says: ${meaning}.`, fix },
+      );
+    });
+}
+
+/** Says how many calls were refused, and how those that ended by it are made once more. */
+function refusedWords({ code, failures, client = "", agent_id = "" }: BreakerView): Words {
+  const { means, fix } = causeWords.calls_refused;
+  const count = failures !== null && "refusals" in failures ? (failures.refusals[code] ?? 0) : 0;
+  const refused = count === 0 ? "" : ` ${count} calls were refused.`;
+  // Numbers that were blamed one by one have their own codes.
+  const reason = code === numbersBlamed ? "" : ` --reason ${code}`;
+  const redial = `npm run calls -- redial --state REJECTED${reason} --client ${client} --agent ${agent_id}`;
+  return { means: means + refused, fix: `${fix} Then redial those that were refused: ${redial}` };
+}
+
+async function findPauses(deps: RouteDeps): Promise<Found[]> {
+  return (await listOf("pause", deps)).map(({ key, value: { of, at, by, reason, until } }) => {
+    const [[kind, name] = ["", ""]] = Object.entries<string>(of);
+    return need(
+      {
+        id: `pause ${key} ${at}`,
+        kind: "pause",
+        what: `${kind} ${name}`,
+        account: kind === "account" ? name : null,
+        clients: kind === "client" ? [name] : [],
+        since: toIsoTime(at),
+        resume: { [kind === "agent" ? "agent_id" : kind]: name },
+        holder: `paused ${kind} ${name}`,
+      },
+      by === "system" ? wordsOf.systemPause : pauseWords({ reason, until }),
+    );
+  });
+}
+
+/** Describes an operator's pause, with the operator's reason and its end. */
+function pauseWords({ reason, until }: Pick<ValueOf<"pause">, "reason" | "until">): Words {
+  const { means, fix } = wordsOf.pause;
+  const why = reason === undefined ? "" : ` The reason: ${reason}.`;
+  const end = until === undefined ? "" : ` It ends by itself at ${toIsoTime(until)}.`;
+  return { means: means + why + end, fix };
+}
+
+/** Finds calls that wait for a decision, by their account and reason: the oldest, as the review shows them. */
+async function findReviews({ ledger }: RouteDeps): Promise<Found[]> {
+  const { rows, next } = await ledger.listOldest({ state: "NEEDS_REVIEW", limit: reviewedMax });
+  const accountOf = ({ route }: CallRow) => route?.provider ?? null;
+  const groups = Map.groupBy(rows, (row) => JSON.stringify([accountOf(row), row.reason]));
+  return [...groups].flatMap(([key, own]) => {
+    const [one] = own;
+    if (one === undefined) return [];
+    const account = accountOf(one);
+    const clients = [...new Set(own.map(({ client }) => client))].toSorted();
+    return need(
+      {
+        id: `review ${key}`,
+        kind: "review",
+        what: "calls to review",
+        account,
+        clients: clients.slice(0, clientsMax),
+        calls: own.length,
+        calls_max: next === undefined ? null : own.length,
+        since: toIsoTime(Math.min(...own.map(({ updatedAt }) => updatedAt))),
+        code: one.reason,
+      },
+      reviewWords(one.reason),
+    );
+  });
+}
+
+async function findExhausted(deps: RouteDeps): Promise<Found[]> {
+  const { events = {} } = deps.plan;
+  const receivers = Object.entries(events).map(([name, receiver]) => ({ name, ...receiver }));
+  const views = await viewsOf(receivers, deps);
+  return views
+    .filter((one) => one.exhausted_calls > 0)
+    .map(({ name, exhausted_calls: calls }) =>
+      need(
+        {
+          id: `events ${name}`,
+          kind: "events",
+          what: `receiver ${name}`,
+          clients: name === "*" ? [] : [name],
+          calls,
+          calls_max: calls >= 100 ? calls : null,
+        },
+        wordsOf.events,
+      ),
+    );
+}
+
+async function findLetters({ deadLetters }: RouteDeps): Promise<Found[]> {
+  const { letters, next } = await deadLetters.list({ after: undefined, limit: lettersMax });
+  if (letters.length === 0) return [];
+  const since = Math.min(...letters.map(({ storedAt }) => storedAt));
+  const what = `${letters.length}${next === undefined ? "" : " or more"} dead letters`;
+  return [
+    need(
+      { id: "dead_letters", kind: "dead_letters", what, since: toIsoTime(since) },
+      wordsOf.deadLetters,
+    ),
+  ];
+}
+
+/** Finds a restored or nearly full ledger, and sweeps that do not get through it. */
+async function findLedgerNeeds({ documents, clock }: RouteDeps): Promise<Found[]> {
+  const read = await documents.read([sweepKey, restoreKey]);
+  const { fullRoundAt = 0, size } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
+  const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
+  const found: Found[] = [];
+  if (restore !== undefined && restore.state !== "done") {
+    const since = toIsoTime(restore.since);
+    const of = {
+      id: `restored ${restore.since}`,
+      kind: "restored",
+      what: "ledger",
+      since,
+    } as const;
+    const words = restore.state === "confirmed" ? wordsOf.recovering : wordsOf.restored;
+    found.push(need({ ...of, holder: "restored " }, words));
+  } else if (fullRoundAt > 0 && clock.now() - fullRoundAt > sweepMsMax) {
+    const since = toIsoTime(fullRoundAt);
+    found.push(need({ id: "sweep", kind: "sweep_halted", what: "sweeps", since }, wordsOf.halted));
+  }
+  const forecast = size && forecastSize(size);
+  if (size !== undefined && forecast !== undefined && forecast.bytes > size.bytesMax * fullShare) {
+    const what = `ledger at ${Math.floor((forecast.bytes / size.bytesMax) * 100)} %`;
+    const { fullAt } = forecast;
+    const when =
+      fullAt === undefined
+        ? ""
+        : ` It is full on ${toIsoTime(fullAt).slice(0, 10)}, if it grows as in the last day.`;
+    const { means, fix } = wordsOf.full;
+    found.push(need({ id: "full", kind: "ledger_full", what }, { means: means + when, fix }));
+  }
+  return found;
+}
+
+/** Finds agents of which all numbers rest. */
+async function findPools({ plan, documents, clock }: RouteDeps): Promise<Found[]> {
+  const pooled = Object.entries(plan.agents).filter(([, route]) => route.callerIds !== undefined);
+  if (pooled.length === 0) return [];
+  const read = await documents.read(pooled.map(([, route]) => callerIdsKeyOf(route)));
+  const at = { documents: read, now: clock.now() };
+  return pooled
+    .filter(([, route]) => isPoolResting(route, at))
+    .map(([agent, route]) =>
+      need(
+        {
+          id: `pool ${agent}`,
+          kind: "pool",
+          what: `agent ${agent}`,
+          account: accountNameOf(route),
+          holder: `caller_ids ${route.provider}`,
+        },
+        wordsOf.pool,
+      ),
+    );
+}

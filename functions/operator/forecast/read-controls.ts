@@ -1,0 +1,163 @@
+import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import {
+  cancellationKeyOf,
+  cancellationKeysOf,
+  doNotCallListKey,
+  listIn,
+  pauseKeysOf,
+  restoreKey,
+} from "../../../shared/policy/controls.ts";
+import { isSpeedKnown, toSeenPace } from "../../../shared/policy/account-speed.ts";
+import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
+import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
+import type { Pace } from "../../../shared/telephony/rate.ts";
+import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
+import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+import type { RouteDeps } from "../../api/http/context.ts";
+import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
+import type { PlanWithSchedule } from "./queued.ts";
+import { readNumbers } from "./read-numbers.ts";
+import type { NumberHashes } from "../../../shared/telephony/phone-number.ts";
+
+/** Maximum agents whose pauses and breakers are read. */
+const agentsReadMax = 1_000;
+/** Maximum requests whose cancellations are read. */
+const requestsReadMax = 2_000;
+
+/** The documents that control calls today, and the waiting calls, as far as they were read. */
+export interface ControlsRead extends BacklogsRead {
+  documents: DocumentsRead;
+  /** Hashes of the numbers whose do-not-call entries and caps were read. */
+  hashes: ReadonlyMap<string, NumberHashes>;
+  /** Times at which these numbers were called, in milliseconds since the epoch. */
+  caps: ReadonlyMap<string, readonly number[]>;
+  /** Agents whose pauses and breakers were read. */
+  agents: ReadonlySet<string>;
+  /** Paces at which accounts were seen to take calls, where slower than the deployed plan's. */
+  seenPaces: ReadonlyMap<string, Pace>;
+  /** Accounts that answer slowly, and whose speed was not seen for long enough. */
+  unmeasured: ReadonlySet<string>;
+}
+
+/** The subject of a forecast: calls to be posted by a client, or all calls that wait. */
+export type Asked = { requests: readonly CallRequest[]; client: string } | { allWaiting: true };
+
+/**
+ * Reads what controls calls: pauses, breakers and paces of their agents and accounts under all given plans,
+ * do-not-call entries and caps of their numbers, and the calls that wait for the same accounts; with several
+ * plans, all waiting calls.
+ *
+ * @param plans the deployed plan last
+ */
+export async function readControls(
+  asked: Asked,
+  plans: readonly PlanWithSchedule[],
+  deps: RouteDeps,
+): Promise<ControlsRead> {
+  const { requests, client } = "requests" in asked ? asked : { requests: [], client: "" };
+  const accountsOf = (of: BacklogOf) =>
+    plans.flatMap(({ table }) => {
+      const route = table.find(of);
+      return route === undefined ? [] : accountNameOf(route);
+    });
+  const posted = firstOf(
+    requests.map(({ agent_id }) => agent_id),
+    agentsReadMax,
+  );
+  const accounts = new Set([...posted].flatMap((agentId) => accountsOf({ client, agentId })));
+  const isAll = plans.length > 1 || "allWaiting" in asked;
+  const read = await readBacklogs(
+    (of) => isAll || accountsOf(of).some((account) => accounts.has(account)),
+    deps,
+  );
+  const waiting = read.waiting.filter(({ hasNumber }) => hasNumber).map(({ call }) => call);
+  const agents = new Set([...posted, ...read.waiting.map(({ call }) => call.request.agent_id)]);
+  const backlogs = new Map<string, BacklogOf>();
+  for (const agentId of posted) backlogs.set(backlogOf({ client, agentId }), { client, agentId });
+  for (const { call, backlog } of read.waiting) {
+    backlogs.set(backlog, { client: call.client, agentId: call.request.agent_id });
+  }
+  const now = deps.clock.now();
+  const waitingRequests = firstOf(
+    read.waiting.map(({ call }) => call.requestId),
+    requestsReadMax,
+  );
+  const keys: DocumentKey[] = [
+    restoreKey,
+    doNotCallListKey,
+    dispatcherKey,
+    ...waiting.flatMap(cancellationKeysOf),
+    ...[...waitingRequests].map((request) => cancellationKeyOf({ request })),
+    ...plans.flatMap((one) => keysOfBacklogs(backlogs.values(), one, now)),
+  ];
+  const once = new Map(keys.map((key) => [`${key.kind} ${key.key}`, key]));
+  const controls = await deps.documents.read([...once.values()]);
+  const hasMore = listIn(controls)?.hasMore === true;
+  const calls = [...requests.map((request) => ({ client, request })), ...waiting];
+  const numbers = await readNumbers(calls, { plans, hasMore }, deps);
+  const { hashes, caps } = numbers;
+  const documents: DocumentsRead = {
+    get: (kind, key) => numbers.documents.get(kind, key) ?? controls.get(kind, key),
+  };
+  return { ...read, documents, hashes, caps, agents, ...speedsIn(controls, plans) };
+}
+
+/** Returns what was seen of the speed of the deployed plan's accounts. */
+function speedsIn(
+  documents: DocumentsRead,
+  plans: readonly PlanWithSchedule[],
+): Pick<ControlsRead, "seenPaces" | "unmeasured"> {
+  const { table } = plans.at(-1) ?? {};
+  const { accounts = {} } = documents.get(dispatcherKey.kind, dispatcherKey.key)?.value ?? {};
+  const seenPaces = new Map<string, Pace>();
+  const unmeasured = new Set<string>();
+  const routes = new Map(
+    Object.values(table?.plan.agents ?? {}).map((route) => [accountNameOf(route), route]),
+  );
+  for (const [account, route] of routes) {
+    if (table === undefined) continue;
+    const speed = Object.hasOwn(accounts, account) ? accounts[account]?.speed : undefined;
+    const seen = speed && toSeenPace(speed, table.account(route).pace);
+    if (seen !== undefined) seenPaces.set(account, seen);
+    const isSlow = documents.get("account", account)?.value.quick === false;
+    if (isSlow && !isSpeedKnown(speed)) unmeasured.add(account);
+  }
+  return { seenPaces, unmeasured };
+}
+
+/** Returns the first `most` distinct values. */
+function firstOf(values: readonly string[], most: number): Set<string> {
+  const first = new Set<string>();
+  for (const value of values) {
+    if (first.size === most) break;
+    first.add(value);
+  }
+  return first;
+}
+
+/** Names the documents of backlogs and of the accounts that a plan routes their agents to. */
+function keysOfBacklogs(
+  backlogs: Iterable<BacklogOf>,
+  { table }: PlanWithSchedule,
+  now: number,
+): DocumentKey[] {
+  return [...backlogs].flatMap((of): DocumentKey[] => {
+    const route = table.find(of);
+    if (route === undefined) return pauseKeysOf(of, route);
+    const { name: account, liveCalls = 0, callsPerDay } = table.account(route);
+    const { checks } = route;
+    return [
+      ...pauseKeysOf(of, route),
+      ...breakerNamesOf(of, { account, checks }).map((key) => ({ kind: "breaker", key }) as const),
+      paceKeyOf(account),
+      { kind: "account", key: account },
+      ...liveKeysOf(account, liveCalls),
+      ...(callsPerDay === undefined ? [] : [dayKeyOf({ account }, now)]),
+      ...(route.callerIds === undefined ? [] : [callerIdsKeyOf(route)]),
+    ];
+  });
+}

@@ -1,0 +1,128 @@
+import { requestIdOf } from "../../../shared/calls/ids.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { withTimeLimit } from "../../../shared/lib/retry.ts";
+import { isOfOtherKey } from "../../../shared/policy/controls.ts";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
+import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import type { RouteDeps } from "../../api/http/context.ts";
+import { UnreachableError } from "../../api/http/port-limits.ts";
+import { type Forecasted, forecastCalls } from "./forecast-calls.ts";
+import { createHoldersNow, type HeldBy } from "./holders-now.ts";
+import type { WaitingCall } from "./read-backlogs.ts";
+import { readControls } from "./read-controls.ts";
+
+/** Time for which the waiting calls are remembered, and time limit of reading them. */
+const rememberedMs = 5_000;
+const readSecondsMax = 15;
+
+/** A call that waits, with what holds it now and its expected end. */
+export interface CallNow {
+  id: string;
+  client: string;
+  agentId: string;
+  /** The request to which it belongs: that of the first call of its chain. */
+  requestId: string;
+  heldBy: HeldBy;
+  /**
+   * Time at which it is expected to be dialed or to end otherwise, in milliseconds since the epoch. Null: nobody can
+   * tell, as it waits for a person or a provider.
+   */
+  endsAt: number | null;
+  /** Its account, if that answers slowly and its speed is not known yet. */
+  unmeasured: string | undefined;
+}
+
+/** All calls that wait. */
+export interface WaitingNow {
+  /** Time at which they were read. */
+  at: number;
+  calls: readonly CallNow[];
+  /** Number of calls whose rows were read. */
+  rowsRead: number;
+  /** Agents of backlogs that were read in part. */
+  agentsCut: ReadonlySet<string>;
+  /** True if there are more backlogs than were read. */
+  isCut: boolean;
+}
+
+const remembered = new WeakMap<object, { until: number; waiting: Promise<WaitingNow> }>();
+
+/**
+ * Reads the calls that wait and serves them as the dispatcher will. The result is remembered for five seconds; those who
+ * ask at the same time share it.
+ *
+ * @throws UnreachableError if they cannot be read in time
+ */
+export function readWaitingNow(deps: RouteDeps): Promise<WaitingNow> {
+  const now = deps.clock.now();
+  const current = remembered.get(deps.documents);
+  if (current !== undefined && now < current.until) return limited(current.waiting);
+  const waiting = readAnew(deps);
+  const entry = { until: now + rememberedMs, waiting };
+  remembered.set(deps.documents, entry);
+  waiting.catch(() => {
+    if (remembered.get(deps.documents) === entry) remembered.delete(deps.documents);
+  });
+  return limited(waiting);
+}
+
+/** Waits for a result, as on Workers that of another request never comes if its client hangs up. */
+function limited(waiting: Promise<WaitingNow>): Promise<WaitingNow> {
+  return withTimeLimit(waiting, readSecondsMax).catch((cause: unknown) => {
+    if (cause instanceof UnreachableError) throw cause;
+    throw new UnreachableError("the waiting calls were not read in time", { cause });
+  });
+}
+
+async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
+  const { settings, hashKeys, clock } = deps;
+  const read = await readControls({ allWaiting: true }, [settings], deps);
+  const now = clock.now();
+  const isOther = isOfOtherKey(read.documents, hashKeys);
+  const holderOf = createHoldersNow(read, { ...settings, now, isOther });
+  const posted = { calls: [], client: "", agents: [], at: now };
+  const from = servedFrom(read.documents, now);
+  const inputs = { read, hashKeys, now, from };
+  const ends = isOther ? [] : (await forecastCalls(posted, settings, inputs)).waiting;
+  const calls = read.waiting.map((one, index): CallNow => {
+    const { call } = one;
+    const { account = null } = ends[index] ?? {};
+    const heldBy = holderOf(one);
+    return {
+      id: call.id,
+      client: call.client,
+      agentId: call.request.agent_id,
+      requestId: requestIdOf(call.ancestors?.[0] ?? call.id),
+      heldBy,
+      endsAt: endOf(one, ends[index], { heldBy, plan: settings.plan, now }),
+      unmeasured: account !== null && read.unmeasured.has(account) ? account : undefined,
+    };
+  });
+  const { agentsCut, isCut } = read;
+  const rowsRead = read.waiting.filter(({ hasNumber }) => hasNumber).length;
+  return { at: now, calls, rowsRead, agentsCut, isCut };
+}
+
+/** Returns the time from which calls are served: where no dispatcher runs, that of the clock's next one. */
+function servedFrom(documents: DocumentsRead, now: number): number {
+  const dispatcher = documents.get(dispatcherKey.kind, dispatcherKey.key)?.value;
+  const isIdle = dispatcher !== undefined && dispatcher.holder === null;
+  return isIdle ? Math.ceil(now / minuteMs) * minuteMs : now;
+}
+
+/** Holders under which nobody takes up a call, so that it is not rejected either. */
+const stopping: ReadonlySet<string> = new Set(["paused", "breaker_open", "restored"]);
+
+/** Returns the time at which a call is expected to be dialed, or to end otherwise. */
+function endOf(
+  { call, dueAt }: WaitingCall,
+  forecasted: Forecasted | undefined,
+  { heldBy, plan, now }: { heldBy: HeldBy; plan: RouteDeps["plan"]; now: number },
+): number | null {
+  const { end } = forecasted ?? {};
+  if (end?.kind === "dialed") return end.at;
+  if (end?.kind === "expire") return Math.max(now, expiryOf(call, plan));
+  if (end?.kind !== "rejected" || stopping.has(heldBy.reason)) return null;
+  return Math.max(now, dueAt);
+}

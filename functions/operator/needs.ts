@@ -1,0 +1,71 @@
+import * as z from "../../shared/lib/zod.ts";
+import { readWaitingNow } from "./forecast/waiting-now.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import { causeForLog, UnreachableError } from "../api/http/port-limits.ts";
+import { declareRoute } from "../api/http/route.ts";
+import { clientsMax, type Found, type Need, needSchema, parts, readers } from "./find-needs.ts";
+
+const needsSchema = z.strictObject({
+  needs: z.array(needSchema),
+  unread: z
+    .array(z.enum([...parts, "held"]))
+    .check(
+      z.describe("Parts that could not be read, so that needs may be missing; `held`: their calls"),
+    ),
+});
+export type Needs = z.infer<typeof needsSchema>;
+
+const listNeeds = declareRoute({
+  operationId: "listNeeds",
+  summary: "What needs a person: who is held, since when, what it means and what to do",
+  method: "get",
+  path: "/needs",
+  answer: needsSchema,
+  async handle({ deps }) {
+    const unread: Needs["unread"] = [];
+    const reading = async <Read>(
+      part: Needs["unread"][number],
+      read: Promise<Read>,
+      none: Read,
+    ) => {
+      try {
+        return await read;
+      } catch (error) {
+        if (!(error instanceof UnreachableError)) throw error;
+        deps.log("warning", "needs.not_read", { problem: part, error: causeForLog(error) });
+        unread.push(part);
+        return none;
+      }
+    };
+    const [held, ...found] = await Promise.all([
+      reading("held", readHeld(deps), undefined),
+      ...parts.map((part) => reading(part, readers[part](deps), [])),
+    ]);
+    const needs = found.flat().map((need) => withHeld(need, held));
+    return { needs, unread };
+  },
+});
+
+export const needRoutes = [listNeeds];
+
+type Held = Map<string, { clients: Set<string>; calls: number }>;
+
+/** Counts the waiting calls by what holds them, such as `breaker_open account:vapi`. */
+async function readHeld(deps: RouteDeps): Promise<Held> {
+  const held: Held = new Map();
+  for (const { client, heldBy } of (await readWaitingNow(deps)).calls) {
+    const name = `${heldBy.reason} ${heldBy.name}`;
+    const own = held.get(name) ?? { clients: new Set(), calls: 0 };
+    own.clients.add(client);
+    own.calls += 1;
+    held.set(name, own);
+  }
+  return held;
+}
+
+function withHeld({ holder, ...found }: Found, held: Held | undefined): Need {
+  if (holder === undefined || held === undefined) return found;
+  const { clients = new Set<string>(), calls = 0 } = held.get(holder) ?? {};
+  const names = new Set([...found.clients, ...clients]);
+  return { ...found, calls, clients: [...names].toSorted().slice(0, clientsMax) };
+}

@@ -1,0 +1,80 @@
+import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
+import type { ValueOf } from "../../shared/ports/document-kinds.ts";
+import type { Pausable } from "../../shared/policy/controls.ts";
+import * as z from "../../shared/lib/zod.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import type { ProblemError } from "../api/http/problem.ts";
+
+export type Pause = ValueOf<"pause">;
+
+/** Maximum length of a reason, and the text of a phone number in it: it is kept where no number may be. */
+const reasonCharactersMax = 200;
+const numberText = /\d(?:[ ()./-]{0,3}\d){8}/;
+
+/** Why calls are paused, in an operator's words. */
+export const pauseReason = z.string().check(
+  z.trim(),
+  z.minLength(1),
+  z.maxLength(reasonCharactersMax),
+  z.regex(/^\P{Cc}*$/u, "must be one line"),
+  z.refine((text) => !numberText.test(text), "must not hold a phone number"),
+  z.describe("Why, in words of yours. Operators see it, and it is kept in the audit log"),
+);
+
+/** The target of a pause, as requests name it. */
+interface Named {
+  agent_id?: string | undefined;
+  account?: string | undefined;
+  client?: string | undefined;
+}
+
+export function toPausable({ agent_id: agent, account, client = "" }: Named): Pausable {
+  if (agent !== undefined) return { agent };
+  return account === undefined ? { client } : { account };
+}
+
+export function fieldsOf(
+  what: Pausable,
+): { agent_id: string } | { account: string } | { client: string } {
+  return "agent" in what ? { agent_id: what.agent } : what;
+}
+
+/** Names a target in words: `agent agent_sales`. */
+export function targetOf(what: Pausable): string {
+  return Object.entries(what).flat().join(" ");
+}
+
+/** Returns what is wrong with a pause, such as a client that has neither a token nor a backlog: surely a slip. */
+export async function findPauseProblem(
+  { agent_id, account, client, until }: Named & { until: number | undefined },
+  { plan, clock, agentsOf, documents }: RouteDeps,
+): Promise<ProblemError | undefined> {
+  const now = clock.now();
+  if (until !== undefined && until <= now) {
+    return { pointer: "/until", detail: "must be in the future" };
+  }
+  if (agent_id !== undefined && findAgentRoute(agent_id, plan) === undefined) {
+    return { pointer: "/agent_id", detail: "is no agent of the dial plan" };
+  }
+  const accounts = Object.values(plan.agents).map(({ provider }) => provider);
+  if (account !== undefined && !accounts.includes(account)) {
+    const detail = "is no account that an agent of the dial plan goes through";
+    return { pointer: "/account", detail };
+  }
+  if (client === undefined || (await agentsOf(client, now)).length > 0) return undefined;
+  // Names of backlogs begin with their client, so the first one behind this is the client's if it has any.
+  const after = JSON.stringify([client]).slice(0, -1);
+  const [first] = await documents.list("backlog", { after, limit: 1 });
+  if (first?.key.startsWith(`${after},`) === true) return undefined;
+  return { pointer: "/client", detail: "has neither a token that may call nor calls that wait" };
+}
+
+/**
+ * Returns a pause that was ordered again: it keeps its time and its operator, and ends no earlier, so that nobody ends
+ * what another one has ordered.
+ */
+export function prolong(paused: Pause, again: Pause): Pause {
+  const isOpenEnded = paused.until === undefined || again.until === undefined;
+  const until = isOpenEnded ? undefined : Math.max(paused.until ?? 0, again.until ?? 0);
+  return { ...paused, reason: again.reason ?? paused.reason, until };
+}

@@ -1,0 +1,207 @@
+import type { Context } from "hono";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { StoredDocument } from "../../shared/ports/document-kinds.ts";
+import { isReadable } from "../../shared/ports/listed-document.ts";
+import { pauseKeyOf } from "../../shared/policy/controls.ts";
+import * as z from "../../shared/lib/zod.ts";
+import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
+import { UnreachableError } from "../api/http/port-limits.ts";
+import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
+import { recordAction } from "../api/actions/audit-log.ts";
+import { breakerViewSchema, listBreakerViews } from "./breaker-views.ts";
+import { changeDocument } from "../../shared/ports/change-document.ts";
+import { removeDocuments } from "./remove-documents.ts";
+import { agentId, anyName, hasExactlyOne, instant, time, toIsoTime } from "../api/http/fields.ts";
+import { declareRoute } from "../api/http/route.ts";
+import {
+  fieldsOf,
+  findPauseProblem,
+  type Pause,
+  pauseReason,
+  prolong,
+  targetOf,
+  toPausable,
+} from "./pause-orders.ts";
+
+/** Documents of one page, and maximum pages of one answer. */
+const pageDocuments = 500;
+const answerPages = 4;
+/** Maximum tries to close a breaker that dialers change meanwhile. */
+const tries = 3;
+
+const pauseFields = {
+  agent_id: z.optional(z.string()),
+  account: z.optional(z.string()),
+  client: z.optional(z.string()),
+};
+/** A pause: exactly one of `agent_id`, `account` and `client` is present. */
+const pauseViewSchema = z.strictObject({
+  ...pauseFields,
+  at: time,
+  by: z.string(),
+  reason: z.nullable(z.string()),
+  until: z.nullable(time).check(z.describe("Null: until somebody resumes it")),
+});
+export type PauseView = z.infer<typeof pauseViewSchema>;
+
+const pausedSchema = z.strictObject({
+  ...pauseViewSchema.shape,
+  is_new: z
+    .boolean()
+    .check(z.describe("False: it was paused already. Resuming it ends that pause too")),
+});
+
+const pausesSchema = z.strictObject({
+  pauses: z
+    .array(pauseViewSchema)
+    .check(z.describe("What operators keep waiting, or `system` for its results")),
+  breakers: z.array(breakerViewSchema).check(z.describe("The service's own that are open")),
+  agents: z.array(z.string()),
+  other_agents: z
+    .boolean()
+    .check(z.describe("Whether there are agents that the plan does not name")),
+  accounts: z.array(z.string()),
+});
+export type Pauses = z.infer<typeof pausesSchema>;
+
+const listPauses = declareRoute({
+  operationId: "listPauses",
+  summary: "What operators have paused, and which circuit breakers are open",
+  method: "get",
+  path: "/pauses",
+  answer: pausesSchema,
+  async handle({ deps }) {
+    const { agents } = deps.plan;
+    const { documents } = deps;
+    const [pauses, breakers] = await Promise.all([
+      allOf("pause", documents),
+      allOf("breaker", documents),
+    ]);
+    return {
+      pauses: pauses.map(({ value }) => viewOf(value)),
+      breakers: await listBreakerViews(breakers, documents),
+      agents: Object.keys(agents).filter((name) => name !== "*"),
+      other_agents: Object.hasOwn(agents, "*"),
+      accounts: [...new Set(Object.values(agents).map(({ provider }) => provider))].toSorted(),
+    };
+  },
+});
+
+const pause = declareRoute({
+  operationId: "pause",
+  summary: "Keep the calls of an agent, an account or a client waiting",
+  description:
+    "What is paused stays paused: another pause of it may bring a reason and a later end, never an earlier one.",
+  method: "post",
+  path: "/pause",
+  body: z
+    .strictObject({
+      agent_id: z.optional(agentId),
+      account: z.optional(anyName).check(z.describe("A provider of the dial plan")),
+      client: z.optional(anyName).check(z.describe("Owner of API tokens, or of calls that wait")),
+      reason: z.optional(pauseReason),
+      until: z
+        .optional(instant)
+        .check(z.describe("When it ends by itself. Absent: when somebody resumes it")),
+    })
+    .check(
+      z.refine(({ agent_id, account, client }) => hasExactlyOne({ agent_id, account, client }), {
+        error: "must have one of agent_id, account and client",
+      }),
+    ),
+  answer: pausedSchema,
+  async handle({ c, deps, body: { reason, until, ...named } }) {
+    const { clock } = deps;
+    const problem = await findPauseProblem({ ...named, until }, deps);
+    if (problem !== undefined) return answerUnprocessable(c, [problem]);
+    const of = toPausable(named);
+    const ends = until === undefined ? undefined : `until ${toIsoTime(until)}`;
+    const why = [reason, ends].filter((text) => text !== undefined).join(", ");
+    const action = { action: "pause", target: targetOf(of), reason: why === "" ? undefined : why };
+    await recordAction(c, action, deps);
+    const order = { of, at: clock.now(), by: c.get("caller").tokenId, reason, until };
+    // It is written even if nothing changes: under a fresh version, an earlier resume whose answer was lost cannot
+    // remove it.
+    const change = (paused: Pause | undefined) => {
+      const value = paused === undefined ? order : prolong(paused, order);
+      return { value, expiresAt: value.until ?? null };
+    };
+    const { before, after } = await changeDocument({ name: pauseKeyOf(of), change }, deps);
+    return { ...viewOf(after ?? order), is_new: before === undefined };
+  },
+});
+
+const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.optional(z.string()) });
+type Resumed = z.infer<typeof resumedSchema>;
+
+const resume = declareRoute({
+  operationId: "resume",
+  summary: "Let them go, or close a circuit breaker",
+  method: "post",
+  path: "/resume",
+  body: z
+    .strictObject({
+      agent_id: z.optional(anyName),
+      account: z.optional(anyName),
+      client: z.optional(anyName),
+      breaker: z.optional(anyName).check(z.describe("The key of an open circuit breaker")),
+    })
+    .check(
+      z.refine(hasExactlyOne, { error: "must have one of agent_id, account, client and breaker" }),
+    ),
+  answer: resumedSchema,
+  problems: [404, 409],
+  async handle({ c, deps, body: { breaker, ...named } }) {
+    if (breaker !== undefined) return closeBreaker(c, deps, breaker);
+    const what = toPausable(named);
+    await recordAction(c, { action: "resume", target: targetOf(what) }, deps);
+    const { documents } = deps;
+    if (await removeDocuments([pauseKeyOf(what)], documents)) return fieldsOf(what);
+    return answerProblem(c, 409, {
+      detail: "It was paused again meanwhile, and stays paused. Look, and resume it.",
+    });
+  },
+});
+
+export const pauseRoutes = [listPauses, pause, resume];
+
+async function allOf<K extends "pause" | "breaker">(
+  kind: K,
+  documents: Documents,
+): Promise<StoredDocument<K>[]> {
+  const found: StoredDocument<K>[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < answerPages; page++) {
+    const listed = await documents.list(kind, { after, limit: pageDocuments });
+    found.push(...listed.filter(isReadable));
+    after = listed.at(-1)?.key;
+    if (listed.length < pageDocuments) break;
+  }
+  return found;
+}
+
+/** Closes a breaker and resets its counters, as a successful probe would. */
+async function closeBreaker(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+  key: string,
+): Promise<Resumed | Response> {
+  const { documents } = deps;
+  const breakerKey = { kind: "breaker", key } as const;
+  const breaker = (await documents.read([breakerKey])).get("breaker", key);
+  if (breaker === undefined || breaker.value.state === "closed") {
+    return answerProblem(c, 404, { detail: "There is no breaker of this key." });
+  }
+  await recordAction(c, { action: "resume", target: `breaker ${key}` }, deps);
+  const counters = [key, `${key} refusals`].map((one) => ({ kind: "failures", key: one }) as const);
+  // Dialers may change both at any time. The breaker is closed even so.
+  for (let tried = 0; tried < tries; tried++) {
+    if (await removeDocuments([breakerKey, ...counters], documents)) return { breaker: key };
+  }
+  throw new UnreachableError("a breaker was changed by others each time");
+}
+
+function viewOf({ of, at, by, reason, until }: Pause): PauseView {
+  const ends = until === undefined ? null : toIsoTime(until);
+  return { ...fieldsOf(of), at: toIsoTime(at), by, reason: reason ?? null, until: ends };
+}

@@ -1,0 +1,89 @@
+import { type CallRow, headersOf } from "../../shared/calls/call-row.ts";
+import { toCallId, requestIdOf } from "../../shared/calls/ids.ts";
+import * as z from "../../shared/lib/zod.ts";
+import type { CallsMessage } from "../../shared/ports/call-messages.ts";
+import { causeForLog, enqueue } from "../api/http/port-limits.ts";
+import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
+import { changeCall, answerConflict } from "../api/actions/change-call.ts";
+import { findCall } from "./find-call.ts";
+import { declareRoute } from "../api/http/route.ts";
+
+const redialedSchema = z
+  .strictObject({ id: z.string(), redial_of: z.string() })
+  .check(z.meta({ id: "Redialed" }));
+
+/**
+ * Replaces a call by a new one. The row is written first, with the id of the new call. A repeated request enqueues
+ * the same new call again, which is dialed once.
+ */
+const redialCall = declareRoute({
+  operationId: "redialCall",
+  summary: "Have another call made in its stead",
+  method: "post",
+  path: "/calls/:id/redial",
+  body: z.strictObject({
+    not_placed: z
+      .optional(z.boolean())
+      .check(
+        z.describe("Of a call that is NEEDS_REVIEW: the operator knows that it was not placed"),
+      ),
+  }),
+  answer: redialedSchema,
+  status: 201,
+  problems: [404, 409],
+  async handle({ c, deps, body }) {
+    const row = await findCall(c, deps);
+    if (row instanceof Response) return row;
+    if (row.state === "NEEDS_REVIEW" && body.not_placed !== true) {
+      const detail = "must be true: the call may have been placed, and would be made twice";
+      return answerUnprocessable(c, [{ pointer: "/not_placed", detail }]);
+    }
+    // A row whose number is erased must not name a call that never comes.
+    if (row.state !== "REDIALED" && row.request === null) return answerConflict(c, row, "redial");
+    // The new call belongs to this request, so the X-Request-Id of the 201 tells its id.
+    const redialedAs = toCallId(c.get("requestId"), 0);
+    const redialed =
+      row.state === "REDIALED"
+        ? row
+        : await changeCall(
+            c,
+            { row, action: { to: "REDIALED", redialedAs }, name: "redial" },
+            deps,
+          );
+    const message = redialMessageOf(redialed);
+    if (message === undefined) return answerConflict(c, redialed, "redial");
+    try {
+      await enqueue(deps.queue, message);
+    } catch (error) {
+      const fields = { request_id: c.get("requestId"), call_id: row.id };
+      deps.log("alarm", "queue.unreachable", { ...fields, error: causeForLog(error) });
+      const detail = "The queue did not confirm the call. Redial it again: it will be made once.";
+      return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
+    }
+    if (message.requestId !== c.get("requestId")) {
+      c.header("x-request-id", message.requestId);
+      c.header("idempotency-replayed", "true");
+    }
+    return { id: toCallId(message.requestId, 0), redial_of: row.id };
+  },
+});
+
+export const redialRoutes = [redialCall];
+
+/**
+ * Returns the message of the call that replaces a row's call, always the same. Weeks later the message is too old to
+ * be dialed, even if the ledger has purged the call.
+ */
+export function redialMessageOf(row: CallRow): CallsMessage | undefined {
+  const { id, state, redialedAs, request, ancestors, client, updatedAt } = row;
+  if (state !== "REDIALED" || redialedAs === null || request === null) return undefined;
+  return {
+    kind: "calls",
+    requestId: requestIdOf(redialedAs),
+    client,
+    acceptedAt: updatedAt,
+    ...headersOf(row),
+    ancestors: [...ancestors, id],
+    calls: [{ index: 0, request }],
+  };
+}

@@ -1,0 +1,67 @@
+import { auditRoutes } from "../api/actions/audit-log.ts";
+import { backlogRoutes } from "./backlogs.ts";
+import { bulkRoutes } from "./bulk.ts";
+import { callRoutes } from "./calls.ts";
+import { campaignRoutes } from "./campaigns.ts";
+import { cancelRoutes } from "./cancel.ts";
+import { clientReceiverRoutes } from "./client-receiver.ts";
+import { clientRoutes } from "./clients.ts";
+import { countRoutes } from "./counts.ts";
+import { deadLetterRoutes } from "./dead-letters.ts";
+import { decisionRoutes } from "./decisions.ts";
+import { doNotCallRoutes } from "./do-not-call.ts";
+import { hashKeyRoutes } from "./end-former-key.ts";
+import { eraseRoutes } from "./erase.ts";
+import { eventRoutes } from "./events.ts";
+import { findListedRoutes } from "./find-listed.ts";
+import { forecastRoutes } from "./forecast.ts";
+import { meRoutes } from "./me.ts";
+import { needRoutes } from "./needs.ts";
+import { pauseRoutes } from "./pauses.ts";
+import { planRoutes } from "./plan.ts";
+import { redialRoutes } from "./redial.ts";
+import { replayRoutes } from "./replay-events.ts";
+import { requestRoutes } from "./requests.ts";
+import { restoreRoutes } from "./restores.ts";
+import { reviewRoutes } from "./review.ts";
+import { resultRoutes } from "./results.ts";
+import { searchRoutes } from "./search.ts";
+import type { Route } from "../api/http/route.ts";
+import { tokenRoutes } from "./tokens.ts";
+import { usageRoutes } from "./usage.ts";
+import { waitingRoutes } from "./waiting.ts";
+
+/** Every route of the operator's API, in the order of the OpenAPI document. */
+export const operatorRoutes: readonly Route[] = [
+  ...callRoutes,
+  ...reviewRoutes,
+  ...searchRoutes,
+  ...redialRoutes,
+  ...bulkRoutes,
+  ...decisionRoutes,
+  ...requestRoutes,
+  ...cancelRoutes,
+  ...pauseRoutes,
+  ...backlogRoutes,
+  ...waitingRoutes,
+  ...planRoutes,
+  ...countRoutes,
+  ...needRoutes,
+  ...resultRoutes,
+  ...usageRoutes,
+  ...campaignRoutes,
+  ...auditRoutes,
+  ...eventRoutes,
+  ...replayRoutes,
+  ...forecastRoutes,
+  ...doNotCallRoutes,
+  ...findListedRoutes,
+  ...eraseRoutes,
+  ...hashKeyRoutes,
+  ...restoreRoutes,
+  ...deadLetterRoutes,
+  ...clientRoutes,
+  ...clientReceiverRoutes,
+  ...tokenRoutes,
+  ...meRoutes,
+];

@@ -1,0 +1,92 @@
+import { readCallId, readRequestId } from "../../shared/calls/ids.ts";
+import * as z from "../../shared/lib/zod.ts";
+import type { ListOf } from "../../shared/ports/ledger.ts";
+import { allHashesOf, isE164 } from "../../shared/telephony/phone-number.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import { phoneNumber } from "../api/http/fields.ts";
+import { declareRoute } from "../api/http/route.ts";
+import { lookUpText, refuseLookUp } from "./look-up.ts";
+import { listByNumber } from "./list-by-number.ts";
+
+const textCharactersMax = 300;
+
+const foundSchema = z.strictObject({
+  kind: z.enum(["call", "request", "number", "campaign", "agent", "client"]),
+  id: z.string().check(z.describe("Its id or name; of a number, E.164")),
+});
+type Found = z.infer<typeof foundSchema>;
+
+const searchedSchema = z.strictObject({
+  found: z.array(foundSchema),
+  number: z
+    .nullable(z.string())
+    .check(z.describe("The number that was looked for, E.164; null: none")),
+});
+
+/** Finds what a text names. It is in the body, as it may be a number and logs may contain URLs. */
+const search = declareRoute({
+  operationId: "search",
+  summary: "What a text names: a call, a request, a number, a campaign, an agent or a client",
+  description: `A number is looked up for who has the role \`find\`, and not for others. ${lookUpText}`,
+  role: "see",
+  method: "post",
+  path: "/search",
+  body: z.strictObject({
+    text: z.string().check(z.trim(), z.minLength(1), z.maxLength(textCharactersMax)),
+    phone_number: z
+      .optional(phoneNumber)
+      .check(
+        z.describe("The number that the text was read as, E.164; absent where it is one itself"),
+      ),
+  }),
+  answer: searchedSchema,
+  problems: [429],
+  async handle({ c, deps, body: { text, phone_number } }) {
+    const number = phone_number ?? (isE164(text) ? text : undefined);
+    const mayFind = c.get("caller").roles?.includes("find") === true;
+    const refused =
+      number === undefined || !mayFind ? undefined : await refuseLookUp(c, number, deps);
+    if (refused !== undefined) return refused;
+    const found = await Promise.all([
+      findCallOf(text, deps),
+      findRequestOf(text, deps),
+      findNumber(mayFind ? number : undefined, deps),
+      findNamed({ kind: "campaign", id: text }, { campaign: text }, deps),
+      Object.hasOwn(deps.plan.agents, text)
+        ? [{ kind: "agent" as const, id: text }]
+        : findNamed({ kind: "agent", id: text }, { agentId: text }, deps),
+      findNamed({ kind: "client", id: text }, { client: text }, deps),
+    ]);
+    return { found: found.flat(), number: number ?? null };
+  },
+});
+
+export const searchRoutes = [search];
+
+async function findCallOf(text: string, { ledger }: RouteDeps): Promise<Found[]> {
+  const id = readCallId(text);
+  if (id === undefined) return [];
+  const { rows, unreadable } = await ledger.read([id]);
+  return rows.has(id) || unreadable.has(id) ? [{ kind: "call", id }] : [];
+}
+
+async function findRequestOf(text: string, deps: RouteDeps): Promise<Found[]> {
+  const id = readRequestId(text);
+  return id === undefined ? [] : findNamed({ kind: "request", id }, { requestId: id }, deps);
+}
+
+async function findNumber(number: string | undefined, deps: RouteDeps): Promise<Found[]> {
+  if (number === undefined) return [];
+  const page = await listByNumber(deps.ledger, allHashesOf(number, deps.hashKeys).asked, {
+    limit: 1,
+  });
+  return isEmpty(page) ? [] : [{ kind: "number", id: number }];
+}
+
+async function findNamed(found: Found, of: ListOf, { ledger }: RouteDeps): Promise<Found[]> {
+  return isEmpty(await ledger.list({ ...of, limit: 1 })) ? [] : [found];
+}
+
+function isEmpty({ rows, unreadable }: { rows: readonly unknown[]; unreadable: number }): boolean {
+  return rows.length === 0 && unreadable === 0;
+}
