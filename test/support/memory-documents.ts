@@ -1,10 +1,11 @@
 import { grantPermits, listPermitTimes } from "../../shared/telephony/rate.ts";
-import { toListed } from "../../shared/ports/listed-document.ts";
+import { frozen } from "./frozen.ts";
 import type { Documents, PurgePosition } from "../../shared/ports/documents.ts";
 import {
   type DocumentKey,
+  type Kind,
   type StoredDocument,
-  toDocumentsRead,
+  toDocument,
   paceExpiresAt,
   parseValue,
   type StoredText,
@@ -18,8 +19,34 @@ function byKindAndKey(one: DocumentKey, other: PurgePosition): number {
   return a < b ? -1 : Number(a > b);
 }
 
+/** Documents as parsed, by what is stored. */
+const parsed = new WeakMap<StoredText, StoredDocument>();
+
+function documentOf<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
+  const known = parsed.get(stored);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is stored is of one kind
+  if (known !== undefined) return known as StoredDocument<K>;
+  const document = frozen(toDocument(kind, stored));
+  parsed.set(stored, document);
+  return document;
+}
+
+/** Returns a document of a list. Its value is parsed when it is read, as by `toListed`. */
+function listedOf<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
+  const { key, version, expiresAt } = stored;
+  return {
+    kind,
+    key,
+    version,
+    expiresAt,
+    get value() {
+      return documentOf(kind, stored).value;
+    },
+  };
+}
+
 /**
- * Creates documents in this process's memory, for tests.
+ * Creates documents in this process's memory, for tests. The documents that it returns are frozen.
  *
  * @param now clock that decides expiry, in milliseconds since the epoch
  * @param freshVersion makes the versions of `add` and `takePermits`
@@ -44,7 +71,13 @@ export function createMemoryDocuments(
 
   return {
     async read(keys) {
-      return toDocumentsRead(keys.flatMap((key) => current(key) ?? []));
+      const found = new Map(keys.map((key) => [nameOf(key), current(key)]));
+      return {
+        get(kind, key) {
+          const one = found.get(nameOf({ kind, key }));
+          return one && documentOf(kind, one);
+        },
+      };
     },
     async write(changes) {
       return changes.map(({ next, seen }) => {
@@ -80,7 +113,7 @@ export function createMemoryDocuments(
         .filter(({ key }) => after === undefined || (descending ? key < after : key > after))
         .toSorted((a, b) => (a.key < b.key === descending ? 1 : -1))
         .slice(0, limit);
-      return found.map((one) => toListed(kind, one));
+      return found.map((one) => listedOf(kind, one));
     },
     async listByPrefix(kind, { prefixes, before = "\u{10ffff}", limit }) {
       const found = [...stored.values()]
@@ -88,7 +121,7 @@ export function createMemoryDocuments(
         .filter(({ key }) => key < before && prefixes.some((prefix) => key.startsWith(prefix)))
         .toSorted((a, b) => (a.key < b.key ? 1 : -1))
         .slice(0, limit);
-      return found.map((one) => toListed(kind, one));
+      return found.map((one) => listedOf(kind, one));
     },
     async remove(removals) {
       for (const { seen, ...key } of removals) {

@@ -1,4 +1,5 @@
 import { type CallRow, dialingPrefix, parseDialingBacklog } from "../../shared/calls/call-row.ts";
+import { frozen } from "./frozen.ts";
 import { parseRow, toStoredRow } from "../../shared/ports/stored-row.ts";
 import { isPending, pendingKeptMs } from "../../shared/events/outbox-rows.ts";
 import { states } from "../../shared/calls/states.ts";
@@ -18,35 +19,37 @@ interface Stored {
   json: string;
 }
 
+/** Rows as parsed, by what is stored. */
+const parsed = new WeakMap<Stored, CallRow | undefined>();
+
+function rowOf(one: Stored): CallRow | undefined {
+  if (!parsed.has(one))
+    parsed.set(one, frozen(parseRow(one.id, one.version, JSON.parse(one.json))));
+  return parsed.get(one);
+}
+
 /**
- * Creates a ledger in this process's memory, for tests.
+ * Creates a ledger in this process's memory, for tests. The rows that it returns are frozen.
  *
  * @param stored its contents; a test may read them, or add a row that no version of this code wrote
  */
 export function createMemoryLedger(stored: Map<string, Stored> = new Map()): CallLedger {
-  const rowOf = ({ id, version, json }: Stored) => parseRow(id, version, JSON.parse(json));
-  /** Parsed rows of searches, which change none of them. */
-  const parsed = new WeakMap<Stored, CallRow | undefined>();
-  const searched = (one: Stored) => {
-    if (!parsed.has(one)) parsed.set(one, rowOf(one));
-    return parsed.get(one);
-  };
   const calls = createIndex(stored, (one) => {
-    const { backlog = null, dueAt = null } = searched(one) ?? {};
+    const { backlog = null, dueAt = null } = rowOf(one) ?? {};
     return backlog === null || dueAt === null ? undefined : { list: backlog, dueAt };
   });
   const events = createIndex(stored, (one) => {
-    const { deliverTo = null, deliverAt = null } = searched(one) ?? {};
+    const { deliverTo = null, deliverAt = null } = rowOf(one) ?? {};
     return deliverTo === null || deliverAt === null
       ? undefined
       : { list: deliverTo, dueAt: deliverAt };
   });
   const ownEvents = createIndex(stored, (one) => {
-    const { ownTo, ownAt } = searched(one) ?? {};
+    const { ownTo, ownAt } = rowOf(one) ?? {};
     return ownTo === undefined || ownAt === undefined ? undefined : { list: ownTo, dueAt: ownAt };
   });
   const indexes = { calls, events, "own-events": ownEvents };
-  const rows = () => [...stored.values()].flatMap((one) => searched(one) ?? []);
+  const rows = () => [...stored.values()].flatMap((one) => rowOf(one) ?? []);
 
   const read: CallLedger["read"] = async (ids) => {
     const found = new Map<string, CallRow>();
@@ -64,11 +67,11 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
   return {
     read,
     async readWithoutContext(ids) {
-      const found = await read(ids);
-      for (const row of found.rows.values()) {
-        if (row.request !== null) delete row.request.context;
-      }
-      return found;
+      const { rows: found, unreadable } = await read(ids);
+      return {
+        rows: new Map([...found].map(([id, row]) => [id, withoutContext(row)])),
+        unreadable,
+      };
     },
     async dialing(limit) {
       return calls
@@ -98,20 +101,18 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       const found = rows()
         .filter((row) => row.id < before && isOf(row, of))
         .toSorted((a, b) => (a.id < b.id ? 1 : -1))
-        .slice(0, limit)
-        .map((row) => structuredClone(row));
+        .slice(0, limit);
       const next = found.length < limit ? undefined : found.at(-1)?.id;
-      const unreadable = [...stored.values()].filter((one) => searched(one) === undefined).length;
+      const unreadable = [...stored.values()].filter((one) => rowOf(one) === undefined).length;
       return { rows: found, next, unreadable };
     },
     async listOldest({ state, after = "", limit }) {
       const found = rows()
         .filter((row) => row.id > after && row.state === state)
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-        .slice(0, limit)
-        .map((row) => structuredClone(row));
+        .slice(0, limit);
       const next = found.length < limit ? undefined : found.at(-1)?.id;
-      const unreadable = [...stored.values()].filter((one) => searched(one) === undefined).length;
+      const unreadable = [...stored.values()].filter((one) => rowOf(one) === undefined).length;
       return { rows: found, next, unreadable };
     },
     async ended({ before, after = "", limit }) {
@@ -130,6 +131,12 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       for (const id of ids) stored.delete(id);
     },
   };
+}
+
+function withoutContext(row: CallRow): CallRow {
+  if (row.request?.context === undefined) return row;
+  const { context: _, ...request } = row.request;
+  return { ...row, request };
 }
 
 function isOf(row: CallRow, of: ListOf): boolean {
