@@ -21,11 +21,11 @@ const night = { "mon-fri": ["20:00-24:00"], "sat-sun": ["00:00-06:00"] };
 
 /**
  * Returns the JSON of a plan: routes with and without pools, checks, sets of hours, paces, limits of days and lines. One
- * that is open permits calls at all hours to all countries; with one limit, no account limits both its day and its lines.
+ * that is open permits calls at all hours to all countries; without counts, it limits no days and has no caps.
  */
 export function randomPlan(
   chance: Chance,
-  { isOpen, hasOneLimit = false }: { isOpen: boolean; hasOneLimit?: boolean },
+  { isOpen, hasCounts = true }: { isOpen: boolean; hasCounts?: boolean },
 ): object {
   const { is, one, below } = chance;
   const maybe = (probability: number, fields: object) => (is(probability) ? fields : {});
@@ -33,11 +33,10 @@ export function randomPlan(
     ...maybe(0.4, { callingHours: one(["nine", "night", "always", "default"]) }),
     ...maybe(0.35, { checks: checkNames.slice(0, below(checkNames.length + 1, 1)) }),
   });
-  const limits = () => {
-    const day = maybe(0.4, { callsPerDay: below(6, 1) });
-    const lines = maybe(0.4, { liveCalls: below(5, 1) });
-    return hasOneLimit && Object.keys(day).length > 0 ? day : { ...day, ...lines };
-  };
+  const limits = () => ({
+    ...maybe(hasCounts ? 0.4 : 0, { callsPerDay: below(6, 1) }),
+    ...maybe(0.4, { liveCalls: below(5, 1) }),
+  });
   const account = () => ({
     ...maybe(0.5, {
       callsPerSecond: one([0.1, 1, 5, 30, 200]),
@@ -85,10 +84,13 @@ export function randomPlan(
       night: is(isOpen ? 0 : 0.3) ? night : "always",
     },
     ...maybe(isOpen ? 0 : 0.5, {
-      countries: { GB: { callingHours: nine }, CA: { maxCalls: cap(chance) } },
+      countries: {
+        GB: { callingHours: nine },
+        ...(hasCounts ? { CA: { maxCalls: cap(chance) } } : {}),
+      },
     }),
     ...maybe(isOpen ? 0 : 0.3, { regions: { east: { prefixes: ["+1212"], callingHours: night } } }),
-    ...maybe(0.6, { maxCalls: cap(chance) }),
+    ...maybe(hasCounts ? 0.6 : 0, { maxCalls: cap(chance) }),
     ...maybe(0.5, { defaultTimeZone: "America/Chicago" }),
     ...maybe(isOpen ? 0 : 0.1, { blackoutDates: ["2026-06-02"] }),
     destinations: {

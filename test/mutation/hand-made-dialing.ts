@@ -108,7 +108,7 @@ const ofClaims = toMutants(
       "live-calls:take",
       callBecomes("lines.enter", "Promise.resolve(true)"),
     ],
-    ["an account's day is limited", "calls-per-day:take", callBecomes("enterDay", "true")],
+    ["an account's day is limited", "calls-per-day:take", callBecomes("days.enter", "Promise.resolve(true)")],
     [
       "a settlement that the ledger does not take goes onto the queue",
       "settleSurely",

@@ -23,11 +23,11 @@ export interface Ready {
  */
 export function takeUnderClaim(
   claim: Claim,
-  { deps, caps, live, permits }: Delivery,
+  { deps, caps, days, live, permits }: Delivery,
 ): Pick<Held, "taken" | "permit"> {
-  const { ledger, documents, clock, log } = deps;
+  const { ledger, clock, log } = deps;
   const permit = permits.take(claim.dial.target.account);
-  const context = { ledger, documents, clock, log, caps, lines: live, permit };
+  const context = { ledger, clock, log, caps, days, lines: live, permit };
   return { taken: takeAll(takes, claim, context), permit };
 }
 

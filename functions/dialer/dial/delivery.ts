@@ -1,6 +1,7 @@
 import { slotWaitMsMax } from "../../../shared/lib/timing.ts";
 import { createSemaphore, type Semaphore, type Slot } from "../runtime/fair-semaphore.ts";
 import { createPermits, type Permits, type Permit } from "../record/permits.ts";
+import { createAccountDays } from "../record/account-days.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
 import { createCaps, type Caps } from "../record/number-caps.ts";
 import { createBatchWriter, type BatchWriter } from "../record/change-rows.ts";
@@ -11,6 +12,7 @@ import type { CallState } from "../../../shared/calls/states.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import type { AccountDays } from "../../../shared/rules/calls-per-day.ts";
 import type { Lines } from "../../../shared/rules/live-calls.ts";
 
 /** Result of handling a call. */
@@ -33,6 +35,7 @@ export interface Delivery {
   connections: Semaphore;
   permits: Permits;
   caps: Caps;
+  days: AccountDays;
   live: Lines;
   /** Returns the documents that control the calls, at most 5 s old at `at`, which is now or the time of a request. */
   documents(at: number): Promise<ControlDocuments>;
@@ -109,6 +112,7 @@ export function createDelivery(
     connections: createSemaphore({ ...common, total: concurrency, limitOf }),
     permits: createPermits(deps),
     caps: createCaps(deps),
+    days: createAccountDays(deps),
     live: createLiveEntries(deps),
     documents,
     writes: createBatchWriter(dials.length, deps),

@@ -1,7 +1,9 @@
+import DataLoader from "dataloader";
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call, Route } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import type { DocumentChange } from "../../../shared/ports/documents.ts";
 import {
   allHashesOf,
   type HashKeys,
@@ -83,17 +85,28 @@ function createTurns() {
   };
 }
 
-/** Creates reads and writes of a number's documents, one for each of its hashes. */
+/**
+ * Creates reads and writes of numbers' documents, one for each hash of a number. Those of a delivery at the same time share
+ * a statement.
+ */
 function createCapDocuments({
   documents,
   clock,
   random,
 }: Pick<DialerDeps, "documents" | "clock" | "random">) {
-  return {
-    async readAll(keys: readonly string[]) {
+  const reads = new DataLoader<string, StoredDocument<"cap"> | undefined>(
+    async (keys) => {
       const read = await documents.read(keys.map((key) => ({ kind: "cap", key })));
-      return keys.map((key) => read.get("cap", key));
+      // A document that only a later version can read keeps back the calls to its own number alone.
+      return keys.map((key) => attempt(() => read.get("cap", key)));
     },
+    { cache: false },
+  );
+  const writes = new DataLoader((changes: readonly DocumentChange[]) => documents.write(changes), {
+    cache: false,
+  });
+  return {
+    readAll: (keys: readonly string[]) => Promise.all(keys.map((key) => reads.load(key))),
     /** Writes one after the other, and resolves to false where one has another version than that seen. */
     async writeAll(
       keys: readonly string[],
@@ -107,11 +120,20 @@ function createCapDocuments({
           next: { ...cap, version: random.version() },
           seen: current?.version ?? null,
         };
-        if ((await documents.write([change]))[0] !== true) return false;
+        if (!(await writes.load(change))) return false;
       }
       return true;
     },
   };
+}
+
+/** Returns what `work` returns, or its error. */
+function attempt<Result>(work: () => Result): Result | Error {
+  try {
+    return work();
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 /** Creates look-ups of the hashes that a number's calls are counted under. */

@@ -6,7 +6,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 export type Walk = NonNullable<ValueOf<"upkeep">["walk"]>;
 
 /** Backlogs of one step. */
-const pageBacklogs = 100;
+const pageBacklogs = 500;
 /** Maximum positions of one step, which the backlogs share: to decide or recover them takes up to 80 statements. */
 const positionsMax = 2_000;
 

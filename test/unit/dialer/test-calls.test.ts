@@ -1,4 +1,5 @@
 import { accountOf } from "../../support/account-of.ts";
+import { createAccountDays } from "../../../functions/dialer/record/account-days.ts";
 import { claimedAlong } from "../../support/resolved.ts";
 import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
 import { typeNames } from "../../../shared/calls/provider-types.ts";
@@ -288,7 +289,7 @@ describe("an operator", () => {
       const row = rowIn("DIALING", aCall({ client: caller }), { route });
       const claimed = claimedAlong(route, { row, version: "v" }, settings);
       const enter = async () => {
-        const taking = take(claimed, deps);
+        const taking = take(claimed, { days: createAccountDays(deps) });
         await taking.settled;
         return taking.verdict();
       };
