@@ -7,7 +7,7 @@ import { readTries } from "../../../shared/ports/last-tries.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import { parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { findReceiverOf } from "./own-receivers.ts";
+import { findReceiverOf } from "../events/own-receivers.ts";
 
 /** Calls of one step of a replay, requests of one page, and replays of one page. */
 const stepCalls = 100;

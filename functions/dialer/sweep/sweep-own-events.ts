@@ -9,8 +9,8 @@ import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dropGone } from "./own-receivers.ts";
-import { receiverKeyOf } from "./receiver-lease.ts";
+import { dropGone } from "../events/own-receivers.ts";
+import { receiverKeyOf } from "../events/receiver-lease.ts";
 import { messageGraceMs, roomOf } from "./sweep-events.ts";
 
 /** Clients of one page, and maximum clients of one sweep. The next sweep goes on behind them. */

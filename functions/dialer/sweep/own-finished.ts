@@ -10,8 +10,8 @@ import type { OwnReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { indexOwnEvents, withOwnDelivery } from "../../../shared/events/own-events.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { ownDepsOf } from "./own-receivers.ts";
-import { finishedDataOf } from "./request-finished.ts";
+import { ownDepsOf } from "../events/own-receivers.ts";
+import { finishedDataOf } from "../events/request-finished.ts";
 
 const type = "request.finished";
 type RequestDocument = StoredDocument<"request">;

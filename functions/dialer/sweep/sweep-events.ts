@@ -5,7 +5,7 @@ import type { Documents } from "../../../shared/ports/documents.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { receiverKeyOf } from "./receiver-lease.ts";
+import { receiverKeyOf } from "../events/receiver-lease.ts";
 import { dayMs, hourMs } from "../../../shared/lib/units.ts";
 
 /** Time for which a due event is left to the message of its row's writer. */
