@@ -9,6 +9,8 @@ import type { DialOutcome } from "./provider.ts";
  * milliseconds, one that must start within 10 to 20 s.
  */
 const agentWaitsMs = [0, 250, 500, 750, 1000, 1500];
+/** Minimum time for a look, in milliseconds: one that is cut short says nothing, not even what those before it saw. */
+const lookMsMin = 500;
 
 /** Divides `timeoutSeconds` between dispatch, the agent's arrival and the call, in whole milliseconds. */
 export function splitTime(timeoutSeconds: number, agentWaitSeconds: number) {
@@ -88,7 +90,7 @@ export async function findAgentAbsence(
   let isSeen = false;
   for (let looks = 0; ; looks++) {
     const waitMs = agentWaitsMs[Math.min(looks, agentWaitsMs.length - 1)] ?? 0;
-    if (performance.now() + waitMs >= endsAt) break;
+    if (looks > 0 && performance.now() + waitMs + lookMsMin > endsAt) break;
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     try {
       const listed = z.built(listSchema).parse(await list("AgentDispatchService/ListDispatch"));

@@ -1,3 +1,4 @@
+import { env } from "node:process";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
@@ -14,11 +15,13 @@ import { until } from "../support/service.ts";
 /** Always open by default: what holds calls depends on no hour of the test's own day. */
 const plan = { ...dayPlan, callingHours: { default: "always" } };
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(plan) };
-/** Every view is looked at in each width and colour by console-views.test.ts. */
-const looks = [
-  { look: "light on a desk", colorScheme: "light", width: 1200 },
-  { look: "dark on a phone", colorScheme: "dark", width: 390 },
-] as const;
+/** Every view is looked at in each width and colour by console-views. `npm run test:views` has both looks here. */
+const looks = (
+  [
+    { look: "light on a desk", colorScheme: "light", width: 1200 },
+    { look: "dark on a phone", colorScheme: "dark", width: 390 },
+  ] as const
+).slice(0, env["LONG"] === "1" ? 2 : 1);
 
 let browser: Browser | undefined;
 beforeAll(async () => {

@@ -166,7 +166,10 @@ describe("livekit", () => {
   );
 
   /** Dials a LiveKit whose lists give these answers in turn, the last one for ever. */
-  async function dialSeeing(answers: ({ status?: number; body: object } | undefined)[]) {
+  async function dialSeeing(
+    answers: ({ status?: number; body: object } | undefined)[],
+    timeoutSeconds = 4,
+  ) {
     let looks = 0;
     const dialed = await dial(
       ({ path }, response) => {
@@ -178,7 +181,7 @@ describe("livekit", () => {
         if (answer === undefined) return; // hangs
         response.writeHead(answer.status ?? 200).end(JSON.stringify(answer.body));
       },
-      { timeoutSeconds: 4 },
+      { timeoutSeconds },
     );
     const called = dialed.received.filter(({ path }) => path.endsWith("CreateSIPParticipant"));
     return { outcome: dialed.outcome, called: called.length };
@@ -210,9 +213,9 @@ describe("livekit", () => {
       [jobOf({ status: "JS_FAILED" }), { body: {} }],
       [jobOf({ status: 2 }), inRoom("STANDARD")],
     ];
-    // At once, as each waits for the agent's time to be over.
+    // At once, as each waits for the agent's time to be over. The last look has 1.5 s of it.
     const dialed = seen.map((answers) =>
-      dialSeeing(Array.from({ length: 8 }, () => answers).flat()),
+      dialSeeing(Array.from({ length: 8 }, () => answers).flat(), 6),
     );
     const outcome = { kind: "route_refused", code: "agent_absent", isAbsent: true };
     expect(await Promise.all(dialed)).toEqual(seen.map(() => ({ outcome, called: 0 })));
