@@ -3,7 +3,6 @@ import type { CallRow } from "../../shared/calls/call-row.ts";
 import * as z from "../../shared/lib/zod.ts";
 import { minuteMs } from "../../shared/lib/units.ts";
 import { throttles } from "../../shared/policy/breaker-causes.ts";
-import { callerIdsKeyOf, isPoolResting } from "../../shared/policy/caller-ids.ts";
 import { restoreKey, sweepKey } from "../../shared/policy/controls.ts";
 import { forecastSize } from "../../shared/policy/ledger-size.ts";
 import type { Kind, StoredDocument, ValueOf } from "../../shared/ports/document-kinds.ts";
@@ -14,6 +13,7 @@ import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
 import { viewsOf } from "./events.ts";
 import { numbersBlamed } from "../../shared/policy/breakers.ts";
 import { causeWords, codeMeaning, reviewWords, type Words, wordsOf } from "./need-words.ts";
+import { callerIdsKeyOf, isPoolResting } from "../../shared/rules/caller-ids.ts";
 
 /** Documents of one page, and maximum pages of a kind: closed breakers are kept for a week among the open ones. */
 const pageDocuments = 500;

@@ -2,7 +2,6 @@ import type { Context } from "hono";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { StoredDocument } from "../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../shared/ports/listed-document.ts";
-import { pauseKeyOf } from "../../shared/policy/controls.ts";
 import * as z from "../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { UnreachableError } from "../api/http/port-limits.ts";
@@ -22,6 +21,7 @@ import {
   targetOf,
   toPausable,
 } from "./pause-orders.ts";
+import { pauseKeyOf } from "../../shared/rules/pause.ts";
 
 /** Documents of one page, and maximum pages of one answer. */
 const pageDocuments = 500;

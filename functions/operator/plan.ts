@@ -1,5 +1,4 @@
 import type { RouteTable } from "../../shared/dial-plan/route-table.ts";
-import { liveCallsIn, liveKeysOf } from "../../shared/policy/live-calls.ts";
 import { listRegions } from "../../shared/dial-plan/plan-hours.ts";
 import { allowedCountries, impliedCountry } from "../../shared/dial-plan/implied-country.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
@@ -12,6 +11,7 @@ import { declareRoute } from "../api/http/route.ts";
 import { time, toIsoTime, why } from "../api/http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
 import { countEqual } from "./request-progress.ts";
+import { liveCallsIn, liveKeysOf } from "../../shared/rules/live-calls.ts";
 
 /** Maximum counted requests under way. */
 const dialingMax = 1_000;

@@ -90,12 +90,9 @@ export function breakerNamesOf(
   return [accountBreakerOf(account), backlogBreakerOf(of), ...checks.map(checkBreakerOf)];
 }
 
-/** Names the breakers that a call must pass, and the failure counts of its account and backlog. */
-export function breakerKeysOf(of: BacklogOf, names: readonly string[]): DocumentKey[] {
-  return [
-    ...names.map((key) => ({ kind: "breaker", key }) as const),
-    ...[...names, refusalsOf(of)].map((key) => ({ kind: "failures", key }) as const),
-  ];
+/** Names the failure counts of breakers, and those of a backlog's refusals. */
+export function failureKeysOf(of: BacklogOf, names: readonly string[]): DocumentKey[] {
+  return [...names, refusalsOf(of)].map((key) => ({ kind: "failures", key }));
 }
 
 /** Returns the open breakers among those of these names, which a call must pass. */

@@ -1,108 +1,15 @@
-import type { Call, Route } from "../calls/call-request.ts";
-import type { BacklogOf } from "./breakers.ts";
-import { hashedNumberOf, indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
-import { hasIndex } from "../calls/index-set.ts";
-import { allHashesOf, type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
-import type {
-  DocumentKey,
-  DocumentsRead,
-  CancellationOrder,
-  ValueOf,
-} from "../ports/document-kinds.ts";
+import type { Call } from "../calls/call-request.ts";
+import { timeOfId } from "../calls/ids.ts";
+import { type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
+import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 
-/** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */
-export type Pausable = ValueOf<"pause">["of"];
 /** The target of a cancellation: the waiting calls of an agent or of a request. */
 export type Cancellable = ValueOf<"cancellation">["of"];
-
-/** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
-export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
-  return { kind: "pause", key: JSON.stringify(Object.entries(what)[0]) };
-}
 
 /** Names the document of a cancellation. */
 export function cancellationKeyOf(what: Cancellable): DocumentKey<"cancellation"> {
   const name = "agent" in what ? ["agent", what.agent] : ["request", what.request];
   return { kind: "cancellation", key: JSON.stringify(name) };
-}
-
-/**
- * Names the documents of all cancellations that may end a call: of its agent, its request and its ancestors'
- * requests.
- */
-export function cancellationKeysOf({ requestId, ancestors = [], request }: Call) {
-  const requests = [requestId, ...ancestors.map(requestIdOf)];
-  return [
-    cancellationKeyOf({ agent: request.agent_id }),
-    ...requests.map((id) => cancellationKeyOf({ request: id })),
-  ];
-}
-
-/**
- * Maximum time from an order to the acceptance of a call that it ends, by how the order names the call. The two times
- * come from clocks that may differ.
- *
- * - `request`: the order names the call's request, so it ends the call whenever it was accepted. A repeat under an
- * Idempotency-Key renews that time up to a day later.
- * - `redialed`: the order names the request of a call that this one replaces. A redial more than 10 s after the order
- * is deliberate.
- * - `agent`: the order does not end calls that were posted after it.
- */
-const acceptedAfterMsMax = { request: Infinity, redialed: 10_000, agent: 0 };
-
-/** An order, and how it names the call. */
-export interface GivenOrder {
-  order: CancellationOrder;
-  as: keyof typeof acceptedAfterMsMax;
-}
-
-/** True if an order ends a call: it covers the call's client and index, and the call was accepted in time. */
-export function isCovered(
-  { id, client, acceptedAt }: Pick<Call, "id" | "client" | "acceptedAt">,
-  { order, as }: GivenOrder,
-): boolean {
-  return (
-    acceptedAt <= order.at + acceptedAfterMsMax[as] &&
-    (order.client === null || order.client === client) &&
-    (order.indexes === null || hasIndex(order.indexes, indexOf(id)))
-  );
-}
-
-/**
- * Returns who has cancelled a call, by its agent or request; undefined if nobody has. A cancellation of a request
- * also cancels redials of its calls.
- */
-export function findCancellation(
-  call: Call,
-  documents: DocumentsRead,
-): "operator" | "client" | undefined {
-  const { id, client, acceptedAt, ancestors = [], request } = call;
-  const controlsOn = (what: Cancellable, ofCall: string, as: GivenOrder["as"]) => {
-    const { kind, key } = cancellationKeyOf(what);
-    const { orders = [] } = documents.get(kind, key)?.value ?? {};
-    return orders.filter((order) => isCovered({ id: ofCall, client, acceptedAt }, { order, as }));
-  };
-  const orders = [
-    ...controlsOn({ agent: request.agent_id }, id, "agent"),
-    ...controlsOn({ request: requestIdOf(id) }, id, "request"),
-    ...ancestors.flatMap((one) => controlsOn({ request: requestIdOf(one) }, one, "redialed")),
-  ];
-  if (orders.length === 0) return undefined;
-  return orders.some((order) => order.client === null) ? "operator" : "client";
-}
-
-/** Names the documents of all pauses that may keep calls of a client and an agent along a route waiting. */
-export function pauseKeysOf({ client, agentId }: BacklogOf, route: Route | undefined) {
-  const own = [pauseKeyOf({ agent: agentId }), pauseKeyOf({ client })];
-  return route === undefined ? own : [...own, pauseKeyOf({ account: route.provider })];
-}
-
-/**
- * True if one of these pauses keeps calls waiting. A pause with an end needs no look at the clock: its document expires
- * then, and is not read any more.
- */
-export function isPaused(pauses: readonly DocumentKey<"pause">[], documents: DocumentsRead) {
-  return pauses.some(({ kind, key }) => documents.get(kind, key) !== undefined);
 }
 
 /**
@@ -119,17 +26,6 @@ export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
 /** Returns the key of an entry that is for one client's calls alone. A hash has no space. */
 export function clientEntryOf(numberHash: string, client: string): string {
   return `${numberHash} ${client}`;
-}
-
-/** Names the do-not-call entries of calls' numbers that are for their client's calls alone, and the numbers' erasures. */
-export function moreKeysOf(calls: readonly Pick<Call, "client" | "request">[], keys: HashKeys) {
-  return calls.flatMap((call): DocumentKey[] => {
-    const { own, asked } = allHashesOf(hashedNumberOf(call), keys);
-    return [
-      ...asked.map((hash) => doNotCallKeyOf(clientEntryOf(hash, call.client))),
-      ...own.map(erasureKeyOf),
-    ];
-  });
 }
 
 /** Names the document of a number's erasure. */

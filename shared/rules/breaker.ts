@@ -1,9 +1,14 @@
 import { claimAheadMsMax } from "../lib/timing.ts";
 import { listNotClosedBreakers, listOpenBreakers, mayProbe } from "../policy/breakers.ts";
-import type { Facts, Passage, Verdict } from "./rule.ts";
+import type { Facts, KeyedBacklog, Passage, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
+import type { DocumentKey } from "../ports/document-kinds.ts";
 
 type Asked = Pick<Facts, "documents">;
+
+export function keys({ target }: KeyedBacklog): DocumentKey[] {
+  return (target?.breakers ?? []).map((key) => ({ kind: "breaker", key }));
+}
 
 const held = { kind: "hold", reason: "breaker_open" } as const;
 

@@ -1,6 +1,12 @@
-import { countedIn } from "../policy/day-counts.ts";
-import type { ClaimedCall, Facts, Taking, Verdict } from "./rule.ts";
+import { countedIn, dayKeyOf } from "../policy/day-counts.ts";
+import type { ClaimedCall, Facts, KeyedAccount, Taking, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
+import type { DocumentKey } from "../ports/document-kinds.ts";
+
+export function keys({ target }: KeyedAccount, now: number): DocumentKey[] {
+  const { name = "", callsPerDay } = target?.account ?? {};
+  return callsPerDay === undefined ? [] : [dayKeyOf({ account: name }, now)];
+}
 
 /** The account has placed as many calls on this day (UTC) as it may. */
 export function admit(

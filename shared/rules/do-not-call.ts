@@ -1,6 +1,22 @@
-import { isOnDoNotCallList } from "../policy/controls.ts";
-import type { Facts, Verdict } from "./rule.ts";
+import {
+  clientEntryOf,
+  doNotCallKeyOf,
+  doNotCallKeysOf,
+  isOnDoNotCallList,
+} from "../policy/controls.ts";
+import type { Facts, KeyedNumber, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
+import type { DocumentKey } from "../ports/document-kinds.ts";
+
+export function keys({ hashes }: Pick<ResolvedCall, "hashes">): DocumentKey[] {
+  return doNotCallKeysOf(hashes?.asked ?? []);
+}
+
+/** Names the entries for the calls of the client alone. */
+export function clientKeys({ call, hashes }: KeyedNumber): DocumentKey[] {
+  const asked = hashes?.asked ?? [];
+  return asked.map((hash) => doNotCallKeyOf(clientEntryOf(hash, call.client)));
+}
 
 /**
  * The number is on the do-not-call list. A number whose documents were not read counts as absent.

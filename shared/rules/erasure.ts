@@ -1,6 +1,11 @@
-import { findErasure } from "../policy/controls.ts";
-import type { Facts, Verdict } from "./rule.ts";
+import { erasureKeyOf, findErasure } from "../policy/controls.ts";
+import type { Facts, KeyedNumber, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
+import type { DocumentKey } from "../ports/document-kinds.ts";
+
+export function keys({ hashes }: KeyedNumber): DocumentKey[] {
+  return (hashes?.own ?? []).map(erasureKeyOf);
+}
 
 /** Everything was erased that was known of the call's number. */
 export function admit(

@@ -21,11 +21,52 @@ import * as pace from "./pace.ts";
 import * as pause from "./pause.ts";
 import * as restore from "./restore.ts";
 import * as route from "./route.ts";
-import type { ClaimFacts, ClockFacts, Facts, Judge, Take } from "./rule.ts";
+import type {
+  ClaimFacts,
+  ClockFacts,
+  Facts,
+  Judge,
+  KeyedAccount,
+  KeyedBacklog,
+  KeyedNumber,
+  Keys,
+  Take,
+} from "./rule.ts";
+import type { ResolvedCall } from "./resolved-call.ts";
 import * as turn from "./turn.ts";
 
 // Every order in which rules are asked whether a phone may ring now. Each entry stands on a line of its own, so that a
 // test can leave it out.
+
+/** Documents of an account, beside its breaker, by which its calls are decided. */
+const judgedOfAccount: readonly Keys<KeyedAccount>[] = [
+  turn.keys,
+  pace.keys,
+  callsPerDay.keys,
+  callerIds.keys,
+];
+
+/** Documents by which calls of a client and agent are decided, beside those of each call. */
+export const backlogKeys: readonly Keys<KeyedBacklog>[] = [
+  pause.keys,
+  breaker.keys,
+  ...judgedOfAccount,
+];
+
+/** The same for forecasts, which tell when lines become free. */
+export const forecastKeys: readonly Keys<KeyedBacklog>[] = [...backlogKeys, liveCalls.keys];
+
+/** Documents of an account on which its room depends. */
+export const accountKeys: readonly Keys<KeyedAccount>[] = [...judgedOfAccount, liveCalls.keys];
+
+/** Documents of each call. */
+export const callKeys: readonly Keys<Pick<ResolvedCall, "call" | "hashes">>[] = [
+  cancellation.keys,
+  doNotCall.keys,
+];
+
+/** Documents of a call's number of which most deployments have none. They are read where there may be some. */
+export const rareNumberKeys: readonly Keys<KeyedNumber>[] = [doNotCall.clientKeys, erasure.keys];
 
 /** Ends of a call, whatever its pauses, breakers and paces: of a fresh row, a try, a resend and a forecast. */
 export const ends: readonly Judge<FirstRowFacts>[] = [

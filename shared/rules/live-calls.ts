@@ -1,4 +1,65 @@
-import type { ClaimedCall, Taking, Verdict } from "./rule.ts";
+import type { ClaimedCall, KeyedAccount, Taking, Verdict } from "./rule.ts";
+import type { ResolvedAccount } from "../dial-plan/route-table.ts";
+import { minuteMs } from "../lib/units.ts";
+import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+
+/** Maximum live calls in one document. Few, so that calls which begin and end at the same time rarely conflict. */
+const entriesMax = 25;
+/** Maximum duration of a call if the plan names none. */
+const callMinutesMax = 240;
+/** Time from a call's maximum duration to the end of its entry, for the provider's delays. */
+const marginMs = 2 * minuteMs;
+
+export type LiveCall = ValueOf<"live-calls">["entries"][number];
+
+/** Names the documents that hold an account's live calls. */
+export function liveKeysOf(account: string, limit: number): DocumentKey<"live-calls">[] {
+  const count = Math.ceil(limit / entriesMax);
+  return Array.from({ length: count }, (_, part) => ({
+    kind: "live-calls" as const,
+    key: `${part} ${account}`,
+  }));
+}
+
+/** Returns the number of live calls that one of these documents may hold. */
+export function roomOf(part: number, limit: number): number {
+  return Math.min(entriesMax, limit - part * entriesMax);
+}
+
+/** Returns the live calls of an account, as read. Entries after their `endsAt` do not count. */
+export function liveCallsIn(
+  read: DocumentsRead,
+  { account, limit, now }: { account: string; limit: number; now: number },
+): LiveCall[] {
+  return liveKeysOf(account, limit).flatMap(
+    ({ kind, key }) => read.get(kind, key)?.value.entries.filter((one) => one.endsAt > now) ?? [],
+  );
+}
+
+/** Returns the mean duration of an account's ended calls in milliseconds; undefined if none has ended yet. */
+export function meanMsIn(
+  read: DocumentsRead,
+  { account, limit }: { account: string; limit: number },
+): number | undefined {
+  const means = liveKeysOf(account, limit).flatMap(({ kind, key }) => {
+    const meanMs = read.get(kind, key)?.value.meanMs;
+    return meanMs == null ? [] : meanMs;
+  });
+  return means.length === 0 ? undefined : means.reduce((sum, one) => sum + one, 0) / means.length;
+}
+
+/** Returns the time after which a call that began at `at` no longer counts as live, even if no end is known. */
+export function endsAtOf(
+  at: number,
+  { maxCallMinutes = callMinutesMax }: Pick<ResolvedAccount, "maxCallMinutes">,
+): number {
+  return at + maxCallMinutes * minuteMs + marginMs;
+}
+
+export function keys({ target }: KeyedAccount): DocumentKey[] {
+  const { name = "", liveCalls = 0 } = target?.account ?? {};
+  return liveKeysOf(name, liveCalls);
+}
 
 /** The live calls of the accounts of one delivery's calls. */
 export interface Lines {

@@ -1,6 +1,34 @@
-import { isPaused } from "../policy/controls.ts";
-import type { Facts, Verdict } from "./rule.ts";
+import type { Facts, KeyedBacklog, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
+import type { Route } from "../calls/call-request.ts";
+import type { BacklogOf } from "../policy/breakers.ts";
+import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+
+/** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */
+export type Pausable = ValueOf<"pause">["of"];
+
+/** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
+export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
+  return { kind: "pause", key: JSON.stringify(Object.entries(what)[0]) };
+}
+
+/** Names the documents of all pauses that may keep calls of a client and an agent along a route waiting. */
+export function pauseKeysOf({ client, agentId }: BacklogOf, route: Route | undefined) {
+  const own = [pauseKeyOf({ agent: agentId }), pauseKeyOf({ client })];
+  return route === undefined ? own : [...own, pauseKeyOf({ account: route.provider })];
+}
+
+/**
+ * True if one of these pauses keeps calls waiting. A pause with an end needs no look at the clock: its document expires
+ * then, and is not read any more.
+ */
+export function isPaused(pauses: readonly DocumentKey<"pause">[], documents: DocumentsRead) {
+  return pauses.some(({ kind, key }) => documents.get(kind, key) !== undefined);
+}
+
+export function keys({ of, target }: KeyedBacklog): readonly DocumentKey[] {
+  return target?.pauses ?? pauseKeysOf(of, undefined);
+}
 
 /** An operator has paused the call's agent, account or client, or its agent is paused for its results. */
 export function admit(

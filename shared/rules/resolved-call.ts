@@ -4,9 +4,9 @@ import { hashedNumberOf, isTestClient } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/dial-plan.ts";
 import type { Mode, ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
 import { type BacklogOf, breakerNamesOf } from "../policy/breakers.ts";
-import { pauseKeysOf } from "../policy/controls.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
+import { pauseKeysOf } from "./pause.ts";
 
 /** A route of a client's calls to an agent, with the account that they are placed under. */
 export interface ResolvedRoute {

@@ -3,7 +3,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 import type { Permission } from "../calls/passed-check.ts";
 import type { Decided } from "../calls/transitions.ts";
-import type { DocumentsRead } from "../ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import type { HashKeys } from "../telephony/phone-number.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
@@ -31,6 +31,39 @@ export function hold(reason: string): Verdict {
 export interface Passage {
   notBefore?: number;
   route?: ResolvedRoute["route"];
+}
+
+/**
+ * Names the documents that a rule reads, of a call or of all calls of a client and agent. `now`: milliseconds since the
+ * epoch.
+ */
+export type Keys<Of> = (of: Of, now: number) => readonly DocumentKey[];
+
+/** Facts that name the documents of all calls of a client and agent. */
+export type KeyedBacklog = Pick<ResolvedCall, "of" | "target">;
+
+/** Facts that name the documents of a call's number. */
+export interface KeyedNumber {
+  call: Pick<ResolvedCall["call"], "client">;
+  hashes: ResolvedCall["hashes"];
+}
+
+/** Facts that name the documents of an account. */
+export interface KeyedAccount {
+  target: Pick<ResolvedRoute, "route" | "account"> | undefined;
+}
+
+/** Returns the documents that rules read, each once. */
+export function listKeys<Of>(
+  rules: readonly Keys<Of>[],
+  of: Iterable<Of>,
+  now: number,
+): DocumentKey[] {
+  return distinctKeys([...of].flatMap((one) => rules.flatMap((keys) => keys(one, now))));
+}
+
+export function distinctKeys(keys: readonly DocumentKey[]): DocumentKey[] {
+  return [...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()];
 }
 
 /** A rule's question about a call at a gate. Pure and synchronous. */

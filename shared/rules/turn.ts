@@ -1,8 +1,13 @@
 import { freshAgeMsMax } from "../lib/timing.ts";
-import type { ClockFacts, Facts, Verdict } from "./rule.ts";
+import type { ClockFacts, Facts, KeyedAccount, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
+import type { DocumentKey } from "../ports/document-kinds.ts";
 
 const held = { kind: "hold", reason: "turn" } as const;
+
+export function keys({ target }: KeyedAccount): DocumentKey[] {
+  return target === undefined ? [] : [{ kind: "account", key: target.account.name }];
+}
 
 /** A fresh call goes at once only if its account answers quickly and is not busy, so that it overtakes no other call. */
 export function admit(

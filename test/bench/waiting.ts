@@ -4,7 +4,6 @@
  */
 import { packedHex } from "../support/packed-hex.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
-import { paceKeyOf } from "../../shared/policy/account-pace.ts";
 import { toPace } from "../../shared/telephony/rate.ts";
 import { messageSchema } from "../../shared/ports/call-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
@@ -16,6 +15,7 @@ import { createMeter, type Meter, sumOf } from "./meter.ts";
 import { report, table, type Target } from "./report.ts";
 import { createService, requestOf } from "./service.ts";
 import { forgetSweeps } from "./shapes.ts";
+import { paceKeyOf } from "../../shared/rules/pace.ts";
 
 const sizes = [40_000, 200_000, 1_000_000];
 const clients = 200;

@@ -244,7 +244,7 @@ function isShared(about: string): boolean {
 /** Returns what a port was asked about, without versions and in a fixed order. */
 function aboutOf(value: unknown): string {
   const all = Array.isArray(value) ? value : [value];
-  return all.map(nameOf).toSorted().join("|");
+  return [...new Set(all.map(nameOf))].toSorted().join("|");
 }
 
 function nameOf(one: unknown): string {

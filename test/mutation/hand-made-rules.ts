@@ -32,8 +32,8 @@ const ofOrders = toMutants(
     ],
     ["a cancelled call is not dialed", "cancellation:admit", returns("undefined")],
     ["a paused call waits", "pause:admit", returns("undefined")],
-    ["cancellations are read", "readControlDocuments", callBecomes("cancellationKeysOf", "[]")],
-    ["pauses are read", "readControlDocuments", callBecomes("pauseKeysOf", "[]")],
+    ["cancellations are read", "cancellation:keys", returns("[]")],
+    ["pauses are read", "pause:keys", returns("[]")],
     [
       "an order on a request ends repeats of a day later",
       "acceptedAfterMsMax.request",

@@ -8,9 +8,9 @@ import { parseDialPlan } from "./plans.ts";
 import { changedStep, rowStep, type UsageStep, usageKeyOf } from "../../shared/policy/usage.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
-import { pauseKeyOf } from "../../shared/policy/controls.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { rowIn, writeRows } from "./rows.ts";
+import { pauseKeyOf } from "../../shared/rules/pause.ts";
 
 const minuteMs = 60_000;
 

@@ -14,8 +14,6 @@ import type {
 import {
   type Cancellable,
   cancellationKeyOf,
-  type Pausable,
-  pauseKeyOf,
   doNotCallKeyOf,
   doNotCallListKey,
 } from "../../shared/policy/controls.ts";
@@ -28,6 +26,7 @@ import { aCall, aRequestId, toCallsMessage } from "./calls.ts";
 import type { createDialerBench } from "./dialer.ts";
 import { rowIn } from "./rows.ts";
 import { removeCurrent } from "./documents.ts";
+import { type Pausable, pauseKeyOf } from "../../shared/rules/pause.ts";
 
 export type Bench = ReturnType<typeof createDialerBench>;
 

@@ -6,12 +6,6 @@ import { toIndexSet } from "../../../shared/calls/index-set.ts";
 import { states } from "../../../shared/calls/states.ts";
 import { applyAction } from "../../../shared/calls/transitions.ts";
 import type { CancellationOrder } from "../../../shared/ports/document-kinds.ts";
-import {
-  type Cancellable,
-  cancellationKeyOf,
-  type GivenOrder,
-  isCovered,
-} from "../../../shared/policy/controls.ts";
 import { readLastTries } from "../../../shared/ports/last-tries.ts";
 import type { CallLedger, Page } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -23,6 +17,8 @@ import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { countActions } from "./change-call.ts";
 import { writerOf } from "./writer.ts";
 import { nextCursor } from "../http/fields.ts";
+import { type GivenOrder, isCovered } from "../../../shared/rules/cancellation.ts";
+import { type Cancellable, cancellationKeyOf } from "../../../shared/policy/controls.ts";
 
 /** Rows of one page, and maximum pages of one answer. */
 export const pageRows = 50;

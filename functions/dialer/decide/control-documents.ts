@@ -1,27 +1,24 @@
-import { documentsAgeMsMax } from "../../../shared/lib/timing.ts";
-import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { DocumentKey } from "../../../shared/ports/document-kinds.ts";
+import { noteReceivers, unknownReceivers } from "../../../shared/events/outbox-ledger.ts";
+import { documentsAgeMsMax } from "../../../shared/lib/timing.ts";
+import { failureKeysOf } from "../../../shared/policy/breakers.ts";
 import {
   type ControlDocuments,
-  restoreKey,
+  doNotCallListKey,
   isLedgerSuspended,
-  sweepKey,
-  cancellationKeysOf,
-  pauseKeysOf,
-  moreKeysOf,
-  doNotCallKeysOf,
   listIn,
+  restoreKey,
+  sweepKey,
 } from "../../../shared/policy/controls.ts";
-import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
-import { createResolver, hashesUnder } from "../../../shared/rules/resolved-call.ts";
-import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
-import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import { allHashesOf } from "../../../shared/telephony/phone-number.ts";
-import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
+import type { DocumentKey } from "../../../shared/ports/document-kinds.ts";
+import { backlogKeys, callKeys, rareNumberKeys } from "../../../shared/rules/gates.ts";
+import {
+  createResolver,
+  hashesUnder,
+  type ResolvedCall,
+} from "../../../shared/rules/resolved-call.ts";
+import { distinctKeys, listKeys } from "../../../shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { noteReceivers, unknownReceivers } from "../../../shared/events/outbox-ledger.ts";
 import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";
 
 /**
@@ -37,48 +34,39 @@ export async function readControlDocuments(
   deps: DialerDeps,
 ): Promise<ControlDocuments> {
   const { plan, table, hashKeys } = deps.settings;
-  const resolver = createResolver(table, hashesUnder(hashKeys));
-  const keys = new Map<string, DocumentKey>();
-  const want = (all: readonly DocumentKey[]) => {
-    for (const one of all) keys.set(`${one.kind} ${one.key}`, one);
-  };
-  const backlogs = new Map<string, BacklogOf>();
-  for (const call of calls) {
-    want(cancellationKeysOf(call));
-    const of = { client: call.client, agentId: call.request.agent_id };
-    backlogs.set(backlogOf(of), of);
-  }
-  for (const [key, of] of backlogs) {
-    const target = resolver.find(of);
-    want(target?.pauses ?? pauseKeysOf(of, undefined));
-    if (target === undefined) continue;
-    const { route, account, breakers } = target;
-    const { name, pace, callsPerDay } = account;
-    want([...breakerKeysOf(of, breakers), { kind: "backlog", key }]);
-    want([{ kind: "account", key: name }]);
-    if (pace !== undefined) want([paceKeyOf(name)]);
-    if (route.callerIds !== undefined) want([callerIdsKeyOf(route)]);
-    if (callsPerDay !== undefined) want([dayKeyOf({ account: name }, deps.clock.now())]);
-  }
-  const hashes = numbers
-    ? calls.flatMap((call) => allHashesOf(hashedNumberOf(call), hashKeys).asked)
-    : [];
-  want(doNotCallKeysOf([...new Set(hashes)]));
-  const more = numbers ? moreKeysOf(calls, hashKeys) : [];
-  if (deps.memory.readsMore) want(more);
-  const own = { ...deps, plan, ownReceivers: deps.memory.ownReceivers };
+  const { memory } = deps;
+  const now = deps.clock.now();
+  const hashesOf = numbers ? hashesUnder(hashKeys) : () => undefined;
+  const resolver = createResolver(table, hashesOf);
+  const resolved = calls.map((call) => resolver.resolve(call, undefined));
+  const backlogs = [...new Map(resolved.map((one) => [one.backlog, one])).values()];
+  const rare = numbers ? listKeys(rareNumberKeys, resolved, now) : [];
+  const own = { ...deps, plan, ownReceivers: memory.ownReceivers };
   const receivers = unknownReceivers(
     calls.map(({ client }) => client),
     own,
   );
-  want(receivers);
-  const read = await readWithSuspension([...keys.values()], deps);
+  const keys = [
+    doNotCallListKey,
+    ...listKeys(callKeys, resolved, now),
+    ...listKeys(backlogKeys, backlogs, now),
+    ...backlogs.flatMap(settlingKeys),
+    ...(memory.readsMore ? rare : []),
+    ...receivers,
+  ];
+  const read = await readWithSuspension(distinctKeys(keys), deps);
   noteReceivers(receivers, read, own);
-  if (deps.memory.readsMore || listIn(read)?.hasMore !== true) return read;
+  if (memory.readsMore || listIn(read)?.hasMore !== true) return read;
   // Only a process that learns of the first such document reads twice. Others have them in their one read.
-  deps.memory.readsMore = true;
-  if (more.length === 0) return read;
-  return mergeControlDocuments(read, await readWithSuspension(more, deps));
+  memory.readsMore = true;
+  if (rare.length === 0) return read;
+  return mergeControlDocuments(read, await readWithSuspension(rare, deps));
+}
+
+/** Names the documents by which no rule asks, but which are needed once the provider has answered. */
+function settlingKeys({ of, target, backlog }: ResolvedCall): DocumentKey[] {
+  if (target === undefined) return [];
+  return [...failureKeysOf(of, target.breakers), { kind: "backlog", key: backlog }];
 }
 
 /** Reads documents, and checks that the ledger was not restored. */

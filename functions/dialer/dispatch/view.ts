@@ -15,10 +15,7 @@ import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/controls.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
-import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
-import { countedIn, dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
-import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+import { countedIn } from "../../../shared/policy/day-counts.ts";
 import {
   createResolver,
   type ResolvedRoute,
@@ -28,6 +25,10 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { readWithSuspension } from "../decide/control-documents.ts";
 import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
+import { isPoolResting } from "../../../shared/rules/caller-ids.ts";
+import { liveCallsIn } from "../../../shared/rules/live-calls.ts";
+import { accountKeys } from "../../../shared/rules/gates.ts";
+import { distinctKeys, listKeys } from "../../../shared/rules/rule.ts";
 
 type Backlog = StoredDocument<"backlog">;
 
@@ -75,7 +76,9 @@ interface Controls {
   breakers: ReadonlyMap<string, BreakerDocument>;
   /** Keys of the pauses. */
   pauses: ReadonlySet<string>;
-  /** Documents of accounts, paces and the sweep. */
+  /** Documents of each account, apart from its breaker. */
+  keysOf: ReadonlyMap<string, readonly DocumentKey[]>;
+  /** These documents, and the sweep's. */
   state: ControlDocuments;
 }
 
@@ -94,6 +97,7 @@ export function createView(deps: DialerDeps): View {
   let controls: Controls = {
     breakers: new Map(),
     pauses: new Set(),
+    keysOf: new Map(),
     state: { get: () => undefined, isSuspended: true },
   };
   let waiting = new Map<string, Waiting>();
@@ -105,7 +109,7 @@ export function createView(deps: DialerDeps): View {
       controls = read;
       const resolver = createResolver(table, () => undefined);
       const now = deps.clock.now();
-      waiting = toWaiting(withAnswers(list), controls, { resolver, table, now, warn });
+      waiting = toWaiting(withAnswers(list), controls, { resolver, now, warn });
       return isListed;
     },
     documentOf: (key) => list.get(key),
@@ -150,22 +154,22 @@ function testRoutesIn(list: BacklogList, table: RouteTable): Route[] {
 async function readControls(tests: readonly Route[], deps: DialerDeps): Promise<Controls> {
   const { documents, settings } = deps;
   const { table } = settings;
-  const accounts = new Map(
-    [...Object.values(table.plan.agents), ...tests].map((route) => [
-      table.account(route).name,
-      route,
-    ]),
-  );
   const now = deps.clock.now();
-  const keys = [...accounts.values()].flatMap((route) => keysOf(route, { table, now }));
+  const routes = [...Object.values(table.plan.agents), ...tests];
+  const targets = routes.map((route) => ({ target: { route, account: table.account(route) } }));
+  const byAccount = Map.groupBy(targets, ({ target }) => target.account.name);
+  const keysOf = new Map(
+    [...byAccount].map(([account, own]) => [account, listKeys(accountKeys, own, now)]),
+  );
   const [state, breakers, pauses] = await Promise.all([
-    readWithSuspension(keys, deps),
+    readWithSuspension(distinctKeys([...keysOf.values()].flat()), deps),
     documents.list("breaker", { limit: pageDocuments }),
     documents.list("pause", { limit: pageDocuments }),
   ]);
   return {
     breakers: new Map(breakers.map((one) => [one.key, one])),
     pauses: new Set(pauses.map(({ key }) => key)),
+    keysOf,
     state,
   };
 }
@@ -181,21 +185,6 @@ function* withAnswers(list: BacklogList): Iterable<Backlog> {
   }
 }
 
-/** Names the documents of an account, apart from its breaker. */
-function keysOf(route: Route, { table, now }: { table: RouteTable; now: number }): DocumentKey[] {
-  const { name: account, liveCalls = 0, callsPerDay } = table.account(route);
-  const hasPool = Object.values(table.plan.agents).some(
-    ({ provider, callerIds }) => provider === route.provider && callerIds !== undefined,
-  );
-  return [
-    { kind: "account", key: account },
-    paceKeyOf(account),
-    ...liveKeysOf(account, liveCalls),
-    ...(hasPool ? [callerIdsKeyOf(route)] : []),
-    ...(callsPerDay === undefined ? [] : [dayKeyOf({ account }, now)]),
-  ];
-}
-
 /** True if this version can read those of the documents that there are. */
 function areReadable(keys: readonly DocumentKey[], read: DocumentsRead): boolean {
   try {
@@ -209,7 +198,6 @@ function areReadable(keys: readonly DocumentKey[], read: DocumentsRead): boolean
 /** The means by which the backlogs of one look are put together. */
 interface Resolving {
   resolver: Resolver;
-  table: RouteTable;
   now: number;
   warn(of: UnreadableOf): void;
 }
@@ -220,17 +208,17 @@ interface Resolving {
  */
 function toWaiting(
   backlogs: Iterable<Backlog>,
-  { breakers, pauses, state }: Controls,
-  { resolver, table, now, warn }: Resolving,
+  { breakers, pauses, keysOf, state }: Controls,
+  { resolver, now, warn }: Resolving,
 ): Map<string, Waiting> {
   const waiting = new Map<string, Waiting>();
   const known = new Map<string, boolean>();
-  const isKnown = ({ account: { name }, route }: ResolvedRoute): boolean => {
+  const isKnown = ({ account: { name } }: ResolvedRoute): boolean => {
     const breaker = breakers.get(accountBreakerOf(name));
     const isIt =
       known.get(name) ??
       ((breaker === undefined || isReadable(breaker)) &&
-        areReadable(keysOf(route, { table, now }), state));
+        areReadable(keysOf.get(name) ?? [], state));
     known.set(name, isIt);
     return isIt;
   };

@@ -1,6 +1,6 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { recordLookupMiss, requireReview, type Write } from "../../../shared/calls/transitions.ts";
-import { breakerKeysOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
+import { failureKeysOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -183,7 +183,8 @@ async function settleNotPlaced(
     if (now - row.claimedAt > recordMsMax) return true;
     const { name: account } = settings.table.account(route);
     const names = breakerNamesOf(row, { account, checks: route.checks });
-    const read = await documents.read(breakerKeysOf(row, names));
+    const breakers = names.map((key) => ({ kind: "breaker", key }) as const);
+    const read = await documents.read([...breakers, ...failureKeysOf(row, names)]);
     const sentAt = row.claimedAt;
     const country = countryOf(call.request.phone_number);
     const judged = { client, agentId, route, account, numberHash, country, sentAt };

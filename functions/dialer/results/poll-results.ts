@@ -2,7 +2,6 @@ import { type CallRow, resultsBacklogOf, testAccounts } from "../../../shared/ca
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import { accountNameOf, sandboxType } from "../../../shared/calls/call-request.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
-import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "../../../shared/calls/record-result.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
@@ -15,6 +14,7 @@ import { continueChains } from "./next-tries.ts";
 import { createOwnFailures, type OwnFailures } from "./own-failures.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
 import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
+import { liveCallsIn, liveKeysOf } from "../../../shared/rules/live-calls.ts";
 
 /** Maximum calls of an account that are polled at once. */
 const callsMax = 500;

@@ -4,8 +4,6 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import {
   addPoolResults,
   addResults,
@@ -17,6 +15,8 @@ import {
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { callerIdsKeyOf } from "../../../shared/rules/caller-ids.ts";
+import { pauseKeyOf } from "../../../shared/rules/pause.ts";
 
 /** Time for which an agent's results are kept after the last one. */
 const keptMs = 7 * dayMs;

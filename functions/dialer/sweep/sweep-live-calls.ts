@@ -2,9 +2,9 @@ import { hasEnded } from "../../../shared/calls/record-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
-import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { liveCallsIn, liveKeysOf } from "../../../shared/rules/live-calls.ts";
 
 /** Entries older than this are compared with their rows. Younger ones may be of claims being written. */
 const youngMs = minuteMs;

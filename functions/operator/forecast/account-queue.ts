@@ -1,7 +1,5 @@
 import { findServedAt } from "../../../shared/policy/dispatcher.ts";
 import { comparePositions } from "../../../shared/ports/ledger.ts";
-import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
-import { liveCallsIn, meanMsIn } from "../../../shared/policy/live-calls.ts";
 import { countedIn, nextDayAt } from "../../../shared/policy/day-counts.ts";
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
@@ -10,6 +8,8 @@ import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyServed, createTurns } from "../../../shared/policy/turns.ts";
 import type { Limit } from "./forecast-schema.ts";
 import type { Queued } from "./queued.ts";
+import { paceKeyOf } from "../../../shared/rules/pace.ts";
+import { liveCallsIn, meanMsIn } from "../../../shared/rules/live-calls.ts";
 
 /** The calls of a forecast that wait for one account, in the order in which they are served. */
 export interface AccountQueue {

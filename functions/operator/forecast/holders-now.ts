@@ -3,12 +3,12 @@ import { countedIn } from "../../../shared/policy/day-counts.ts";
 import { byTime } from "../../../shared/rules/gates.ts";
 import { findVerdict } from "../../../shared/rules/rule.ts";
 import { findStillReason } from "../../../shared/policy/dispatcher.ts";
-import { liveCallsIn } from "../../../shared/policy/live-calls.ts";
 import { createResolver } from "../../../shared/rules/resolved-call.ts";
 import { createHolders } from "./holders.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
 import type { ControlsRead } from "./read-controls.ts";
+import { liveCallsIn } from "../../../shared/rules/live-calls.ts";
 
 /** The holder of a waiting call now. */
 export interface HeldBy {

@@ -1,10 +1,10 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 import { type BacklogOf, listNotClosedBreakers } from "../../../shared/policy/breakers.ts";
-import { callerIdsKeyOf, isPoolResting } from "../../../shared/policy/caller-ids.ts";
 import { isLedgerSuspended } from "../../../shared/policy/controls.ts";
 import type { ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { callerIdsKeyOf, isPoolResting } from "../../../shared/rules/caller-ids.ts";
 
 /** A pause, a breaker or the like, which keeps all calls of a client and agent waiting. */
 export interface Holder {

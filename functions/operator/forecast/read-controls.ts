@@ -1,27 +1,25 @@
 import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
+import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {
   cancellationKeyOf,
-  cancellationKeysOf,
   doNotCallListKey,
   listIn,
-  pauseKeysOf,
   restoreKey,
 } from "../../../shared/policy/controls.ts";
 import { isSpeedKnown, toSeenPace } from "../../../shared/policy/account-speed.ts";
-import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
-import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import type { Pace } from "../../../shared/telephony/rate.ts";
-import { liveKeysOf } from "../../../shared/policy/live-calls.ts";
-import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { RouteDeps } from "../../api/http/context.ts";
 import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
 import { readNumbers } from "./read-numbers.ts";
 import type { NumberHashes } from "../../../shared/telephony/phone-number.ts";
+import { cancellationKeysOf } from "../../../shared/rules/cancellation.ts";
+import { forecastKeys } from "../../../shared/rules/gates.ts";
+import { distinctKeys, listKeys } from "../../../shared/rules/rule.ts";
+import { createResolver } from "../../../shared/rules/resolved-call.ts";
 
 /** Maximum agents whose pauses and breakers are read. */
 const agentsReadMax = 1_000;
@@ -92,10 +90,13 @@ export async function readControls(
     dispatcherKey,
     ...waiting.flatMap(cancellationKeysOf),
     ...[...waitingRequests].map((request) => cancellationKeyOf({ request })),
-    ...plans.flatMap((one) => keysOfBacklogs(backlogs.values(), one, now)),
+    ...plans.flatMap(({ table }) => {
+      const resolver = createResolver(table, () => undefined);
+      const resolved = [...backlogs.values()].map((of) => ({ of, target: resolver.find(of) }));
+      return listKeys(forecastKeys, resolved, now);
+    }),
   ];
-  const once = new Map(keys.map((key) => [`${key.kind} ${key.key}`, key]));
-  const controls = await deps.documents.read([...once.values()]);
+  const controls = await deps.documents.read(distinctKeys(keys));
   const hasMore = listIn(controls)?.hasMore === true;
   const calls = [...requests.map((request) => ({ client, request })), ...waiting];
   const numbers = await readNumbers(calls, { plans, hasMore }, deps);
@@ -137,27 +138,4 @@ function firstOf(values: readonly string[], most: number): Set<string> {
     first.add(value);
   }
   return first;
-}
-
-/** Names the documents of backlogs and of the accounts that a plan routes their agents to. */
-function keysOfBacklogs(
-  backlogs: Iterable<BacklogOf>,
-  { table }: PlanWithSchedule,
-  now: number,
-): DocumentKey[] {
-  return [...backlogs].flatMap((of): DocumentKey[] => {
-    const route = table.find(of);
-    if (route === undefined) return pauseKeysOf(of, route);
-    const { name: account, liveCalls = 0, callsPerDay } = table.account(route);
-    const { checks } = route;
-    return [
-      ...pauseKeysOf(of, route),
-      ...breakerNamesOf(of, { account, checks }).map((key) => ({ kind: "breaker", key }) as const),
-      paceKeyOf(account),
-      { kind: "account", key: account },
-      ...liveKeysOf(account, liveCalls),
-      ...(callsPerDay === undefined ? [] : [dayKeyOf({ account }, now)]),
-      ...(route.callerIds === undefined ? [] : [callerIdsKeyOf(route)]),
-    ];
-  });
 }

@@ -1,11 +1,13 @@
 import { hashedNumberOf } from "../../../shared/calls/ids.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { doNotCallKeyOf, moreKeysOf } from "../../../shared/policy/controls.ts";
+import { doNotCallKeyOf } from "../../../shared/policy/controls.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { allHashesOf, type NumberHashes } from "../../../shared/telephony/phone-number.ts";
 import type { RouteDeps } from "../../api/http/context.ts";
 import { UnreachableError } from "../../api/http/port-limits.ts";
 import type { PlanWithSchedule } from "./queued.ts";
+import { rareNumberKeys } from "../../../shared/rules/gates.ts";
+import { listKeys } from "../../../shared/rules/rule.ts";
 
 /** Numbers whose documents are read in one go, and at the same time: four documents a number and key. */
 const numbersAtOnce = 500;
@@ -46,12 +48,14 @@ export async function readNumbers(
   const readSome = async (some: typeof numbers) => {
     const own = some.map(([number]) => [number, allHashesOf(number, hashKeys)] as const);
     const keys = some.flatMap(([, all], index): DocumentKey[] => {
-      const of = own[index]?.[1].asked ?? [];
-      const ofCaps = all.some(isCapped) ? of : [];
+      const [, of] = own[index] ?? [];
+      const { asked = [] } = of ?? {};
+      const ofCaps = all.some(isCapped) ? asked : [];
+      const ofClients = onceEach(all).map((call) => ({ call, hashes: of }));
       return [
-        ...of.map(doNotCallKeyOf),
+        ...asked.map(doNotCallKeyOf),
         ...ofCaps.map((key) => ({ kind: "cap", key }) as const),
-        ...(hasMore ? moreKeysOf(onceEach(all), hashKeys) : []),
+        ...(hasMore ? listKeys(rareNumberKeys, ofClients, clock.now()) : []),
       ];
     });
     const read = await documents.read(keys);

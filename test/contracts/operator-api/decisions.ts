@@ -3,11 +3,11 @@ import { toCancelCursor } from "../../../functions/operator/cancel.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";
-import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
 import { toCalls } from "../../../shared/ports/call-messages.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import type { OperatorApiBench } from "./setup.ts";
+import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
 
 /** Describes operators' decisions about calls: redials, resolutions and cancellations. */
 export function itActsOnCalls(api: OperatorApiBench): void {

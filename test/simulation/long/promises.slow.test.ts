@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { putDocument } from "../../support/dialer-calls.ts";
 import {
@@ -13,6 +12,7 @@ import {
   unknown,
   vapi,
 } from "../dispatch-bench.ts";
+import { pauseKeyOf } from "../../../shared/rules/pause.ts";
 
 /** Promises to clients who share accounts, deliveries and time, in simulated time over the real core. */
 

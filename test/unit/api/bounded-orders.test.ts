@@ -5,7 +5,6 @@ import { createApp } from "../../../functions/api/app.ts";
 import { createRequestId } from "../../../shared/calls/ids.ts";
 import { randomId } from "../../../shared/lib/random.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
-import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
 import { ownEntriesMax } from "../../../shared/policy/gathered-entries.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aRequestId } from "../../support/calls.ts";
@@ -15,6 +14,7 @@ import { suspendedAt } from "../../support/document-values.ts";
 import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
 import { jsonRequest } from "../../support/json-request.ts";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
+import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
 
 const start = Date.parse("2026-06-01T10:00Z");
 

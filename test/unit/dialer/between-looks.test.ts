@@ -12,8 +12,8 @@ import {
   webhook,
 } from "../../support/dialer-calls.ts";
 import { firstOf } from "../../support/first-of.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import { inSlowTier } from "../../support/per-tier.ts";
+import { pauseKeyOf } from "../../../shared/rules/pause.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const account = "webhook:http://127.0.0.1:9";

@@ -5,7 +5,6 @@ import type { Route } from "../../../shared/calls/call-request.ts";
 import { addPoolResults } from "../../../shared/policy/result-breaker.ts";
 import { readDialPlan } from "../../support/plans.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
-import { callerIdsKeyOf, isPoolResting, withCallerId } from "../../../shared/policy/caller-ids.ts";
 import { callerIdOf } from "../../../shared/policy/result-breaker.ts";
 import { toDocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {
@@ -23,6 +22,7 @@ import { createDialerBench } from "../../support/dialer.ts";
 import { nothing } from "../../support/results-bench.ts";
 import { testPlan } from "../../support/environment.ts";
 import { perTier, inSlowTier } from "../../support/per-tier.ts";
+import { callerIdsKeyOf, isPoolResting, withCallerId } from "../../../shared/rules/caller-ids.ts";
 
 const pool = ["+12125550190", "+13035550190", "+442079460190"] as const;
 const route = (callerIds: readonly string[], more: object = {}): Route => ({

@@ -3,7 +3,6 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createFirstRow } from "../../../shared/calls/call-row.ts";
 import { aCall } from "../../support/calls.ts";
-import { liveCallsIn, liveKeysOf } from "../../../shared/policy/live-calls.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { createLiveEntries, leaveLive } from "../../../functions/dialer/record/live-calls.ts";
 import { sweepLiveCalls } from "../../../functions/dialer/sweep/sweep-live-calls.ts";
@@ -20,6 +19,7 @@ import {
 import { completed, createBench, live, minuteMs, route } from "../../support/results-bench.ts";
 import { firstOf } from "../../support/first-of.ts";
 import { inSlowTier, perTier } from "../../support/per-tier.ts";
+import { liveCallsIn, liveKeysOf } from "../../../shared/rules/live-calls.ts";
 
 const account = "twilio";
 const callMs = 2 * minuteMs;

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import {
   addResults,
   afterPause,
@@ -12,6 +11,7 @@ import {
 import { type Bench, callsNow, documentOf, rowsIn, sendEach } from "../../support/dialer-calls.ts";
 import { createBench, minuteMs, nothing } from "../../support/results-bench.ts";
 import { perTier } from "../../support/per-tier.ts";
+import { pauseKeyOf } from "../../../shared/rules/pause.ts";
 
 const agent = "agent_sales";
 const result = (status: CallResult["status"], seconds: number | null = null): CallResult => ({

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { Needs } from "../../../functions/operator/needs.ts";
-import { callerIdsKeyOf } from "../../../shared/policy/caller-ids.ts";
 import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import type { Kind, ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
@@ -13,6 +12,7 @@ import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { expectDeclared } from "../../support/operator-answers.ts";
 import { createMemoryDocuments } from "../../support/memory-documents.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
+import { callerIdsKeyOf } from "../../../shared/rules/caller-ids.ts";
 
 const now = Date.UTC(2026, 10, 21, 12, 34);
 const minuteMs = 60_000;
