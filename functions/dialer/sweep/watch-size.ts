@@ -12,6 +12,10 @@ const alarms = [
   { share: 0.7, everyMs: dayMs },
 ];
 
+/** Names the ways on for operators of a ledger that cannot grow. */
+const waysOn =
+  "lower retentionDays, deploy a second service for other accounts, or deploy to AWS, whose ledger has no maximum";
+
 /**
  * Notes the size of the ledger once an hour, and raises an alarm while it is nearly full: once a day, and once an hour from
  * nine tenths on. Does nothing where the ledger may grow without end.
@@ -33,6 +37,7 @@ export async function watchSize(
   log("alarm", "ledger.filling", {
     percent: Math.floor(share * 100),
     ...(fullAt === undefined ? {} : { full_at: new Date(fullAt).toISOString() }),
+    problem: waysOn,
   });
   return { size: next, sizeRaisedAt: now };
 }
