@@ -8,7 +8,7 @@ import type {
   StoredDocument,
 } from "../../shared/ports/document-kinds.ts";
 import { type CallLedger, comparePositions, type DuePosition } from "../../shared/ports/ledger.ts";
-import { sweepKey } from "../../shared/policy/controls.ts";
+import { pauseKeyOf, pauseKeysOf, sweepKey } from "../../shared/policy/controls.ts";
 import * as z from "../../shared/lib/zod.ts";
 import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import { type BacklogOf, breakerNamesOf, listOpenBreakers } from "../../shared/policy/breakers.ts";
@@ -18,7 +18,6 @@ import { lastSweepAt, findLastSweepAt } from "./counts.ts";
 import { duePositionSchema, toCursor, createCursorSchema } from "../api/http/cursors.ts";
 import { endOfTime, limit, nextCursor, time, toIsoTime, why } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
-import { pauseKeyOf, pauseKeysOf } from "../../shared/rules/pause.ts";
 
 /** Backlogs of one page, and pages of one window. */
 const pageBacklogs = 500;

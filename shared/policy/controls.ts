@@ -1,7 +1,22 @@
-import type { Call } from "../calls/call-request.ts";
+import type { Call, Route } from "../calls/call-request.ts";
 import { timeOfId } from "../calls/ids.ts";
 import { type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+import type { BacklogOf } from "./breakers.ts";
+
+/** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */
+export type Pausable = ValueOf<"pause">["of"];
+
+/** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
+export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
+  return { kind: "pause", key: JSON.stringify(Object.entries(what)[0]) };
+}
+
+/** Names the documents of all pauses that may keep calls of a client and an agent along a route waiting. */
+export function pauseKeysOf({ client, agentId }: BacklogOf, route: Route | undefined) {
+  const own = [pauseKeyOf({ agent: agentId }), pauseKeyOf({ client })];
+  return route === undefined ? own : [...own, pauseKeyOf({ account: route.provider })];
+}
 
 /** The target of a cancellation: the waiting calls of an agent or of a request. */
 export type Cancellable = ValueOf<"cancellation">["of"];

@@ -6,7 +6,7 @@ import type { Mode, ResolvedAccount, RouteTable } from "../dial-plan/route-table
 import { type BacklogOf, breakerNamesOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
-import { pauseKeysOf } from "./pause.ts";
+import { pauseKeysOf } from "../policy/controls.ts";
 
 /** A route of a client's calls to an agent, with the account that they are placed under. */
 export interface ResolvedRoute {

@@ -6,7 +6,7 @@ import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import type { Message } from "../../shared/ports/call-messages.ts";
 import type { DocumentVersion } from "./documents.ts";
 import type { RowVersion } from "./ledger.ts";
-import { pauseKeysOf } from "../../shared/rules/pause.ts";
+import { pauseKeysOf } from "../../shared/policy/controls.ts";
 
 /** The versions of rows and documents, and the dispatches of a run. */
 export interface Turned {

@@ -16,6 +16,8 @@ import {
   cancellationKeyOf,
   doNotCallKeyOf,
   doNotCallListKey,
+  type Pausable,
+  pauseKeyOf,
 } from "../../shared/policy/controls.ts";
 import { hashNumber, nameOfKey } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
@@ -26,7 +28,6 @@ import { aCall, aRequestId, toCallsMessage } from "./calls.ts";
 import type { createDialerBench } from "./dialer.ts";
 import { rowIn } from "./rows.ts";
 import { removeCurrent } from "./documents.ts";
-import { type Pausable, pauseKeyOf } from "../../shared/rules/pause.ts";
 
 export type Bench = ReturnType<typeof createDialerBench>;
 

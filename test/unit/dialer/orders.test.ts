@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { doNotCallKeyOf, doNotCallListKey } from "../../../shared/policy/controls.ts";
+import {
+  doNotCallKeyOf,
+  doNotCallListKey,
+  type Pausable,
+} from "../../../shared/policy/controls.ts";
 import { afterClaims } from "../../support/claims.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
@@ -25,7 +29,6 @@ import {
   statesOf,
 } from "../../support/dialer-calls.ts";
 import { removeCurrent } from "../../support/documents.ts";
-import type { Pausable } from "../../../shared/rules/pause.ts";
 
 const again = { retryAfterSeconds: 5 };
 

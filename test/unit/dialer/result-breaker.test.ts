@@ -11,7 +11,7 @@ import {
 import { type Bench, callsNow, documentOf, rowsIn, sendEach } from "../../support/dialer-calls.ts";
 import { createBench, minuteMs, nothing } from "../../support/results-bench.ts";
 import { perTier } from "../../support/per-tier.ts";
-import { pauseKeyOf } from "../../../shared/rules/pause.ts";
+import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 
 const agent = "agent_sales";
 const result = (status: CallResult["status"], seconds: number | null = null): CallResult => ({
