@@ -1,12 +1,14 @@
-import { useRef, useState } from "preact/hooks";
-import { standsBy } from "../../shared/calls/stands-by.ts";
 import type {
-  Backlogs,
   BacklogView,
-  Pauses,
+  Backlogs,
+  HolderView,
   PauseView,
+  Pauses,
   PlanInWords,
+  Why,
 } from "../../shared/answers/answers.ts";
+import { useRef, useState } from "preact/hooks";
+import { breakerName } from "../../shared/calls/say-reason.ts";
 import { addressOf } from "./address.ts";
 import { BreakerText } from "./breaker.tsx";
 import { Shown, useDesk, useLive, WithRole } from "./desk.tsx";
@@ -14,23 +16,18 @@ import { AskPause, nameOf, type Pausable, PauseButton } from "./pause.tsx";
 import { Export } from "./export.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
 import { WaitingClients } from "./waiting-clients.tsx";
+import { Held, useWhy } from "./why.tsx";
 
 const refreshMs = 10_000;
+const backlogsRefreshMs = 20_000;
 /** The plan changes with a deployment. */
 const planRefreshMs = 60_000;
-/** Texts for what blocks a backlog. Circuit breakers are named by their keys. */
-const blockers: Record<string, string> = {
-  agent_paused: "agent paused",
-  client_paused: "client paused",
-  account_paused: "account paused",
-  route_gone: "no route in the plan",
-};
-
 /** The accounts and agents of the plan: paces, breakers, pauses, waiting calls, and the plan's rules in words. */
 export function Accounts() {
   const plan = useLive<PlanInWords>("/plan", planRefreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);
-  const backlogs = useLive<Backlogs>("/backlogs?limit=20", refreshMs);
+  const why = useWhy();
+  const backlogs = useLive<Backlogs>("/backlogs?limit=20", backlogsRefreshMs);
   return (
     <>
       <section class="card" aria-labelledby="trouble">
@@ -42,7 +39,7 @@ export function Accounts() {
       <Shown live={plan} what="The dial plan">
         {(data) => (
           <>
-            <AccountTable plan={data} pauses={pauses.data} />
+            <AccountTable plan={data} pauses={pauses.data} why={why.data} />
             <AgentTable plan={data} pauses={pauses.data} />
             <Rules plan={data} />
           </>
@@ -101,11 +98,11 @@ function Stopped({ pauses: data }: { pauses: Pauses }) {
                 onClick={() =>
                   attempt(async () => {
                     await ask("/resume", { breaker: breaker.key });
-                    return `Resumed: ${breaker.key}.`;
+                    return `Resumed: the circuit breaker ${breakerName(breaker.key)}.`;
                   })
                 }
               >
-                Resume {breaker.key}
+                Resume <span class="unseen">the circuit breaker {breakerName(breaker.key)}</span>
               </button>
             </WithRole>
           </li>
@@ -161,73 +158,72 @@ function PauseByName({ hasOtherAgents }: { hasOtherAgents: boolean }) {
   );
 }
 
-function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | undefined }) {
-  const isOpen = (name: string) => pauses?.breakers.some(({ key }) => key === `account:${name}`);
+function AccountTable({
+  plan,
+  pauses,
+  why,
+}: {
+  plan: PlanInWords;
+  pauses: Pauses | undefined;
+  why: Why | undefined;
+}) {
   return (
     <section class="card" aria-labelledby="accounts">
       <h3 id="accounts">Accounts</h3>
       <Table
         label="Accounts and their pace"
-        columns={[
-          "Account",
-          "Type",
-          "Pace",
-          "In use",
-          "Dialing",
-          "Live calls",
-          "Breaker",
-          "Pause or resume",
-        ]}
+        columns={["Account", "Pause or resume", "Waiting", "Why", "Pace", "Dialing", "Live calls"]}
       >
-        {plan.accounts.map(
-          ({ account, name, type, pace, dialing, taken_until, live_calls, why }) => {
-            return (
-              <tr key={name}>
-                <th scope="row">
-                  <a href={addressOf("calls", { provider: account })}>{account}</a>
-                  {name === account ? null : <span class="hint"> {name}</span>}
-                </th>
-                <td>{type}</td>
-                <td>{pace}</td>
-                <td>
-                  <InUse takenUntil={taken_until} why={why} />
-                </td>
-                <td>{countText(dialing)}</td>
-                <td>
-                  <LiveCalls live={live_calls} />
-                </td>
-                <td>
-                  <BreakerState isOpen={isOpen(name)} />
-                </td>
-                <td>
-                  <PauseButton what={{ account }} pauses={pauses} />
-                </td>
-              </tr>
-            );
-          },
-        )}
+        {plan.accounts.map(({ account, name, type, pace, dialing, taken_until, live_calls }) => {
+          const now = why?.accounts.find((one) => one.name === name);
+          return (
+            <tr key={name}>
+              <th scope="row">
+                <a href={addressOf("calls", { provider: account })}>{account}</a>
+                <span class="hint"> {name === account ? type : name}</span>
+              </th>
+              <td>
+                <PauseButton what={{ account }} pauses={pauses} />
+              </td>
+              <td class="figure">{why === undefined ? "…" : countText(now?.calls ?? 0)}</td>
+              <td class="words">
+                <Holders holders={now?.holders ?? []} />
+              </td>
+              <td class="words">
+                {pace}
+                {taken_until === null ? null : (
+                  <span class="hint">
+                    {" "}
+                    fully used, free <Age at={taken_until} />
+                  </span>
+                )}
+                {now?.seen_pace == null ? null : (
+                  <span class="hint"> seen to take {now.seen_pace}</span>
+                )}
+              </td>
+              <td class="figure">{countText(dialing)}</td>
+              <td>
+                <LiveCalls live={live_calls} />
+              </td>
+            </tr>
+          );
+        })}
       </Table>
     </section>
   );
 }
 
-/** The state of an account's breaker; `isOpen` is undefined where it could not be read. */
-function BreakerState({ isOpen }: { isOpen: boolean | undefined }) {
-  if (isOpen === undefined) return <>not known</>;
-  return isOpen ? <b class="problem">open</b> : <>closed</>;
-}
-
-function InUse({
-  takenUntil,
-  why,
-}: {
-  takenUntil: string | null;
-  why: PlanInWords["accounts"][number]["why"];
-}) {
-  if (takenUntil === null) return <>{why === null ? "free" : standsBy[why]}</>;
+/** The holders of calls, each with its calls where there are several. */
+function Holders({ holders }: { holders: readonly HolderView[] | null }) {
+  if (holders === null) return <>not known</>;
   return (
     <>
-      fully, free <Age at={takenUntil} />
+      {holders.map(({ reason, name, calls }) => (
+        <span class="block" key={`${reason} ${name}`}>
+          {holders.length === 1 ? null : `${countText(calls)}: `}
+          <Held reason={reason} name={name} />
+        </span>
+      ))}
     </>
   );
 }
@@ -252,7 +248,7 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
       <h3 id="agents">Agents</h3>
       <Table
         label="Agents and their hours"
-        columns={["Agent", "Account", "Hours", "Calls to a number", "Pause or resume"]}
+        columns={["Agent", "Pause or resume", "Account", "Hours", "Calls to a number"]}
       >
         {plan.agents.map(({ agent_id, account, hours, calls, checks }) => {
           return (
@@ -265,16 +261,16 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
                 )}
               </th>
               <td>
+                {agent_id === "*" ? null : <PauseButton what={{ agent_id }} pauses={pauses} />}
+              </td>
+              <td>
                 {account}
                 {checks.length === 0 ? null : (
                   <span class="hint"> after the checks {checks.join(", ")}</span>
                 )}
               </td>
-              <td>{hours}</td>
-              <td>{calls ?? "no limit of its own"}</td>
-              <td>
-                {agent_id === "*" ? null : <PauseButton what={{ agent_id }} pauses={pauses} />}
-              </td>
+              <td class="words">{hours}</td>
+              <td class="words">{calls ?? "no limit of its own"}</td>
             </tr>
           );
         })}
@@ -316,7 +312,7 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlog
     <>
       <Table
         label="Backlogs"
-        columns={["Agent", "Client", "Account", "Calls", "Oldest due", "Blocked by", "Why"]}
+        columns={["Agent", "Client", "Calls", "Why", "Oldest due", "Account"]}
       >
         {backlogs.map((backlog) => (
           <Row
@@ -335,7 +331,7 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlog
 }
 
 function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
-  const { client, agent_id, urgent, account, head, waiting, why, blocked_by } = backlog;
+  const { client, agent_id, urgent, account, head, waiting, holders } = backlog;
   return (
     <tr>
       <th scope="row">
@@ -343,13 +339,14 @@ function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
         {urgent ? " (urgent)" : ""}
       </th>
       <td>{client}</td>
-      <td>{account ?? "none"}</td>
-      <td>{countText(waiting, most)}</td>
+      <td class="figure">{countText(waiting, most)}</td>
+      <td class="words">
+        <Holders holders={holders} />
+      </td>
       <td>
         <Age at={head.due_at} />
       </td>
-      <td>{blocked_by.map((one) => blockers[one] ?? `breaker ${one}`).join(", ")}</td>
-      <td>{why === null ? "" : standsBy[why]}</td>
+      <td>{account ?? "none"}</td>
     </tr>
   );
 }

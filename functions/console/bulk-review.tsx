@@ -1,4 +1,5 @@
 import type { CallView } from "../../shared/answers/answers.ts";
+import { sayReason } from "../../shared/calls/say-reason.ts";
 import { useBulk } from "./bulk.tsx";
 import { type Decision, decisionNames, decisions } from "./decision.ts";
 
@@ -28,7 +29,7 @@ export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; has
       action,
       filter: { state: "NEEDS_REVIEW", agent_id: agent, reason },
       label: decisions[action].label,
-      what: `of ${agent}, ${reason}`,
+      what: `of ${agent}: ${sayReason(reason)}`,
     });
   return (
     <section class="card" aria-labelledby="bulk">
@@ -64,7 +65,7 @@ function GroupRow({
   isBusy: boolean;
   choose(decision: Decision): void;
 }) {
-  const name = `${agent}, ${reason}`;
+  const name = `${agent}: ${sayReason(reason)}`;
   return (
     <li>
       <span>

@@ -155,7 +155,7 @@ function resultOf({ label }: BulkWork, { done, refused }: Total): string {
   const left = leftOf(refused);
   const why = Object.entries(refused).map(([name, count]) => `${count} ${whyText(name)}`);
   const words = left === 0 ? "" : ` ${left} were left: ${why.join(", ")}.`;
-  return `${counted(done, "call")} decided: ${label}.${words}`;
+  return `${label}: ${counted(done, "call")} done.${words}`;
 }
 
 /** The reasons for which a call was left, besides its state. */
@@ -197,7 +197,7 @@ function StageView({
       return (
         <Confirm
           title={`${work.label}: all ${countText(count)} ${work.what}?`}
-          yes={`Decide ${counted(count, "call")}`}
+          yes={`${work.label}: ${counted(count, "call")}`}
           count={count}
           act={() => goOn(stage)}
           close={close}
@@ -229,7 +229,7 @@ function ProgressLine({ total, count, stop }: { total: Total; count: number; sto
   const left = leftOf(total.refused);
   return (
     <p class="line">
-      <progress max={count} value={total.done + left} aria-label="Calls decided" />
+      <progress max={count} value={total.done + left} aria-label="Calls done" />
       {countText(total.done)} of {countText(count)} done
       {left === 0 ? "" : `, ${countText(left)} left as they are`}
       <button type="button" onClick={stop}>

@@ -1,9 +1,8 @@
-import { useState } from "preact/hooks";
-import { findMeaning } from "../../shared/calls/reasons.ts";
 import type { CallDetail, Redialed } from "../../shared/answers/answers.ts";
+import { useState } from "preact/hooks";
 import { Confirm } from "./confirm.tsx";
 import { useDesk } from "./desk.tsx";
-import { Time } from "./shared.tsx";
+import { Reason, Time } from "./shared.tsx";
 
 /** Says whose call it is: the one call that a question is about. */
 function Whose({ call: { client, agent_id, number_tail } }: { call: CallDetail }) {
@@ -55,7 +54,6 @@ export function RedialCall({ call }: { call: CallDetail }) {
     const made = await ask<Redialed>(`/calls/${encodeURIComponent(call.id)}/redial`, {});
     attempt(async () => `The call is made again as ${made.id}.`);
   };
-  const meaning = findMeaning(call.reason);
   return (
     <>
       <button type="button" onClick={() => setIsAsking(true)}>
@@ -71,7 +69,7 @@ export function RedialCall({ call }: { call: CallDetail }) {
         >
           <Whose call={call} />
           <p>
-            It ended with {call.reason}. {meaning}
+            <Reason code={call.reason} />
           </p>
           <p>A new call is made within the hours and caps of today's plan: the phone rings.</p>
         </Confirm>

@@ -1,10 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
-import { findMeaning } from "../../shared/calls/reasons.ts";
 import type { CallDetail, CallsPage, Revealed } from "../../shared/answers/answers.ts";
+import { useEffect, useState } from "preact/hooks";
 import { addressOf } from "./address.ts";
 import { Shown, useDesk, useLive, useRoles } from "./desk.tsx";
 import { ProviderFacts } from "./provider-record.tsx";
-import { Fact, StateName, Time } from "./shared.tsx";
+import { Fact, Reason, StateName, Time } from "./shared.tsx";
+import { HeldNow } from "./why.tsx";
 
 /** Describes the result of a placed call. */
 function resultText({ status, human, seconds, cost }: NonNullable<CallDetail["result"]>): string {
@@ -39,7 +39,6 @@ function Zones({ of: zones }: { of: readonly string[] }) {
 
 /** All facts about a call. Its number and context are shown only when revealed, which is recorded. */
 export function CallFacts({ call }: { call: CallDetail }) {
-  const meaning = findMeaning(call.reason);
   const link = (label: string, id: string | null) =>
     id === null ? null : (
       <Fact name={label}>
@@ -52,9 +51,9 @@ export function CallFacts({ call }: { call: CallDetail }) {
         <StateName state={call.state} />
       </Fact>
       <Fact name="Reason">
-        {call.reason}
-        {meaning === undefined ? null : <span class="hint"> {meaning}</span>}
+        <Reason code={call.reason} />
       </Fact>
+      {call.state === "WAITING" ? <HeldNow id={call.id} /> : null}
       <Fact name="Client">{call.client}</Fact>
       <Fact name="Agent">{call.agent_id}</Fact>
       <Fact name="Account">{call.provider ?? "none yet"}</Fact>
@@ -161,7 +160,7 @@ export function Timeline({ call }: { call: CallDetail }) {
             <b>
               <StateName state={step.state} />
             </b>{" "}
-            {step.reason}
+            <Reason code={step.reason} />
             {step.due_at === null ? null : (
               <>
                 , until <Time at={step.due_at} callee={call.time_zones} />
@@ -198,7 +197,7 @@ export function SameNumber({ id }: { id: string }) {
                   <Time at={call.accepted_at} />
                 </a>
                 <span>
-                  <StateName state={call.state} /> {call.reason}, {call.agent_id}
+                  <StateName state={call.state} /> {call.agent_id}: <Reason code={call.reason} />
                   {call.result === null ? "" : `: ${resultText(call.result)}`}
                 </span>
               </li>

@@ -11,7 +11,7 @@ import { Export } from "./export.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
-import { StateName, Table, TestMark, textIn, Time } from "./shared.tsx";
+import { countText, Reason, StateName, Table, TestMark, textIn, Time } from "./shared.tsx";
 import { PhoneNumber, useNumberField } from "./phone-number.tsx";
 import { seekNumber, useSoughtNumber } from "./sought-number.ts";
 import { useList } from "./use-list.ts";
@@ -182,10 +182,9 @@ function Reasons({ calls, filter }: { calls: readonly CallView[]; filter: Filter
   for (const { reason } of calls) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   return (
     <p class="line reasons">
-      Reasons of these calls:
       {[...reasons].map(([reason, count]) => (
         <a key={reason} href={addressOf("calls", { ...filter, reason })}>
-          {reason} {count}
+          <Reason code={reason} /> {countText(count)}
         </a>
       ))}
     </p>
@@ -214,7 +213,9 @@ function List({
           <td>
             <StateName state={call.state} />
           </td>
-          <td>{call.reason}</td>
+          <td class="words">
+            <Reason code={call.reason} />
+          </td>
           <td>
             {call.agent_id} <TestMark client={call.client} />
           </td>

@@ -6,6 +6,7 @@ import { Progress } from "./progress.tsx";
 import { lengthText, rateText } from "./result-words.ts";
 import { Totals } from "./results.tsx";
 import { Age, counted, countText, Fact, Table, Time } from "./shared.tsx";
+import { WhyCard } from "./why.tsx";
 
 /** The list reads the usage of a month, and a campaign up to ten thousand rows. */
 const refreshMs = 60_000;
@@ -133,8 +134,9 @@ function Detail({ campaign }: { campaign: CampaignDetail }) {
           </Fact>
           <Fact name="Tries">{countText(campaign.tries)} placed</Fact>
         </dl>
-        <Progress request={progress} />
+        <Progress request={progress} isDetailed />
       </section>
+      <WhyCard asked={{ campaign: name, client }} title="Why its calls wait" />
       <section class="card" aria-labelledby="results">
         <h3 id="results">Results</h3>
         {Date.parse(campaign.results_from) <= Date.parse(campaign.first_accepted_at) ? null : (

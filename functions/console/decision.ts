@@ -10,14 +10,20 @@ export const decisions = {
 export type Decision = keyof typeof decisions;
 export const decisionNames: readonly Decision[] = ["placed", "redial", "close"];
 
-/** Carries out a decision about a call that needs review. Resolves to a message for the operator. */
-export async function decide(ask: Ask, id: string, decision: Decision): Promise<string> {
+/**
+ * Carries out a decision about a call that needs review, as it was shown. Resolves to a message for the operator.
+ */
+export async function decide(
+  ask: Ask,
+  { id, updated_at }: Pick<CallView, "id" | "updated_at">,
+  decision: Decision,
+): Promise<string> {
   const path = `/calls/${encodeURIComponent(id)}`;
   if (decision === "redial") {
-    const made = await ask<Redialed>(`${path}/redial`, { not_placed: true });
+    const made = await ask<Redialed>(`${path}/redial`, { not_placed: true, updated_at });
     return `${decisions.redial.done} as ${made.id}.`;
   }
   const outcome = decision === "placed" ? "placed" : "not_placed";
-  await ask<CallView>(`${path}/resolve`, { outcome });
+  await ask<CallView>(`${path}/resolve`, { outcome, updated_at });
   return decisions[decision].done;
 }

@@ -12,7 +12,7 @@ import {
   refreshMs,
 } from "./live-store.ts";
 import type { Message } from "./messages.tsx";
-import { Time } from "./shared.tsx";
+import { Skeleton, Time } from "./shared.tsx";
 
 type OperatorRole = Me["roles"][number];
 
@@ -171,7 +171,7 @@ export function Shown<Data>({
           As of <Time at={new Date(asOf).toISOString()} />.
         </p>
       )}
-      {data === undefined && problem === undefined ? <p class="hint">Loading …</p> : null}
+      {data === undefined && problem === undefined ? <Skeleton /> : null}
       {data === undefined ? null : children(data)}
     </>
   );

@@ -108,7 +108,7 @@ function Change() {
   const field = useNumberField();
   const { text, change, reader } = field;
   const list = text.trim() === "" ? undefined : reader?.readMany(text);
-  // Unreadable numbers are corrected first, so that nobody takes them for listed.
+  // A line that cannot be read is corrected first, so that nobody takes it for listed.
   const numbers = list === undefined || list.refused.length > 0 ? [] : list.numbers;
   const done = (words: string) => {
     change("");

@@ -59,7 +59,7 @@ const lists = {
     limit: "200",
     columns: [
       ...(["client", "agent_id", "urgent", "account", "waiting"] as const),
-      ...(["why", "blocked_by"] as const),
+      "holders",
     ] satisfies (keyof BacklogView)[],
     more: ["head.call_id", "head.due_at"],
   },

@@ -6,7 +6,7 @@ import type {
   Outcome,
 } from "../../shared/answers/answers.ts";
 import { Chart } from "./chart.tsx";
-import { counted, countText, Table, Time, timeText } from "./shared.tsx";
+import { counted, countText, Reason, Table, Time, timeText } from "./shared.tsx";
 
 const hourMs = 3_600_000;
 /** Maximum hours of the curve, and maximum calls that are listed. */
@@ -232,7 +232,7 @@ function Problems({
         {reasons.map(({ outcome, reason, calls }) => (
           <li key={`${outcome} ${reason}`}>
             <span>
-              {outcomeNames[outcome]}: {reason}
+              {outcomeNames[outcome]}: <Reason code={reason} />
             </span>
             <span>{countText(calls)}</span>
           </li>

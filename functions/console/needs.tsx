@@ -10,20 +10,41 @@ const refreshMs = 15_000;
 /** Name under which the browser keeps that its operator wants notifications. */
 const notifyKey = "outbound-calls-notify";
 
-const NeedsContext = createContext<Live<Needs> | undefined>(undefined);
+interface NeedsTools {
+  live: Live<Needs>;
+  /** Calls to review as the review shows them now; undefined while it is not open. */
+  reviewed: number | undefined;
+  setReviewed(count: number | undefined): void;
+}
+
+const NeedsContext = createContext<NeedsTools | undefined>(undefined);
 
 /** Reads what needs a person, for the navigation, the title, the list and notifications. */
 export function NeedsReader({ children }: { children: ComponentChildren }) {
   const live = useLive<Needs>("/needs", refreshMs);
   useNotifications(live.data?.needs);
-  return <NeedsContext.Provider value={live}>{children}</NeedsContext.Provider>;
+  const [reviewed, setReviewed] = useState<number>();
+  return (
+    <NeedsContext.Provider value={{ live, reviewed, setReviewed }}>
+      {children}
+    </NeedsContext.Provider>
+  );
+}
+
+/** Has the navigation show the number of calls that the review shows, while that is open. */
+export function useReviewCount(count: number): void {
+  const tools = useContext(NeedsContext);
+  useEffect(() => tools?.setReviewed(count), [count]);
+  useEffect(() => () => tools?.setReviewed(undefined), []);
 }
 
 /** Number of needs that a view is about; 0 while they are not known. */
 export function useNeedCount(view: View): number {
-  const needs = useContext(NeedsContext)?.data?.needs ?? [];
+  const { live, reviewed } = useContext(NeedsContext) ?? {};
+  const needs = live?.data?.needs ?? [];
   if (view === "overview") return needs.length;
   if (view !== "review") return 0;
+  if (reviewed !== undefined) return reviewed;
   return needs.reduce((sum, { kind, calls }) => sum + (kind === "review" ? (calls ?? 0) : 0), 0);
 }
 
@@ -90,7 +111,7 @@ function NotifyButton() {
 
 /** One list of what needs a person. */
 export function NeedList() {
-  const live = useContext(NeedsContext);
+  const live = useContext(NeedsContext)?.live;
   if (live === undefined) return null;
   return (
     <section class="card" aria-labelledby="needs">
@@ -163,12 +184,7 @@ function NeedItem({ need }: { need: Need }) {
       <p>
         {view === undefined ? <b>{name}</b> : <a href={addressOf(view)}>{name}</a>}
         {isNamed ? null : `, account ${account}`}
-        {code === null ? null : (
-          <>
-            {" "}
-            <code>{code}</code>
-          </>
-        )}
+        {code === null ? null : <code class="code">{code}</code>}
         <span class="hint">
           {" "}
           {since === null ? null : (

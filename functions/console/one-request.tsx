@@ -6,7 +6,8 @@ import { Confirm } from "./confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, useRoles } from "./desk.tsx";
 import { PauseButton } from "./pause.tsx";
 import { isUnderWay, Progress } from "./progress.tsx";
-import { counted, countText, Fact, Time } from "./shared.tsx";
+import { counted, countText, Fact, Reason, Time } from "./shared.tsx";
+import { WhyCard } from "./why.tsx";
 
 /** Interval of reads. Each counts every call of the request, so large requests are read less often. */
 const refreshMs = 10_000;
@@ -33,7 +34,7 @@ export function OneRequest({ id }: { id: string }) {
             <h3 id="request">
               {counted(request.total, "call")} of {request.client}
             </h3>
-            <Progress request={request} />
+            <Progress request={request} isDetailed />
             <dl>
               <Fact name="Request">{id}</Fact>
               <Fact name="Accepted">
@@ -50,6 +51,9 @@ export function OneRequest({ id }: { id: string }) {
             </dl>
             <Actions request={request} />
           </section>
+          {isUnderWay(request) ? (
+            <WhyCard asked={{ request_id: id }} title="Why its calls wait" />
+          ) : null}
           <Bars request={request} />
           <Others request={request} />
         </>
@@ -182,7 +186,9 @@ function Others({ request: { id, reasons } }: { request: RequestDetail }) {
       <ul class="rows">
         {reasons.map(({ reason, count }) => (
           <li key={reason}>
-            <a href={addressOf("calls", { request_id: id, reason })}>{reason}</a>
+            <a href={addressOf("calls", { request_id: id, reason })}>
+              <Reason code={reason} />
+            </a>
             <span>{countText(count)}</span>
           </li>
         ))}

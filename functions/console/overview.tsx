@@ -1,12 +1,12 @@
+import type { Backlogs, Counts, Pauses } from "../../shared/answers/answers.ts";
 import type { ComponentChildren } from "preact";
-import { findMeaning } from "../../shared/calls/reasons.ts";
 import type { CallState } from "../../shared/calls/states.ts";
-import type { Backlogs, Counts, Pauses, WaitingByReason } from "../../shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { type Live, Shown, useLive } from "./desk.tsx";
 import { NeedList } from "./needs.tsx";
 import { ResultsOfCalls } from "./results.tsx";
-import { Age, ageText, counted, countText } from "./shared.tsx";
+import { Age, ageText, countText } from "./shared.tsx";
+import { WhyCard } from "./why.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 
 const hourMs = 3_600_000;
@@ -17,26 +17,16 @@ const refreshMs = 20_000;
 export function Overview() {
   const counts = useLive<Counts>("/counts?hours=24", refreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);
-  const waiting = useLive<WaitingByReason>("/waiting", refreshMs);
   const backlogs = useLive<Backlogs>("/backlogs?limit=1", refreshMs);
   return (
     <>
       <FirstSteps />
       <Shown live={counts} what="The counts">
-        {(data) => (
-          <>
-            <Cards counts={data} pauses={pauses} backlogs={backlogs} />
-          </>
-        )}
+        {(data) => <Cards counts={data} pauses={pauses} backlogs={backlogs} />}
       </Shown>
       <NeedList />
       <ResultsOfCalls />
-      <section class="card" aria-labelledby="why">
-        <h3 id="why">Why calls wait</h3>
-        <Shown live={waiting} what="The reasons">
-          {(data) => <Reasons waiting={data} />}
-        </Shown>
-      </section>
+      <WhyCard />
     </>
   );
 }
@@ -150,41 +140,6 @@ function OldestDue({ backlogs }: { backlogs: Live<Backlogs> }) {
   return (
     <>
       {isDue ? "the oldest was due" : "the next is due"} <Age at={oldest} />
-    </>
-  );
-}
-
-function Reasons({
-  waiting: { calls: all, is_whole, rows_read, holders },
-}: {
-  waiting: WaitingByReason;
-}) {
-  if (holders.length === 0) return <p>No call waits.</p>;
-  const about = holders.some(({ is_exact }) => !is_exact);
-  return (
-    <>
-      <ul class="bars">
-        {holders.map(({ reason, name, calls, is_exact }) => (
-          <li key={`${reason} ${name}`}>
-            <span title={findMeaning(reason)}>
-              {reason} {name}
-            </span>
-            <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-              <rect class="fill WAITING" width={(calls / all) * 100} height={4} />
-            </svg>
-            <span>
-              {is_exact ? "" : "about "}
-              {countText(calls)}
-            </span>
-          </li>
-        ))}
-      </ul>
-      <p class="hint">
-        What holds {is_whole ? "the" : "the first"} {counted(all, "call")} now.
-        {about
-          ? ` Those with "about" count like ${countText(rows_read)} calls that lie evenly among all.`
-          : null}
-      </p>
     </>
   );
 }

@@ -1,23 +1,16 @@
 import { options, render } from "preact";
-import { useCallback, useEffect, useRef } from "preact/hooks";
-import { Accounts } from "./accounts.tsx";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { addressOf, type Place, usePlace, type View, views } from "./address.ts";
-import { Audit } from "./audit.tsx";
-import { Calls } from "./calls.tsx";
 import { type Ask, DeskContext, Roles, useTools } from "./desk.tsx";
-import { Campaigns } from "./campaigns.tsx";
-import { DoNotCall } from "./do-not-call.tsx";
-import { Forecast } from "./forecast.tsx";
+import { useViews, type Views } from "./load-views.ts";
+import { Skeleton } from "./shared.tsx";
 import { type Message, Said, useMessage } from "./messages.tsx";
 import { NeedCount, NeedsReader, useNeedCount } from "./needs.tsx";
 import { Overview } from "./overview.tsx";
 import { announceSignOut, PendingDecision } from "./pending.tsx";
-import { Requests } from "./requests.tsx";
-import { Review } from "./review.tsx";
 import { useSession } from "./session.ts";
 import { showControls } from "./shown-children.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
-import { Send } from "./send.tsx";
 import { Undoing } from "./undo.tsx";
 import { SearchBox } from "./search-box.tsx";
 
@@ -34,6 +27,7 @@ function Page() {
       </a>
       <header>
         <h1>Outbound Calls</h1>
+        {session.isOpen ? <CodesButton /> : null}
         {session.isOpen ? (
           <button
             type="button"
@@ -64,6 +58,24 @@ function Page() {
         <SignInAgain refused={session.refused} enter={session.enter} leave={session.leave} />
       )}
     </>
+  );
+}
+
+/** Name under which the browser keeps that its operator wants to see codes. */
+const codesKey = "outbound-calls-codes";
+
+/** A button that shows the codes of reasons beside their sentences. */
+function CodesButton() {
+  const [isOn, setIsOn] = useState(() => localStorage.getItem(codesKey) === "on");
+  useEffect(() => {
+    document.documentElement.classList.toggle("codes", isOn);
+    if (isOn) localStorage.setItem(codesKey, "on");
+    else localStorage.removeItem(codesKey);
+  }, [isOn]);
+  return (
+    <button type="button" class="quiet" aria-pressed={isOn} onClick={() => setIsOn(!isOn)}>
+      {isOn ? "Hide codes" : "Show codes"}
+    </button>
   );
 }
 
@@ -136,27 +148,43 @@ function Heading({ place }: { place: Place }) {
 }
 
 function Shows({ place }: { place: Place }) {
+  const { views: loaded, isFailed } = useViews(place.view !== "overview");
+  if (place.view === "overview") return <Overview />;
+  if (isFailed) {
+    return (
+      <p class="problem">
+        The view could not be loaded.{" "}
+        <button type="button" onClick={() => location.reload()}>
+          Load the page again
+        </button>
+      </p>
+    );
+  }
+  return loaded === undefined ? <Skeleton /> : <Loaded views={loaded} place={place} />;
+}
+
+function Loaded({ views: loaded, place }: { views: Views; place: Place }) {
   switch (place.view) {
     case "overview":
-      return <Overview />;
+      return null;
     case "requests":
-      return <Requests place={place} />;
+      return <loaded.Requests place={place} />;
     case "campaigns":
-      return <Campaigns place={place} />;
+      return <loaded.Campaigns place={place} />;
     case "review":
-      return <Review />;
+      return <loaded.Review />;
     case "calls":
-      return <Calls place={place} />;
+      return <loaded.Calls place={place} />;
     case "accounts":
-      return <Accounts />;
+      return <loaded.Accounts />;
     case "forecast":
-      return <Forecast />;
+      return <loaded.Forecast />;
     case "send":
-      return <Send />;
+      return <loaded.Send />;
     case "do-not-call":
-      return <DoNotCall />;
+      return <loaded.DoNotCall />;
     case "audit":
-      return <Audit />;
+      return <loaded.Audit />;
   }
 }
 

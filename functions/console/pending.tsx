@@ -74,8 +74,11 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
     current.current = next;
     setPending(next);
   };
-  const forget = (id: string) =>
+  const taken = useRef(new Set<string>());
+  const forget = (id: string) => {
+    taken.current.delete(id);
     setDecided((before) => new Set([...before].filter((one) => one !== id)));
+  };
   const send = useCallback(() => {
     const one = current.current;
     if (one === undefined) return;
@@ -91,6 +94,9 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
     tools.current.attempt(carryOut);
   }, []);
   const take = (call: CallView, decision: Decision) => {
+    // A second key before the next rendering means no other decision about the same call.
+    if (taken.current.has(call.id)) return;
+    taken.current.add(call.id);
     send();
     replace({ call, decision, sendAt: Date.now() + undoMs });
     setDecided((before) => new Set([...before, call.id]));
@@ -140,7 +146,7 @@ async function carriedOut(
   ask: Ask,
 ): Promise<{ words: string; isDone: boolean }> {
   try {
-    const done = await askRepeatedly(() => decide(ask, call.id, decision));
+    const done = await askRepeatedly(() => decide(ask, call, decision));
     return { words: `${done} It was ${callName(call)}.`, isDone: true };
   } catch (error) {
     const what = `${decisions[decision].label}: not done, ${callName(call)}.`;

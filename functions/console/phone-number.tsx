@@ -104,7 +104,7 @@ function ReadAs({ text, reader }: { text: string; reader: NumberReader | undefin
 /** Numbers, or lines that are none, that are named below a field. */
 const namedMax = 10;
 
-/** Shows the numbers that a text was read as. */
+/** The numbers that were understood in a text of several. */
 export function NumbersRead({ field: { text, reader } }: { field: NumberField }) {
   if (text.trim() === "") {
     return (

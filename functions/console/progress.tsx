@@ -1,3 +1,4 @@
+import { sayHolder } from "../../shared/calls/say-reason.ts";
 import { type StateFacts, statesWhere } from "../../shared/calls/states.ts";
 import type { RequestView } from "../../shared/answers/answers.ts";
 import { Age, countText, Time } from "./shared.tsx";
@@ -54,7 +55,14 @@ export function isUnderWay({ by_state, queued }: RequestView): boolean {
 }
 
 /** A request's progress: a bar with its parts in words, the rate, and the expected end. */
-export function Progress({ request }: { request: RequestView }) {
+export function Progress({
+  request,
+  isDetailed = false,
+}: {
+  request: RequestView;
+  /** True where a card of its own says why the calls wait. */
+  isDetailed?: boolean;
+}) {
   const shown = partsOf(request).filter(({ share }) => share > 0);
   const about = request.counted < request.total ? "about " : "";
   let x = 0;
@@ -85,13 +93,17 @@ export function Progress({ request }: { request: RequestView }) {
         ))}
       </ul>
       <p class="hint">
-        {isUnderWay(request) ? <Pace request={request} /> : "All of its calls have ended."}
+        {isUnderWay(request) ? (
+          <Pace request={request} isDetailed={isDetailed} />
+        ) : (
+          "All of its calls have ended."
+        )}
       </p>
     </div>
   );
 }
 
-function Pace({ request }: { request: RequestView }) {
+function Pace({ request, isDetailed }: { request: RequestView; isDetailed: boolean }) {
   const { calls_per_minute: rate, expected_end_at: end, blocked_by: blockedBy, queued } = request;
   return (
     <>
@@ -110,7 +122,7 @@ function Pace({ request }: { request: RequestView }) {
           )}
         </>
       )}
-      {queued > 0 || blockedBy.length === 0
+      {isDetailed || queued > 0 || blockedBy.length === 0
         ? null
         : ` Held now: ${blockedBy.map(holderText).join("; ")}.`}
     </>
@@ -130,8 +142,8 @@ function whyUnknown({ queued, by_state, blocked_by }: RequestView): string {
     : "no call waits, and the last ones are under way";
 }
 
-/** Says what holds calls: `40 by paused agent_sales`. */
+/** Says what holds calls: `40: Paused: agent agent_sales.` */
 function holderText({ reason, name, calls }: RequestView["blocked_by"][number]): string {
-  if (reason === "not_read") return "some calls that could not be read";
-  return `${countText(calls)} by ${[reason.replaceAll("_", " "), name].filter(Boolean).join(" ")}`;
+  const words = sayHolder(reason, name).replace(/\.$/, "");
+  return calls === 0 ? words : `${countText(calls)}: ${words}`;
 }

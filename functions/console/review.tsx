@@ -3,8 +3,9 @@ import type { CallDetail, CallView, ReviewPage } from "../../shared/answers/answ
 import { BulkReview } from "./bulk-review.tsx";
 import { type Decision, decisionNames, decisions } from "./decision.ts";
 import { ConfirmRedial } from "./decisions.tsx";
-import { type Live, Shown, useDesk, useLive, useRoles, WithRole } from "./desk.tsx";
-import { callName, usePending } from "./pending.tsx";
+import { type Live, Shown, useLive, useRoles, WithRole } from "./desk.tsx";
+import { usePending } from "./pending.tsx";
+import { useReviewCount } from "./needs.tsx";
 import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";
 
 /** Maximum calls that are read at once. More follow when these are decided. */
@@ -42,10 +43,10 @@ export function Review() {
 const seenMs = 500;
 
 function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: boolean }) {
-  const { say } = useDesk();
   const mayDecide = useRoles().includes("decide");
-  const { pending, take, send } = usePending();
+  const { take, send } = usePending();
   const { call, index, step } = useChosen(calls);
+  useReviewCount(calls.length);
   const [isAsking, setIsAsking] = useState(false);
   const section = useRef<HTMLElement>(null);
   const live = useLive<CallDetail>(
@@ -55,16 +56,12 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
   const id = call?.id;
   useEffect(() => section.current?.focus(), [id]);
   if (call === undefined) return null;
+  // The decision is about the call as it was shown: the service refuses a call that has changed since.
+  const shown = live.data ?? call;
   const choose = (decision: Decision) => {
-    if (!isSeen || !mayDecide) return;
+    if (!isSeen() || !mayDecide) return;
     if (decision === "redial") setIsAsking(true);
-    else take(call, decision);
-  };
-  const decideByKey = (decision: Decision) => {
-    // A key alone sends nothing: that it was meant for this call is not sure before the one before is done with.
-    if (pending === undefined) choose(decision);
-    else
-      say(`Nothing was decided: ${callName(pending.call)} comes first. U undoes it, S sends it.`);
+    else take(shown, decision);
   };
   return (
     // Keys work only while the focus is inside, so that they disturb no other tool (WCAG 2.1.4).
@@ -73,7 +70,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
       aria-labelledby="review"
       tabIndex={-1}
       ref={section}
-      onKeyDown={(event) => onKeyDown(event, { step, send, decideByKey })}
+      onKeyDown={(event) => onKeyDown(event, { step, send, choose })}
     >
       <p class="line spread">
         <b id="review">
@@ -83,15 +80,18 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
         <Steps step={step} />
       </p>
       <WithRole role="decide">
-        <Decisions choose={choose} isSeen={isSeen} />
+        <Decisions choose={choose} isSeen={isSeen()} />
         <p class="hint">
-          A decision is sent 10 seconds later: <kbd>U</kbd> undoes it, <kbd>S</kbd> sends it at
-          once.
+          A decision is sent 10 seconds later, or with the next one: <kbd>U</kbd> undoes it,{" "}
+          <kbd>S</kbd> sends it at once.
         </p>
       </WithRole>
       <Known key={call.id} id={call.id} live={live} />
+      {aheadOf(calls, index).map(({ id: next }) => (
+        <Ahead key={next} id={next} />
+      ))}
       {isAsking ? (
-        <ConfirmRedial act={() => take(call, "redial")} close={() => setIsAsking(false)} />
+        <ConfirmRedial act={() => take(shown, "redial")} close={() => setIsAsking(false)} />
       ) : null}
     </section>
   );
@@ -103,8 +103,8 @@ function onKeyDown(
   {
     step,
     send,
-    decideByKey,
-  }: { step(by: number): void; send(): void; decideByKey(decision: Decision): void },
+    choose,
+  }: { step(by: number): void; send(): void; choose(decision: Decision): void },
 ): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
@@ -116,7 +116,7 @@ function onKeyDown(
   if (key === "n") step(1);
   else if (key === "b") step(-1);
   else if (key === "s") send();
-  else if (decision !== undefined) decideByKey(decision);
+  else if (decision !== undefined) choose(decision);
   else return;
   event.preventDefault();
 }
@@ -149,14 +149,40 @@ function useChosen(calls: readonly CallView[]) {
   return { call, index, step };
 }
 
-/** Returns true once the facts of this call have been shown for a while. */
-function useSeen(id: string | undefined): boolean {
+/** Calls after the shown one that are read before it is decided, and the interval at which they are read again. */
+const aheadMax = 3;
+const aheadRefreshMs = 60_000;
+
+/** Returns the calls that come after the one at an index. */
+function aheadOf(calls: readonly CallView[], index: number): CallView[] {
+  return [...calls.slice(index + 1), ...calls.slice(0, index)].slice(0, aheadMax);
+}
+
+/** Reads a call before it is shown, so that it is there at once. */
+function Ahead({ id }: { id: string }) {
+  useLive<CallDetail>(`/calls/${encodeURIComponent(id)}`, aheadRefreshMs);
+  return null;
+}
+
+/**
+ * Returns a function that tells whether the facts of this call have been painted for a while. A key that comes before the
+ * next rendering must not decide the next call by the time of the last one.
+ */
+function useSeen(id: string | undefined): () => boolean {
   const [seen, setSeen] = useState<string>();
+  const shown = useRef(id);
+  shown.current = id;
   useEffect(() => {
-    const timer = setTimeout(() => setSeen(id), seenMs);
-    return () => clearTimeout(timer);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const frame = requestAnimationFrame(() => {
+      timer = setTimeout(() => setSeen(id), seenMs);
+    });
+    return () => {
+      cancelAnimationFrame(frame);
+      clearTimeout(timer);
+    };
   }, [id]);
-  return id !== undefined && seen === id;
+  return () => id !== undefined && seen === id && shown.current === id;
 }
 
 /** Steps to the call before or the next one. */

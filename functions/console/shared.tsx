@@ -1,4 +1,5 @@
 import { isTestClient } from "../../shared/calls/ids.ts";
+import { sayReason } from "../../shared/calls/say-reason.ts";
 import type { ComponentChildren } from "preact";
 import type { CallDetail } from "../../shared/answers/answers.ts";
 
@@ -88,6 +89,29 @@ export function StateName({ state }: { state: CallDetail["history"][number]["sta
     <>
       <span class={`dot ${state}`} aria-hidden="true" /> {stateText(state)}
     </>
+  );
+}
+
+/** The shape of what is loading. */
+export function Skeleton() {
+  return (
+    <div class="skeleton" aria-busy="true">
+      <span class="unseen">Loading …</span>
+      <i />
+      <i />
+      <i />
+    </div>
+  );
+}
+
+/** Why a call is in its state, in a sentence. The code is its title, and stands beside it for who has asked for codes. */
+export function Reason({ code }: { code: string }) {
+  const words = sayReason(code);
+  return (
+    <span title={code}>
+      {words}
+      {words === code ? null : <code class="code">{code}</code>}
+    </span>
   );
 }
 

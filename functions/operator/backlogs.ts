@@ -2,22 +2,19 @@ import { isUrgentMark } from "../../shared/calls/call-row.ts";
 import { timeOfId } from "../../shared/calls/ids.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import { isReadable } from "../../shared/ports/listed-document.ts";
-import type {
-  DocumentKey,
-  DocumentsRead,
-  StoredDocument,
-} from "../../shared/ports/document-kinds.ts";
+import type { StoredDocument } from "../../shared/ports/document-kinds.ts";
 import { type CallLedger, comparePositions, type DuePosition } from "../../shared/ports/ledger.ts";
-import { pauseKeyOf, pauseKeysOf, sweepKey } from "../../shared/policy/controls.ts";
+import { sweepKey } from "../../shared/policy/controls.ts";
 import * as z from "../../shared/lib/zod.ts";
 import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
-import { type BacklogOf, breakerNamesOf, listOpenBreakers } from "../../shared/policy/breakers.ts";
-import { dispatcherKey, findStillReason } from "../../shared/policy/dispatcher.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { lastSweepAt, findLastSweepAt } from "./counts.ts";
 import { duePositionSchema, toCursor, createCursorSchema } from "../api/http/cursors.ts";
-import { endOfTime, limit, nextCursor, time, toIsoTime, why } from "../api/http/fields.ts";
+import { endOfTime, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
+import { causeForLog } from "../api/http/port-limits.ts";
 import { declareRoute } from "../api/http/route.ts";
+import { readWaitingNow } from "./forecast/waiting-now.ts";
+import { type HolderView, holdersSchema, toHolderViews } from "./why.ts";
 
 /** Backlogs of one page, and pages of one window. */
 const pageBacklogs = 500;
@@ -51,13 +48,10 @@ const backlogViewSchema = z
         ),
       ),
     waiting: z.int().check(z.describe("How many calls wait, counted up to `waiting_max`")),
-    why,
-    blocked_by: z
-      .array(z.string())
+    holders: z
+      .nullable(holdersSchema)
       .check(
-        z.describe(
-          "`agent_paused`, `client_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers",
-        ),
+        z.describe("What holds its calls now, as `why` says it; null where that could not be read"),
       ),
   })
   .check(
@@ -110,14 +104,17 @@ const listBacklogs = declareRoute({
       ({ head }) => after === undefined || comparePositions(head, after) > 0,
     );
     const page = rest.slice(0, query.limit);
-    const [read, counts] = await Promise.all([
-      documents.read(keysFor(page)),
+    const [read, counts, holders] = await Promise.all([
+      documents.read([sweepKey]),
       countsOf(page, ledger),
+      page.length === 0 ? undefined : readHolders(deps),
     ]);
     const next = cursorAfter(page, { from, last: window.last, isMore: rest.length > page.length });
     const oldest = sorted[0]?.head.dueAt ?? null;
     return {
-      backlogs: page.map((one, index) => viewOf(one, counts[index] ?? 0, read)),
+      backlogs: page.map((one, index) =>
+        viewOf(one, counts[index] ?? 0, holders?.get(one.document.key)),
+      ),
       waiting_max: waitingMax,
       oldest_due_at: toIsoTime(oldest),
       last_sweep_at: findLastSweepAt(read),
@@ -176,18 +173,6 @@ async function countsOf(page: readonly Waiting[], ledger: CallLedger): Promise<n
   return counts;
 }
 
-/** Returns the keys of all documents that may block these backlogs, and of the sweep's, without duplicates. */
-function keysFor(page: readonly Waiting[]): DocumentKey[] {
-  const keys = page.flatMap(({ document: { value }, route }): DocumentKey[] => [
-    ...pauseKeysOf(value, route),
-    ...(route === undefined
-      ? []
-      : breakersOf(value, route).map((key) => ({ kind: "breaker", key }) as const)),
-  ]);
-  const all = [sweepKey, dispatcherKey, ...keys];
-  return [...new Map(all.map((one) => [`${one.kind} ${one.key}`, one])).values()];
-}
-
 /** Returns the cursor of the next page; undefined at the end. */
 function cursorAfter(
   page: readonly Waiting[],
@@ -200,7 +185,7 @@ function cursorAfter(
 function viewOf(
   { document: { value }, head, route }: Waiting,
   waiting: number,
-  read: DocumentsRead,
+  holders: HolderView[] | undefined,
 ): BacklogView {
   const { client, agentId, isUrgent } = value;
   const account = route === undefined ? null : accountNameOf(route);
@@ -216,22 +201,18 @@ function viewOf(
     },
     // The head was read before the count, and counts even if its call has gone meanwhile.
     waiting: Math.max(1, waiting),
-    why: account === null ? null : findStillReason(account, read),
-    blocked_by: blockedBy(value, route, read),
+    holders: holders ?? null,
   };
 }
 
-/** Names the breakers that the calls of a backlog must pass. */
-function breakersOf(of: BacklogOf, route: Route): string[] {
-  return breakerNamesOf(of, { account: accountNameOf(route), checks: route.checks });
-}
-
-/** Returns what blocks a backlog's calls: pauses, no route in the plan, keys of open circuit breakers. */
-function blockedBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead): string[] {
-  const stands = ({ kind, key }: DocumentKey) => read.get(kind, key) !== undefined;
-  const pauses = stands(pauseKeyOf({ agent: of.agentId })) ? ["agent_paused"] : [];
-  if (stands(pauseKeyOf({ client: of.client }))) pauses.push("client_paused");
-  if (route === undefined) return [...pauses, "route_gone"];
-  if (stands(pauseKeyOf({ account: route.provider }))) pauses.push("account_paused");
-  return [...pauses, ...listOpenBreakers(breakersOf(of, route), read).map(({ key }) => key)];
+/** Reads what holds the calls of each backlog, by its key. Undefined if that cannot be read now. */
+async function readHolders(deps: RouteDeps): Promise<Map<string, HolderView[]> | undefined> {
+  try {
+    const { calls } = await readWaitingNow(deps);
+    const byBacklog = Map.groupBy(calls, ({ backlog }) => backlog);
+    return new Map([...byBacklog].map(([key, own]) => [key, toHolderViews(own)]));
+  } catch (error) {
+    deps.log("warning", "backlogs.holders_not_read", { error: causeForLog(error) });
+    return undefined;
+  }
 }

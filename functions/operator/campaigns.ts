@@ -185,8 +185,8 @@ function toCampaign(own: readonly Usage[]): Campaigns["campaigns"][number] {
 }
 
 /** Finds the requests of a campaign, newest first, by the first call of each. */
-async function findRequests(
-  of: { client: string; campaign: string },
+export async function findRequests(
+  of: { client?: string | undefined; campaign: string },
   ledger: CallLedger,
 ): Promise<{ found: CallRow[]; isWhole: boolean }> {
   const found: CallRow[] = [];

@@ -2,13 +2,13 @@ import type { RouteTable } from "../../shared/dial-plan/route-table.ts";
 import { listRegions } from "../../shared/dial-plan/plan-hours.ts";
 import { allowedCountries, impliedCountry } from "../../shared/dial-plan/implied-country.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { findDispatched, dispatcherKey, findStillReason } from "../../shared/policy/dispatcher.ts";
+import { findDispatched, dispatcherKey } from "../../shared/policy/dispatcher.ts";
 import type { DocumentsRead } from "../../shared/ports/document-kinds.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import * as z from "../../shared/lib/zod.ts";
 import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
 import { declareRoute } from "../api/http/route.ts";
-import { time, toIsoTime, why } from "../api/http/fields.ts";
+import { time, toIsoTime } from "../api/http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
 import { countEqual } from "./request-progress.ts";
 import { liveCallsIn, liveKeysOf } from "../../shared/rules/live-calls.ts";
@@ -52,7 +52,6 @@ const accountSchema = z.strictObject({
       }),
     )
     .check(z.describe("Calls that ring or are under way; null without `liveCalls` in the plan")),
-  why,
 });
 const planSchema = z
   .strictObject({
@@ -173,7 +172,6 @@ function toAccountView(
       pace === undefined || untilUs / 1000 <= now ? null : toIsoTime(Math.round(untilUs / 1000)),
     allowance,
     live_calls: liveCalls === undefined ? null : toLiveView(name, { limit: liveCalls, read, now }),
-    why: findStillReason(name, read),
   };
 }
 

@@ -4,8 +4,9 @@ import * as z from "../../shared/lib/zod.ts";
 import type { CallsMessage } from "../../shared/ports/call-messages.ts";
 import { causeForLog, enqueue } from "../api/http/port-limits.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
-import { changeCall, answerConflict } from "../api/actions/change-call.ts";
+import { answerChanged, answerConflict, changeCall } from "../api/actions/change-call.ts";
 import { findCall } from "./find-call.ts";
+import { seenAt } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
 
 const redialedSchema = z
@@ -27,6 +28,7 @@ const redialCall = declareRoute({
       .check(
         z.describe("Of a call that is NEEDS_REVIEW: the operator knows that it was not placed"),
       ),
+    updated_at: seenAt,
   }),
   answer: redialedSchema,
   status: 201,
@@ -38,6 +40,8 @@ const redialCall = declareRoute({
       const detail = "must be true: the call may have been placed, and would be made twice";
       return answerUnprocessable(c, [{ pointer: "/not_placed", detail }]);
     }
+    const { updated_at: seen = row.updatedAt } = body;
+    if (row.state !== "REDIALED" && seen !== row.updatedAt) return answerChanged(c);
     // A row whose number is erased must not name a call that never comes.
     if (row.state !== "REDIALED" && row.request === null) return answerConflict(c, row, "redial");
     // The new call belongs to this request, so the X-Request-Id of the 201 tells its id.

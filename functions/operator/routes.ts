@@ -29,7 +29,7 @@ import { searchRoutes } from "./search.ts";
 import type { Route } from "../api/http/route.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { usageRoutes } from "./usage.ts";
-import { waitingRoutes } from "./waiting.ts";
+import { whyRoutes } from "./why.ts";
 
 /** Every route of the operator's API, in the order of the OpenAPI document. */
 export const operatorRoutes: readonly Route[] = [
@@ -43,7 +43,7 @@ export const operatorRoutes: readonly Route[] = [
   ...cancelRoutes,
   ...pauseRoutes,
   ...backlogRoutes,
-  ...waitingRoutes,
+  ...whyRoutes,
   ...planRoutes,
   ...countRoutes,
   ...needRoutes,

@@ -1,6 +1,7 @@
 /** Makes the files of the operator's console, which the API serves. */
-import { resolve } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { createHash } from "node:crypto";
+import { basename, resolve } from "node:path";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -14,21 +15,52 @@ const readerApart: Plugin = {
   },
 };
 
+const common: BuildOptions & { write: false } = {
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: ["es2022", "chrome123", "firefox120", "safari17.5"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  legalComments: "none",
+  plugins: [readerApart],
+  write: false,
+  logLevel: "error",
+};
+
 async function bundled(file: string): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [resolve(root, file)],
-    bundle: true,
-    minify: true,
-    format: "esm",
-    target: ["es2022", "chrome123", "firefox120", "safari17.5"],
-    jsx: "automatic",
-    jsxImportSource: "preact",
-    legalComments: "none",
-    plugins: [readerApart],
-    write: false,
-    logLevel: "error",
-  });
+  const { outputFiles } = await build({ ...common, entryPoints: [resolve(root, file)] });
   return outputFiles[0]?.text ?? "";
+}
+
+type Script = "page.js" | "views.js" | "shared.js";
+
+/**
+ * Makes the page's scripts: that of the first view, that of all others, and what both share. They name each other with
+ * their build, so that a page never goes on with the scripts of a later deployment.
+ */
+async function scripts(): Promise<Record<Script, string>> {
+  const { outputFiles } = await build({
+    ...common,
+    entryPoints: ["page.tsx", "views.ts"].map((file) => resolve(root, "functions/console", file)),
+    splitting: true,
+    chunkNames: "shared",
+    outdir: root,
+  });
+  const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+  const id = createHash("sha256")
+    .update([...texts.values()].join("\n"))
+    .digest("base64url")
+    .slice(0, 10);
+  const textOf = (name: Script) =>
+    (texts.get(name) ?? "")
+      .replaceAll("PAGE_BUILD_ID", id)
+      .replaceAll(/"\.\/(shared|views)\.js"/g, `"./$1.js?${id}"`);
+  return {
+    "page.js": textOf("page.js"),
+    "views.js": textOf("views.js"),
+    "shared.js": textOf("shared.js"),
+  };
 }
 
 const html = `<!doctype html>
@@ -45,14 +77,14 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** Makes the files of the console, by their names: its page, its script and its style sheet. */
+/** Makes the files of the console, by their names: its page, its scripts and its style sheet. */
 export async function consoleFiles(): Promise<
-  Record<"page.html" | "page.js" | "leads.js" | "page.css", string>
+  Record<"page.html" | Script | "leads.js" | "page.css", string>
 > {
-  const [script, reader, style] = await Promise.all([
-    bundled("functions/console/page.tsx"),
+  const [made, reader, style] = await Promise.all([
+    scripts(),
     bundled("shared/leads/reader.ts"),
     bundled("functions/console/page.css"),
   ]);
-  return { "page.html": html, "page.js": script, "leads.js": reader, "page.css": style };
+  return { "page.html": html, ...made, "leads.js": reader, "page.css": style };
 }

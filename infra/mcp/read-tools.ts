@@ -27,7 +27,7 @@ const operatorTools: readonly ReadTool[] = [
     name: "show_request",
     operationId: "showOperatorRequest",
     title: "One request",
-    more: "blocked_by says what its calls wait for, expected_end_at until when.",
+    more: "why_waiting says what its calls wait for, expected_end_at until when.",
   },
   {
     name: "list_calls",
@@ -51,9 +51,9 @@ const operatorTools: readonly ReadTool[] = [
   },
   {
     name: "why_waiting",
-    operationId: "countWaiting",
+    operationId: "explainWaiting",
     title: "Why calls wait",
-    more: "For one request see blocked_by of show_request, for one call reason and due_at of show_call.",
+    more: "Of all calls, or with a filter of a call, request, campaign, client, agent or account.",
   },
   { name: "list_backlogs", operationId: "listBacklogs", title: "Backlogs" },
   { name: "list_pauses", operationId: "listPauses", title: "Pauses and circuit breakers" },

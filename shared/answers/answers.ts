@@ -20,6 +20,7 @@ type ClientAnswerOf<Name extends keyof ClientOperations> = AnswerIn<ClientOperat
 type Schemas = components["schemas"];
 
 // Answers of operators' routes.
+export type AccountNow = Why["accounts"][number];
 export type AccountForecast = Forecast["accounts"][number];
 export type Audit = AnswerOf<"listAudit">;
 export type Backlogs = AnswerOf<"listBacklogs">;
@@ -46,6 +47,7 @@ export type Forecast = Schemas["Forecast"];
 export type ForecastItem = NonNullable<Forecast["items"]>[number];
 export type ForecastSummary = Schemas["ForecastSummary"];
 export type Found = Searched["found"][number];
+export type HolderView = Why["holders"][number];
 export type ListedNumbers = AnswerOf<"findListedNumbers">;
 export type MadeTokenAnswer = AnswerOf<"makeToken">;
 export type Me = AnswerOf<"showMe">;
@@ -73,7 +75,7 @@ export type Searched = AnswerOf<"search">;
 export type Tokens = AnswerOf<"listTokens">;
 export type TokenView = Schemas["Token"];
 export type UsageAnswer = AnswerOf<"showOperatorUsage">;
-export type WaitingByReason = AnswerOf<"countWaiting">;
+export type Why = AnswerOf<"explainWaiting">;
 
 // Answers of clients' routes.
 export type ClientMe = ClientAnswerOf<"showToken">;

@@ -219,7 +219,7 @@ describe("a nervous finger on the operator's page", () => {
     await page
       .getByText("Not read: line 3 has too few or too many digits for US; line 4")
       .waitFor();
-    // Unreadable numbers are not taken for listed.
+    // A line that cannot be read is not taken for listed.
     expect(await button("Add").isDisabled()).toBe(true);
     await lines.fill("303 555-0901\n+1 (303) 555-0902");
     await button("Add 2 numbers").click();

@@ -110,7 +110,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     const labels = await page.locator("svg[role=img] text").allTextContents();
     expect(labels).toContain("1,000"); // a step of the axis of calls
     expect(labels.filter((text) => /\d\d:00/.test(text)).length).toBeGreaterThan(2);
-    await page.getByText("hours regions.florida").waitFor();
+    await page.getByText("The calling hours of florida are closed.").waitFor();
     expect(await flawsOf(page)).toEqual([]);
     await press(page, now.getByRole("link", { name: /^To review/ }));
     await page.getByRole("heading", { level: 2, name: "Review" }).waitFor();
@@ -156,16 +156,16 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
   });
 
   it("decides many at once, only with their count typed in", async () => {
-    await press(page, button(/^Mark as placed: all 4 of agent_survey, outcome_unknown/));
+    await press(page, button(/^Mark as placed: all 4 of agent_survey: It could not be found out/));
     await type(page, page.getByLabel("Type 4 to confirm"), "7");
-    const decide = button("Decide 4 calls");
+    const decide = button("Mark as placed: 4 calls");
     expect(await decide.isDisabled()).toBe(true);
     await page.keyboard.press("Enter");
     expect(await inState("NEEDS_REVIEW")).toHaveLength(4);
     await type(page, page.getByLabel("Type 4 to confirm"), "4");
     expect(await flawsOf(page)).toEqual([]);
     await page.keyboard.press("Enter");
-    await said(/^4 calls decided: Mark as placed/);
+    await said(/^Mark as placed: 4 calls done/);
     await page.getByText("No call needs review").waitFor();
     expect(await inState("NEEDS_REVIEW")).toEqual([]);
     expect(await flawsOf(page)).toEqual([]);
@@ -175,7 +175,9 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await open("Requests");
     const request = page.getByRole("listitem").filter({ hasText: "360 calls of research" });
     await request.getByText(/about \d+ placed/).waitFor();
-    await request.getByText(/Held now: 91 by breaker open account:retell/).waitFor();
+    await request
+      .getByText(/Held now: 91: The circuit breaker of account retell is open/)
+      .waitFor();
     await page
       .getByText(/the last waiting call is expected to go in/)
       .first()
@@ -261,14 +263,22 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await server.api.documents.write([{ next: { ...gone, expiresAt: null }, seen: null }]);
     await open("Accounts and agents");
     await page.getByText(/^Mon–Fri 10:00–13:00 and 14:00–20:00 .*; 4 calls in 30 days$/).waitFor();
-    await page.getByText("fully, free").waitFor();
-    await page.getByText(/account retell .*: the provider answers http_503, .* next in/).waitFor();
-    await page.getByText(/receiver crm .*: the receiver answers http_410\. .* next in/).waitFor();
+    await page.getByText("fully used, free").waitFor();
+    await page
+      .getByText(
+        /account retell .*The provider answers: The provider failed with the status 503.* is probed in/,
+      )
+      .waitFor();
+    await page
+      .getByText(
+        /receiver crm .*The receiver answers: The provider refused the request with the status 410\..* is probed in/,
+      )
+      .waitFor();
     await pauseAnAccount();
-    await press(page, button("Resume account:retell"));
-    await said(/^Resumed: account:retell/);
-    await press(page, button("Resume receiver:crm"));
-    await said(/^Resumed: receiver:crm/);
+    await press(page, button("Resume the circuit breaker of account retell"));
+    await said(/^Resumed: the circuit breaker of account retell/);
+    await press(page, button("Resume the circuit breaker of receiver crm"));
+    await said(/^Resumed: the circuit breaker of receiver crm/);
     await press(page, button("Resume agent agent_paris"));
     await page.getByText("Nothing is paused.").waitFor();
     expect(await flawsOf(page)).toEqual([]);

@@ -20,7 +20,7 @@ export const shots: Shot[] = [
     address: "overview",
     views: ["overview.tsx"],
     height: 980,
-    ready: "hours regions.florida",
+    ready: "The calling hours of florida are closed.",
   },
   {
     name: "requests",

@@ -9,7 +9,7 @@ import {
 
 const launchTries = 30;
 /** A guard against what never shows, in milliseconds: a busy machine may take as long as that. */
-const hangMs = 300_000;
+const hangMs = Number(env["BROWSER_HANG_MS"] ?? 300_000);
 
 /**
  * Starts a headless Chromium: that of CHROMIUM_PATH, or on Linux the one of the packages, with the libraries

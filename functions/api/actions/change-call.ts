@@ -72,6 +72,12 @@ export async function countActions(rows: readonly CallRow[], deps: RouteDeps): P
   });
 }
 
+/** Returns 409: the call is not as it was shown to who decides about it. */
+export function answerChanged(c: Context): Response {
+  const detail = "The call has changed since it was shown. Look at it again.";
+  return answerProblem(c, 409, { detail });
+}
+
 /** Returns 409: the call's state does not allow this action, its number is erased, or others keep changing its row. */
 export function answerConflict(
   c: Context,

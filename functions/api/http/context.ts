@@ -19,6 +19,8 @@ import type { Caller, ClientRight } from "../../../shared/settings/tokens.ts";
 export type ServedFile =
   | "page.html"
   | "page.js"
+  | "views.js"
+  | "shared.js"
   | "leads.js"
   | "page.css"
   | "docs.html"

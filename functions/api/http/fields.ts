@@ -1,7 +1,6 @@
 import { callRequestSchema } from "../../../shared/calls/call-request.ts";
 import { readRequestId } from "../../../shared/calls/ids.ts";
 import { callStates } from "../../../shared/calls/states.ts";
-import { standsBy, standsByNames } from "../../../shared/calls/stands-by.ts";
 import * as z from "../../../shared/lib/zod.ts";
 
 /** Maximum items of one page. */
@@ -16,6 +15,12 @@ export const instant = z.pipe(
   z.iso.datetime({ offset: true, error: "must be an instant such as 2026-11-21T09:00:00Z" }),
   z.transform((text) => Date.parse(text)),
 );
+/** `updated_at` of a call as somebody saw it who decides about it. */
+export const seenAt = z
+  .optional(instant)
+  .check(
+    z.describe("`updated_at` of the call as it was shown: one that has changed since is refused"),
+  );
 export const limit = z._default(
   z.coerce.number().check(z.int(), z.minimum(1), z.maximum(pageItemsMax)),
   50,
@@ -46,15 +51,6 @@ export function hasExactlyOne(fields: Record<string, unknown>): boolean {
 // Fields of answers.
 
 export const state = z.enum(callStates);
-const sentences = standsByNames.map((name) => `\`${name}\`: ${standsBy[name]}`);
-/** Reason why due calls of an account do not go. */
-export const why = z
-  .nullable(z.enum(standsByNames))
-  .check(
-    z.describe(
-      ["Why due calls of the account wait; null where they do not.", ...sentences].join(" "),
-    ),
-  );
 /** A time in ISO 8601. */
 export const time = z.iso.datetime();
 export const nextCursor = z

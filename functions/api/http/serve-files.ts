@@ -8,6 +8,8 @@ import docsPolicy from "../generated/docs-policy.json" with { type: "json" };
 const consoleFiles = {
   "/operator": ["page.html", "text/html; charset=utf-8"],
   "/operator/page.js": ["page.js", "text/javascript; charset=utf-8"],
+  "/operator/views.js": ["views.js", "text/javascript; charset=utf-8"],
+  "/operator/shared.js": ["shared.js", "text/javascript; charset=utf-8"],
   "/operator/leads.js": ["leads.js", "text/javascript; charset=utf-8"],
   "/operator/page.css": ["page.css", "text/css; charset=utf-8"],
 } as const satisfies Record<string, readonly [ServedFile, string]>;

@@ -1,6 +1,7 @@
 import { causeForLog, UnreachableError } from "../../api/http/port-limits.ts";
 import type { RouteDeps } from "../../api/http/context.ts";
 import { turnReasons } from "./holders-now.ts";
+import type { Delay } from "./queued.ts";
 import { type CallNow, readWaitingNow, type WaitingNow } from "./waiting-now.ts";
 
 /** The time at which the last waiting call of a request is expected to be dialed, or to end otherwise. */
@@ -13,6 +14,11 @@ export interface ExpectedEnd {
 
 /** The end of calls that could not be read. */
 const notRead: ExpectedEnd = { at: null, blockedBy: [{ reason: "not_read", name: "", calls: 0 }] };
+
+/** The expected end of calls, and what the last of them waits for until then. */
+export interface KnownEnd extends ExpectedEnd {
+  delays: readonly Delay[];
+}
 
 /**
  * Tells when requests are expected to end, by the forecast's own queues over everything that waits now. The calls are
@@ -53,7 +59,11 @@ export async function readExpectedEnds(
   );
 }
 
-function endOf(calls: readonly CallNow[], { agentsCut, isCut }: WaitingNow): ExpectedEnd {
+/** Tells when the last of some waiting calls is expected to be dialed, or to end otherwise. */
+export function endOf(
+  calls: readonly CallNow[],
+  { agentsCut, isCut }: Pick<WaitingNow, "agentsCut" | "isCut">,
+): KnownEnd {
   const held = calls.filter(({ heldBy }) => !turnReasons.has(heldBy.reason));
   const blockedBy = countHolders(held).map(({ reason, name, calls: count }) => ({
     reason,
@@ -62,17 +72,18 @@ function endOf(calls: readonly CallNow[], { agentsCut, isCut }: WaitingNow): Exp
   }));
   // Later calls of these agents were not read.
   if (isCut || calls.some(({ agentId }) => agentsCut.has(agentId))) {
-    return { at: null, blockedBy: [...blockedBy, ...notRead.blockedBy] };
+    return { at: null, blockedBy: [...blockedBy, ...notRead.blockedBy], delays: [] };
   }
   const unmeasured = calls.flatMap((call) => call.unmeasured ?? []);
   for (const [name, { length }] of Map.groupBy(unmeasured, (account) => account))
     blockedBy.push({ reason: "not_measured", name, calls: length });
   let at = 0;
-  for (const { endsAt } of calls) {
-    if (endsAt === null || unmeasured.length > 0) return { at: null, blockedBy };
-    at = Math.max(at, endsAt);
+  let delays: readonly Delay[] = [];
+  for (const call of calls) {
+    if (call.endsAt === null || unmeasured.length > 0) return { at: null, blockedBy, delays: [] };
+    if (call.endsAt > at) ({ endsAt: at, delays } = { ...call, endsAt: call.endsAt });
   }
-  return { at, blockedBy };
+  return { at, blockedBy, delays };
 }
 
 /** Counts calls by what holds them, the most frequent first. */

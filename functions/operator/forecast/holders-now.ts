@@ -3,7 +3,7 @@ import { countedIn } from "../../../shared/policy/day-counts.ts";
 import { byTime } from "../../../shared/rules/gates.ts";
 import { findVerdict } from "../../../shared/rules/rule.ts";
 import { findStillReason } from "../../../shared/policy/dispatcher.ts";
-import { createResolver } from "../../../shared/rules/resolved-call.ts";
+import { createResolver, type ResolvedCall } from "../../../shared/rules/resolved-call.ts";
 import { createHolders } from "./holders.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
@@ -20,14 +20,23 @@ export interface HeldBy {
   isExact: boolean;
 }
 
+/** Tells what holds a waiting call now, and along which account it goes; undefined: the plan has no route for it. */
+export type HolderNow = (waiting: WaitingCall) => {
+  heldBy: HeldBy;
+  account: ResolvedAccount | undefined;
+};
+
 /** Reasons of accounts that only mean that calls wait for their turn. */
 export const turnReasons: ReadonlySet<string> = new Set(["turn", "pace", "in_flight", "slow"]);
+
+/** Other reasons whose name is the account's. */
+const accountReasons: ReadonlySet<string> = new Set(["live_calls", "calls_per_day"]);
 
 /** Returns a function that tells what holds each of the calls that were read. */
 export function createHoldersNow(
   read: ControlsRead,
   { table, schedule, now, isOther }: PlanWithSchedule & { now: number; isOther: boolean },
-): (waiting: WaitingCall) => HeldBy {
+): HolderNow {
   const { documents } = read;
   const holderOf = createHolders(documents, now);
   const resolver = createResolver(table, () => undefined);
@@ -37,18 +46,29 @@ export function createHoldersNow(
     accounts.set(account.name, known);
     return known;
   };
-  return (waiting) => {
-    const { call, dueAt, reason, hasNumber } = waiting;
+  const holderOfCall = (waiting: WaitingCall, resolved: ResolvedCall): HeldBy => {
+    const { dueAt, reason, hasNumber } = waiting;
+    const { of: agentOf, target } = resolved;
     if (isOther) return { reason: "other_hash_key", name: "", isExact: true };
-    const resolved = resolver.resolve(call, undefined);
-    const { of, target } = resolved;
-    if (target === undefined) return { reason: "route_gone", name: of.agentId, isExact: true };
-    const holder = holderOf(of, target);
+    if (target === undefined) return { reason: "route_gone", name: agentOf.agentId, isExact: true };
+    const holder = holderOf(agentOf, target);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };
     const closed = findVerdict(byTime, resolved, { at: now, schedule });
     if (closed?.kind === "later") return { ...divided(closed.reason), isExact: hasNumber };
-    if (dueAt > now) return { ...divided(reason), isExact: hasNumber };
+    if (dueAt > now) {
+      const { reason: name, name: of } = divided(reason);
+      const isOfAccount = turnReasons.has(name) || accountReasons.has(name);
+      return {
+        reason: name,
+        name: isOfAccount ? target.account.name : of,
+        isExact: hasNumber,
+      };
+    }
     return accountHolder(target.account);
+  };
+  return (waiting) => {
+    const resolved = resolver.resolve(waiting.call, undefined);
+    return { heldBy: holderOfCall(waiting, resolved), account: resolved.target?.account };
   };
 }
 

@@ -8,9 +8,11 @@ import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { RouteDeps } from "../../api/http/context.ts";
 import { UnreachableError } from "../../api/http/port-limits.ts";
 import { type Forecasted, forecastCalls } from "./forecast-calls.ts";
-import { createHoldersNow, type HeldBy } from "./holders-now.ts";
+import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
+import { createHoldersNow, type HeldBy, type HolderNow } from "./holders-now.ts";
+import type { Delay } from "./queued.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
-import { readControls } from "./read-controls.ts";
+import { type ControlsRead, readControls } from "./read-controls.ts";
 
 /** Time for which the waiting calls are remembered, and time limit of reading them. */
 const rememberedMs = 5_000;
@@ -23,12 +25,20 @@ export interface CallNow {
   agentId: string;
   /** The request to which it belongs: that of the first call of its chain. */
   requestId: string;
+  /** Key of its backlog. */
+  backlog: string;
+  /** Undefined: the plan has no route for it. */
+  account: ResolvedAccount | undefined;
   heldBy: HeldBy;
   /**
    * Time at which it is expected to be dialed or to end otherwise, in milliseconds since the epoch. Null: nobody can
    * tell, as it waits for a person or a provider.
    */
   endsAt: number | null;
+  /** True if that end is its request to the provider. */
+  isDialed: boolean;
+  /** The delays until then. */
+  delays: readonly Delay[];
   /** Its account, if that answers slowly and its speed is not known yet. */
   unmeasured: string | undefined;
 }
@@ -44,6 +54,10 @@ export interface WaitingNow {
   agentsCut: ReadonlySet<string>;
   /** True if there are more backlogs than were read. */
   isCut: boolean;
+  /** The documents that control them. */
+  read: ControlsRead;
+  /** Tells what holds a call whose row was read since. */
+  holderOf: HolderNow;
 }
 
 const remembered = new WeakMap<object, { until: number; waiting: Promise<WaitingNow> }>();
@@ -87,21 +101,25 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const ends = isOther ? [] : (await forecastCalls(posted, settings, inputs)).waiting;
   const calls = read.waiting.map((one, index): CallNow => {
     const { call } = one;
-    const { account = null } = ends[index] ?? {};
-    const heldBy = holderOf(one);
+    const { account: name = null, delays = [], end } = ends[index] ?? {};
+    const { heldBy, account } = holderOf(one);
     return {
       id: call.id,
       client: call.client,
       agentId: call.request.agent_id,
       requestId: requestIdOf(call.ancestors?.[0] ?? call.id),
+      backlog: one.backlog,
+      account,
       heldBy,
       endsAt: endOf(one, ends[index], { heldBy, plan: settings.plan, now }),
-      unmeasured: account !== null && read.unmeasured.has(account) ? account : undefined,
+      isDialed: end?.kind === "dialed",
+      delays,
+      unmeasured: name !== null && read.unmeasured.has(name) ? name : undefined,
     };
   });
   const { agentsCut, isCut } = read;
   const rowsRead = read.waiting.filter(({ hasNumber }) => hasNumber).length;
-  return { at: now, calls, rowsRead, agentsCut, isCut };
+  return { at: now, calls, rowsRead, agentsCut, isCut, read, holderOf };
 }
 
 /** Returns the time from which calls are served: where no dispatcher runs, that of the clock's next one. */

@@ -1,3 +1,4 @@
+import { sayHolder } from "../../../shared/calls/say-reason.ts";
 import { callStates, statesWhere } from "../../../shared/calls/states.ts";
 import type { RequestView } from "../../../shared/answers/answers.ts";
 import type { Command } from "./command.ts";
@@ -49,11 +50,10 @@ function lineOf(view: RequestView, ended: number): string {
   );
   const all = [...(queued > 0 ? [`${queued} on the queue`] : []), ...states].join(", ");
   const end = expected_end_at === null ? "" : `; expected end ${expected_end_at}`;
-  const holders = blocked_by.map(({ reason, name, calls }) =>
-    reason === "not_read"
-      ? "not all that waits could be read"
-      : [calls, reason, name].filter((word) => word !== "").join(" "),
-  );
-  const held = holders.length === 0 ? "" : `; held: ${holders.join(", ")}`;
+  const holders = blocked_by.map(({ reason, name, calls }) => {
+    const words = sayHolder(reason, name).replace(/\.$/, "");
+    return calls === 0 ? words : `${calls}: ${words}`;
+  });
+  const held = holders.length === 0 ? "" : `; held: ${holders.join("; ")}`;
   return `${ended} of ${total} ended: ${all}${end}${held}`;
 }

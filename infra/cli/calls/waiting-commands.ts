@@ -8,7 +8,7 @@ import type {
   Resumed,
 } from "../../../shared/answers/answers.ts";
 import { callStates } from "../../../shared/calls/states.ts";
-import { standsBy } from "../../../shared/calls/stands-by.ts";
+import { sayHolder } from "../../../shared/calls/say-reason.ts";
 import { exitUnlessAgreed } from "./agree.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
@@ -29,7 +29,6 @@ const backlogColumns = [
   "due_at",
   "accepted_at",
   "why",
-  "blocked_by",
   "urgent",
 ];
 
@@ -203,18 +202,21 @@ async function backlogsOf(
 }
 
 /** Formats a backlog as a row of the table. */
-function backlogRow({ head, ...backlog }: BacklogView, { waiting_max }: Backlogs): Json {
+function backlogRow({ head, holders, ...backlog }: BacklogView, { waiting_max }: Backlogs): Json {
   const { due_at, accepted_at } = head;
   const waiting = upTo(backlog.waiting, waiting_max);
-  const why = backlog.why === null ? null : standsBy[backlog.why];
-  return {
-    ...backlog,
-    due_at,
-    accepted_at,
-    waiting,
-    why,
-    blocked_by: backlog.blocked_by.join(", "),
-  };
+  return { ...backlog, due_at, accepted_at, waiting, why: holdersText(holders) };
+}
+
+/** Says what holds calls, each reason with its calls where there are several. */
+function holdersText(holders: BacklogView["holders"]): string {
+  if (holders === null) return "not known";
+  return holders
+    .map(({ reason, name, calls }) => {
+      const words = sayHolder(reason, name);
+      return holders.length === 1 ? words : `${calls}: ${words}`;
+    })
+    .join(" ");
 }
 
 /** Formats a count that the service stops at `most`. */

@@ -360,7 +360,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/operator/waiting": {
+    "/operator/why": {
         parameters: {
             query?: never;
             header?: never;
@@ -368,10 +368,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Why calls wait: what holds them now, in calls
-         * @description Needs the role `see`.
+         * Why calls wait: what holds them now, in calls, and how much of their accounts they get
+         * @description Needs the role `see`. Of all calls, or of a call, a request, a campaign, a client, an agent or an account. Every view of the page asks this.
          */
-        get: operations["countWaiting"];
+        get: operations["explainWaiting"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1229,10 +1229,16 @@ export interface components {
             };
             /** @description How many calls wait, counted up to `waiting_max` */
             waiting: number;
-            /** @description Why due calls of the account wait; null where they do not. `paused`: They are paused: by an operator, or for their results. `breaker_open`: The circuit breaker is open: one call at a time probes it. `pace`: They wait for their turn in the account's pace. `calls_per_day`: The account has placed as many calls as it may on this day (UTC). `live_calls`: As many calls as the account may have at once ring or are under way. `in_flight`: As many of their calls are in flight as the account has taken at once so far. `slow`: They are answered slowly, or were never answered yet: few of them go at once. */
-            why: ("paused" | "breaker_open" | "pace" | "calls_per_day" | "live_calls" | "in_flight" | "slow") | null;
-            /** @description `agent_paused`, `client_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers */
-            blocked_by: string[];
+            /** @description What holds its calls now, as `why` says it; null where that could not be read */
+            holders: {
+                /** @description What holds the calls now: as in a row, such as `paused`, `breaker_open`, `hours`, `not_before`, `max_calls`, `live_calls`, `pace`, `turn` */
+                reason: string;
+                /** @description The pause, breaker, rule of the plan, account or check; may be empty */
+                name: string;
+                calls: number;
+                /** @description False where some of the calls count like the nearest one before them whose row was read */
+                is_exact: boolean;
+            }[] | null;
         };
         PlanInWords: {
             agents: {
@@ -1270,8 +1276,6 @@ export interface components {
                     /** @description When the oldest of them was claimed */
                     oldest_at: string | null;
                 } | null;
-                /** @description Why due calls of the account wait; null where they do not. `paused`: They are paused: by an operator, or for their results. `breaker_open`: The circuit breaker is open: one call at a time probes it. `pace`: They wait for their turn in the account's pace. `calls_per_day`: The account has placed as many calls as it may on this day (UTC). `live_calls`: As many calls as the account may have at once ring or are under way. `in_flight`: As many of their calls are in flight as the account has taken at once so far. `slow`: They are answered slowly, or were never answered yet: few of them go at once. */
-                why: ("paused" | "breaker_open" | "pace" | "calls_per_day" | "live_calls" | "in_flight" | "slow") | null;
             }[];
             /** @description Rules that hold besides those of the agents, in words */
             rules: {
@@ -2141,6 +2145,11 @@ export interface operations {
                 "application/json": {
                     /** @description Of a call that is NEEDS_REVIEW: the operator knows that it was not placed */
                     not_placed?: boolean;
+                    /**
+                     * Format: date-time
+                     * @description `updated_at` of the call as it was shown: one that has changed since is refused
+                     */
+                    updated_at?: string;
                 };
             };
         };
@@ -2303,6 +2312,11 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     outcome: "placed" | "not_placed";
+                    /**
+                     * Format: date-time
+                     * @description `updated_at` of the call as it was shown: one that has changed since is refused
+                     */
+                    updated_at?: string;
                 };
             };
         };
@@ -2670,9 +2684,17 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    countWaiting: {
+    explainWaiting: {
         parameters: {
-            query?: never;
+            query?: {
+                call_id?: string;
+                request_id?: string;
+                campaign?: string;
+                client?: string;
+                agent_id?: string;
+                /** @description Its name in the plan, or its own */
+                account?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2708,6 +2730,56 @@ export interface operations {
                             calls: number;
                             /** @description False where some of the calls count like the nearest one before them whose row was read */
                             is_exact: boolean;
+                        }[];
+                        /** @description When the last of them is expected to go, or to end otherwise; null: not known */
+                        expected_end_at: string | null;
+                        /** @description What the last of them waits for until then, and how long */
+                        end_waits_for: {
+                            /** @description What holds the calls now: as in a row, such as `paused`, `breaker_open`, `hours`, `not_before`, `max_calls`, `live_calls`, `pace`, `turn` */
+                            reason: string;
+                            /** @description The pause, breaker, rule of the plan, account or check; may be empty */
+                            name: string;
+                            seconds: number;
+                        }[];
+                        /** @description The most calls first */
+                        accounts: {
+                            /** @description The account's name in the plan */
+                            account: string;
+                            /** @description Its own name, such as that of a webhook's host */
+                            name: string;
+                            /** @description Of the calls that were asked for */
+                            calls: number;
+                            /** @description All calls that wait for the account */
+                            waiting: number;
+                            /** @description The most calls first, at most 50 */
+                            holders: {
+                                /** @description What holds the calls now: as in a row, such as `paused`, `breaker_open`, `hours`, `not_before`, `max_calls`, `live_calls`, `pace`, `turn` */
+                                reason: string;
+                                /** @description The pause, breaker, rule of the plan, account or check; may be empty */
+                                name: string;
+                                calls: number;
+                                /** @description False where some of the calls count like the nearest one before them whose row was read */
+                                is_exact: boolean;
+                            }[];
+                            /** @description In words */
+                            pace: string;
+                            /** @description As fast as it was seen to take calls, where that is slower; null otherwise */
+                            seen_pace: string | null;
+                            /** @description Null without `liveCalls` in the plan */
+                            live_calls: {
+                                now: number;
+                                limit: number;
+                            } | null;
+                            /** @description Null without `callsPerDay` in the plan */
+                            calls_per_day: {
+                                now: number;
+                                limit: number;
+                            } | null;
+                            /** @description Calls that it is expected to take within an hour: of those that were asked for, and in all */
+                            next_hour: {
+                                own: number;
+                                all: number;
+                            };
                         }[];
                     };
                 };

@@ -26,6 +26,7 @@ export function describeOtherRequests(api: HttpApiBench): void {
       ["/openapi.json", "no-cache"],
       ["/operator", "no-cache"],
       ["/operator/page.js", "no-cache"],
+      ["/operator/views.js", "no-cache"],
       ["/operator/leads.js", "no-cache"],
       ["/operator/page.css", "no-cache"],
       ["/operator/openapi.json", "private, no-cache"],

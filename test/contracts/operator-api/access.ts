@@ -27,8 +27,8 @@ export function itLetsOperatorsIn(api: OperatorApiBench): void {
   });
 
   it("serves its page to anybody, without data, under a policy that lets in nothing foreign", async () => {
-    const parts = ["", "/page.js", "/leads.js", "/page.css"];
-    const types = ["text/html", "text/javascript", "text/javascript", "text/css"];
+    const parts = ["", "/page.js", "/views.js", "/shared.js", "/leads.js", "/page.css"];
+    const types = ["text/html", ...Array(4).fill("text/javascript"), "text/css"];
     for (const [index, type] of types.entries()) {
       const { status, headers, text } = await pageOf(parts[index] ?? "");
       expect([status, headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
@@ -46,6 +46,8 @@ export function itLetsOperatorsIn(api: OperatorApiBench): void {
     for (const path of [
       "/page.html",
       "/page.js",
+      "/views.js",
+      "/shared.js",
       "/leads.js",
       "/page.css",
       "/operator/page.html",

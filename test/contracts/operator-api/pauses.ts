@@ -123,7 +123,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
         account: null,
         head: { call_id: first.id },
         waiting: 2,
-        blocked_by: ["agent_paused", "route_gone"],
+        holders: [{ reason: "route_gone", name: agent, calls: 2 }],
       },
     ]);
     await removeCurrent(api.documents, { kind, key });

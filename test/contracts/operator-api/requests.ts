@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import type { PlanInWords } from "../../../functions/operator/plan.ts";
 import type { Requests, RequestDetail } from "../../../functions/operator/requests.ts";
-import type { WaitingByReason } from "../../../functions/operator/waiting.ts";
+import type { Why } from "../../../functions/operator/why.ts";
 import type { CallsPage } from "../../../functions/operator/calls.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { toCallId, firstCallIdAt } from "../../../shared/calls/ids.ts";
@@ -104,7 +104,7 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
 
   it("tells why calls wait", async () => {
     await callIn("WAITING");
-    const { calls, rows_read, holders } = await asked<WaitingByReason>("/waiting");
+    const { calls, rows_read, holders } = await asked<Why>("/why");
     expect(calls).toBeGreaterThan(0);
     expect(rows_read).toBeGreaterThan(0);
     expect(holders.reduce((sum, one) => sum + one.calls, 0)).toBe(calls);
@@ -154,7 +154,6 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
       timeout_seconds: 30,
       taken_until: null,
       allowance: 25,
-      why: "in_flight",
     });
     expect(account?.dialing).toBeGreaterThan(0);
     expect(plan.destinations).toBe(

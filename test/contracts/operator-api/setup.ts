@@ -39,7 +39,7 @@ export interface Answer {
     current: Record<string, number>;
     pauses: { agent_id?: string; account?: string }[];
     breakers: { key: string }[];
-    backlogs: { agent_id: string; head: { call_id: string }; blocked_by: string[] }[];
+    backlogs: { agent_id: string; head: { call_id: string }; holders: object[] }[];
     id: string;
     state: string;
     cursor: string;

@@ -16,7 +16,7 @@ const documents = { public: publicJson, operator: operatorJson };
 
 /** Routes that serve the documents themselves, and pages. */
 const undocumented =
-  /^GET \/(openapi\.json|docs|operator|operator\/(page\.(js|css)|leads\.js|openapi\.json))$/;
+  /^GET \/(openapi\.json|docs|operator|operator\/(page\.(js|css)|(views|shared|leads)\.js|openapi\.json))$/;
 
 describe("the OpenAPI documents", () => {
   it("name every route that the API has", () => {
@@ -78,6 +78,8 @@ describe("the OpenAPI documents", () => {
       "/openapi.json",
       "/operator",
       "/operator/page.js",
+      "/operator/views.js",
+      "/operator/shared.js",
       "/operator/leads.js",
       "/operator/page.css",
     ]) {

@@ -23,8 +23,8 @@ describe("npm run calls -- backlogs", () => {
     await pause({ agent: "agent_sales" });
     await pause({ account: "webhook" });
     const table = await calls("backlogs");
-    expect(table).toMatch(/agent_sales +│ crm .* 2 .* agent_paused, account_paused /);
-    expect(table).toMatch(/agent_support │ shop .* 500 or more .* account_paused /);
+    expect(table).toMatch(/agent_sales +│ crm .* 2 .* Paused: agent agent_sales\. /);
+    expect(table).toMatch(/agent_support │ shop .* 500 or more .* Paused: account webhook\. /);
     expect(table).toContain(
       `Oldest due: ${isoOf(now - 2 * minuteMs)}.\nLast full sweep: none yet.`,
     );
@@ -41,7 +41,7 @@ describe("npm run calls -- backlogs", () => {
       client: "client_200",
       waiting: 1,
       head: { due_at: isoOf(now + 200) },
-      blocked_by: [],
+      holders: [{ reason: "turn", calls: 1 }],
     });
     expect(await linesOf("backlogs --json")).toEqual(all.slice(0, 50));
     expect(await linesOf("backlogs --limit 1 --json")).toEqual(all.slice(0, 1));

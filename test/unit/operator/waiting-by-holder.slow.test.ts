@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { WaitingByReason } from "../../../functions/operator/waiting.ts";
+import type { Why } from "../../../functions/operator/why.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "../../support/forecast-bench.ts";
 import { pause } from "../../support/dialer-calls.ts";
 import { tokens } from "../../support/environment.ts";
@@ -13,14 +13,14 @@ const agents = Object.fromEntries(
   ]),
 );
 
-const waitingIn = (bench: ForecastBench) => bench.operator<WaitingByReason>("/waiting");
+const waitingIn = (bench: ForecastBench) => bench.operator<Why>("/why");
 
 async function post(bench: ForecastBench, count: number, more: object = {}, headers = {}) {
   expect((await bench.post(callsOf(count, more), tokens.crm, headers)).status).toBe(201);
   await bench.dialer.deliver();
 }
 
-describe("GET /operator/waiting", () => {
+describe("GET /operator/why", () => {
   it("says what holds calls today, not why their rows were written, and counts every call", async () => {
     const bench = createForecastBench({ agents }, startAt);
     await post(bench, 700);

@@ -1,0 +1,256 @@
+import { type CallRow, toCall, waitingBacklogOf } from "../../shared/calls/call-row.ts";
+import { requestIdOf } from "../../shared/calls/ids.ts";
+import type { ResolvedAccount } from "../../shared/dial-plan/route-table.ts";
+import * as z from "../../shared/lib/zod.ts";
+import { hourMs } from "../../shared/lib/units.ts";
+import { countedIn } from "../../shared/policy/day-counts.ts";
+import { liveCallsIn } from "../../shared/rules/live-calls.ts";
+import { countHolders, endOf } from "./forecast/expected-ends.ts";
+import { reasonOf } from "./forecast/run-queues.ts";
+import { type CallNow, readWaitingNow, type WaitingNow } from "./forecast/waiting-now.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import { anyName, requestId, time, toIsoTime } from "../api/http/fields.ts";
+import { declareRoute } from "../api/http/route.ts";
+import { findRequests } from "./campaigns.ts";
+import { paceText } from "./plan-words.ts";
+
+/** Maximum holders, and accounts, of one answer. */
+const holdersMax = 50;
+const accountsMax = 20;
+
+const holderFields = {
+  reason: z
+    .string()
+    .check(
+      z.describe(
+        "What holds the calls now: as in a row, such as `paused`, `breaker_open`, `hours`, `not_before`, `max_calls`, `live_calls`, `pace`, `turn`",
+      ),
+    ),
+  name: z
+    .string()
+    .check(z.describe("The pause, breaker, rule of the plan, account or check; may be empty")),
+};
+
+/** The holders of waiting calls, each with its calls. */
+export const holdersSchema = z
+  .array(
+    z.strictObject({
+      ...holderFields,
+      calls: z.int(),
+      is_exact: z
+        .boolean()
+        .check(
+          z.describe(
+            "False where some of the calls count like the nearest one before them whose row was read",
+          ),
+        ),
+    }),
+  )
+  .check(z.describe(`The most calls first, at most ${holdersMax}`));
+export type HolderView = z.infer<typeof holdersSchema>[number];
+
+const usedSchema = z.nullable(z.strictObject({ now: z.int(), limit: z.int() }));
+const accountSchema = z.strictObject({
+  account: z.string().check(z.describe("The account's name in the plan")),
+  name: z.string().check(z.describe("Its own name, such as that of a webhook's host")),
+  calls: z.int().check(z.describe("Of the calls that were asked for")),
+  waiting: z.int().check(z.describe("All calls that wait for the account")),
+  holders: holdersSchema,
+  pace: z.string().check(z.describe("In words")),
+  seen_pace: z
+    .nullable(z.string())
+    .check(
+      z.describe("As fast as it was seen to take calls, where that is slower; null otherwise"),
+    ),
+  live_calls: usedSchema.check(z.describe("Null without `liveCalls` in the plan")),
+  calls_per_day: usedSchema.check(z.describe("Null without `callsPerDay` in the plan")),
+  next_hour: z
+    .strictObject({ own: z.int(), all: z.int() })
+    .check(
+      z.describe(
+        "Calls that it is expected to take within an hour: of those that were asked for, and in all",
+      ),
+    ),
+});
+export type AccountNow = z.infer<typeof accountSchema>;
+
+const whySchema = z.strictObject({
+  at: time.check(z.describe("When the calls were read, at most five seconds ago")),
+  calls: z.int().check(z.describe("Calls that wait")),
+  is_whole: z.boolean().check(z.describe("False where more wait than are read: 50,000")),
+  rows_read: z
+    .int()
+    .check(
+      z.describe(
+        "Calls whose rows were read: all, or up to 1,000 that lie evenly over all backlogs",
+      ),
+    ),
+  holders: holdersSchema,
+  expected_end_at: z
+    .nullable(time)
+    .check(
+      z.describe("When the last of them is expected to go, or to end otherwise; null: not known"),
+    ),
+  end_waits_for: z
+    .array(z.strictObject({ ...holderFields, seconds: z.int() }))
+    .check(z.describe("What the last of them waits for until then, and how long")),
+  accounts: z.array(accountSchema).check(z.describe("The most calls first")),
+});
+export type Why = z.infer<typeof whySchema>;
+
+const explainWaiting = declareRoute({
+  operationId: "explainWaiting",
+  summary: "Why calls wait: what holds them now, in calls, and how much of their accounts they get",
+  description:
+    "Of all calls, or of a call, a request, a campaign, a client, an agent or an account. Every view of the page asks this.",
+  method: "get",
+  path: "/why",
+  query: z.strictObject({
+    call_id: z.optional(anyName),
+    request_id: z.optional(requestId),
+    campaign: z.optional(anyName),
+    client: z.optional(anyName),
+    agent_id: z.optional(anyName),
+    account: z.optional(anyName).check(z.describe("Its name in the plan, or its own")),
+  }),
+  answer: whySchema,
+  async handle({ deps, query }) {
+    const waiting = await readWaitingNow(deps);
+    const own = await findAsked(waiting, query, deps);
+    return toWhy(own, waiting);
+  },
+});
+
+export const whyRoutes = [explainWaiting];
+
+interface Asked {
+  call_id?: string | undefined;
+  request_id?: string | undefined;
+  campaign?: string | undefined;
+  client?: string | undefined;
+  agent_id?: string | undefined;
+  account?: string | undefined;
+}
+
+/** Returns the waiting calls that are asked about. */
+async function findAsked(
+  waiting: WaitingNow,
+  { call_id, request_id, campaign, client, agent_id, account }: Asked,
+  deps: RouteDeps,
+): Promise<readonly CallNow[]> {
+  if (call_id !== undefined) return findCall(call_id, waiting, deps);
+  const ofCampaign =
+    campaign === undefined ? undefined : await readRequests({ campaign, client }, deps);
+  return waiting.calls.filter(
+    (call) =>
+      (request_id === undefined || call.requestId === request_id) &&
+      (ofCampaign === undefined || ofCampaign.has(call.requestId)) &&
+      (client === undefined || call.client === client) &&
+      (agent_id === undefined || call.agentId === agent_id) &&
+      (account === undefined || [call.account?.name, call.account?.planned].includes(account)),
+  );
+}
+
+async function readRequests(
+  of: { campaign: string; client: string | undefined },
+  { ledger }: RouteDeps,
+): Promise<Set<string>> {
+  const { found } = await findRequests(of, ledger);
+  return new Set(found.map(({ id }) => requestIdOf(id)));
+}
+
+/** Returns a call if it waits, with what holds it by its own row. */
+async function findCall(id: string, waiting: WaitingNow, deps: RouteDeps): Promise<CallNow[]> {
+  const row: CallRow | undefined = (await deps.ledger.read([id])).rows.get(id);
+  const call = row?.state === "WAITING" ? toCall(row) : undefined;
+  if (row === undefined || call === undefined) return [];
+  const known = waiting.calls.find((one) => one.id === id);
+  if (known?.heldBy.isExact === true) return [known];
+  const { reason, dueAt } = row;
+  const backlog = known?.backlog ?? waitingBacklogOf(row);
+  const own = waiting.holderOf({ call, backlog, dueAt: dueAt ?? 0, reason, hasNumber: true });
+  const end = known ?? { endsAt: null, isDialed: false, delays: [], unmeasured: undefined };
+  const of = { client: call.client, agentId: row.agentId, requestId: requestIdOf(id) };
+  return [{ ...end, ...of, ...own, id, backlog }];
+}
+
+/** Explains some of the calls that wait. */
+export function toWhy(own: readonly CallNow[], waiting: WaitingNow): Why {
+  const { at, rowsRead, agentsCut, isCut } = waiting;
+  const isWhole = !isCut && !own.some(({ agentId }) => agentsCut.has(agentId));
+  const end = endOf(own, { agentsCut, isCut });
+  return {
+    at: toIsoTime(at),
+    calls: own.length,
+    is_whole: isWhole,
+    rows_read: rowsRead,
+    holders: toHolderViews(own),
+    expected_end_at: own.length === 0 ? null : toIsoTime(end.at),
+    end_waits_for: end.delays.map((delay) => {
+      const [reason = "", name = delay.rule] = divided(reasonOf(delay));
+      return { reason, name, seconds: Math.round(delay.ms / 1000) };
+    }),
+    accounts: toAccounts(own, waiting),
+  };
+}
+
+function divided(reason: string): string[] {
+  const colon = reason.indexOf(":");
+  return colon === -1 ? [reason] : [reason.slice(0, colon), reason.slice(colon + 1)];
+}
+
+/** Counts calls by what holds them, as answers show it. */
+export function toHolderViews(calls: readonly CallNow[]): HolderView[] {
+  return countHolders(calls)
+    .slice(0, holdersMax)
+    .map(({ isExact: is_exact, ...holder }) => ({ ...holder, is_exact }));
+}
+
+function toAccounts(own: readonly CallNow[], waiting: WaitingNow): AccountNow[] {
+  const byName = (calls: readonly CallNow[]) => Map.groupBy(calls, ({ account }) => account?.name);
+  const all = byName(waiting.calls);
+  const soon = waiting.at + hourMs;
+  const goSoon = (calls: readonly CallNow[]) =>
+    calls.filter(({ endsAt, isDialed }) => isDialed && endsAt !== null && endsAt <= soon).length;
+  return [...byName(own)]
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .slice(0, accountsMax)
+    .flatMap(([name, calls]): AccountNow[] => {
+      const account = calls[0]?.account;
+      if (account === undefined || name === undefined) return [];
+      const others = all.get(name) ?? calls;
+      return [
+        {
+          account: account.planned,
+          name,
+          calls: calls.length,
+          waiting: Math.max(others.length, calls.length),
+          holders: toHolderViews(calls),
+          ...limitsOf(account, waiting),
+          next_hour: { own: goSoon(calls), all: goSoon(others) },
+        },
+      ];
+    });
+}
+
+/** Returns the limits of an account, and how far each is used. */
+function limitsOf(
+  { name: account, pace, liveCalls, callsPerDay }: ResolvedAccount,
+  { at: now, read: { documents, seenPaces } }: WaitingNow,
+): Pick<AccountNow, "pace" | "seen_pace" | "live_calls" | "calls_per_day"> {
+  const perSecond = (of: { intervalUs: number } | undefined) => of && 1_000_000 / of.intervalUs;
+  const seen = seenPaces.get(account);
+  const live = { account, limit: liveCalls ?? 0, now };
+  return {
+    pace: paceText(perSecond(pace), pace?.burst ?? 1),
+    seen_pace: seen === undefined ? null : paceText(perSecond(seen), 1),
+    live_calls:
+      liveCalls === undefined
+        ? null
+        : { now: liveCallsIn(documents, live).length, limit: liveCalls },
+    calls_per_day:
+      callsPerDay === undefined
+        ? null
+        : { now: countedIn(documents, { account }, now), limit: callsPerDay },
+  };
+}

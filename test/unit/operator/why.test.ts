@@ -1,0 +1,173 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Backlogs } from "../../../functions/operator/backlogs.ts";
+import type { RequestDetail } from "../../../functions/operator/requests.ts";
+import type { HolderView, Why } from "../../../functions/operator/why.ts";
+import { turnReasons } from "../../../functions/operator/forecast/holders-now.ts";
+import { sayHolder } from "../../../shared/calls/say-reason.ts";
+import { pause } from "../../support/dialer-calls.ts";
+import { tokens } from "../../support/environment.ts";
+import { callsOf, createForecastBench, type ForecastBench } from "../../support/forecast-bench.ts";
+import { perTier } from "../../support/per-tier.ts";
+
+const startAt = "2026-06-01T10:00:00.000Z";
+const agentNames = ["agent_sales", "agent_support", "agent_care"] as const;
+
+/** A drawn situation: limits of the account, hours, requests, a pause, and the time that the dialer has had. */
+const situations = fc.record({
+  limits: fc.constantFrom<object>(
+    {},
+    { callsPerDay: 4 },
+    { liveCalls: 2 },
+    { callsPerSecond: 0.2 },
+    { callsPerSecond: 2 },
+  ),
+  hours: fc.constantFrom<object | string>("always", { "mon-sun": ["18:00-20:00"] }),
+  requests: fc.array(
+    fc.record({
+      agent: fc.constantFrom(...agentNames),
+      calls: fc.integer({ min: 1, max: 12 }),
+      isLater: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 4 },
+  ),
+  paused: fc.option(fc.constantFrom({ agent: "agent_sales" }, { client: "crm" })),
+  seconds: fc.constantFrom(0, 5, 40),
+});
+type Situation = typeof situations extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Brings a situation about with the real dialer and dispatcher in simulated time. */
+async function bringAbout({ limits, hours, requests, paused, seconds }: Situation) {
+  const agents = Object.fromEntries(
+    agentNames.map((agent, index) => {
+      const url = `http://127.0.0.1:9/${agent}`;
+      return [agent, { provider: "webhook", url, ...(index === 2 && { callingHours: "own" }) }];
+    }),
+  );
+  const bench = createForecastBench(
+    {
+      agents,
+      results: {},
+      callingHours: { default: "always", own: hours },
+      providers: { webhook: limits },
+    },
+    startAt,
+  );
+  for (const [index, { agent, calls, isLater }] of requests.entries()) {
+    const headers = isLater ? { "call-not-before": "2026-06-01T12:00:00Z" } : {};
+    const own = callsOf((index + 1) * 20).slice(index * 20, index * 20 + calls);
+    const posted = own.map((call) => ({ ...call, agent_id: agent }));
+    expect((await bench.post(posted, tokens.crm, headers)).status).toBe(201);
+    await bench.dialer.deliver();
+  }
+  if (paused !== null) await pause(bench.dialer, paused);
+  if (seconds > 0) await bench.dialer.simulate(seconds);
+  return bench;
+}
+
+/** Says what holds calls, as the views do, with the number of calls under each sentence. */
+function sentences(holders: readonly Pick<HolderView, "reason" | "name" | "calls">[]) {
+  return new Map(
+    holders
+      .map(({ reason, name, calls }) => [sayHolder(reason, name), calls] as const)
+      .toSorted(([one], [other]) => one.localeCompare(other)),
+  );
+}
+
+/** Adds up the sentences of several answers. */
+function sumOf(answers: readonly (readonly HolderView[])[]) {
+  const keyed = Map.groupBy(answers.flat(), ({ reason, name }) => `${reason} ${name}`);
+  return sentences(
+    [...keyed.values()].flatMap((same) =>
+      same.slice(0, 1).map((one) => ({
+        ...one,
+        calls: same.reduce((sum, { calls }) => sum + calls, 0),
+      })),
+    ),
+  );
+}
+
+async function askEverywhere(bench: ForecastBench) {
+  const why = (query: Record<string, string>) =>
+    bench.operator<Why>(`/why?${new URLSearchParams(query).toString()}`);
+  const all = await why({});
+  const { backlogs } = await bench.operator<Backlogs>("/backlogs?limit=200");
+  const { rows } = await bench.dialer.rows.list({ state: "WAITING", limit: 500 });
+  const ids = [...new Set(rows.map(({ id }) => id.slice(5, 31)))];
+  const requests = await Promise.all(
+    ids.map(async (id) => ({
+      own: await why({ request_id: id }),
+      view: await bench.operator<RequestDetail>(`/requests/${id}`),
+    })),
+  );
+  const calls = await Promise.all(rows.map(({ id }) => why({ call_id: id })));
+  return { why, all, backlogs, requests, calls, rows };
+}
+
+describe("why calls wait", () => {
+  it("has one answer, whether a call, a backlog, a request or an account is asked about", async () => {
+    const property = async (situation: Situation) => {
+      const { why, all, backlogs, requests, calls, rows } = await askEverywhere(
+        await bringAbout(situation),
+      );
+      expect(all.calls).toBe(rows.length);
+      const whole = sentences(all.holders);
+      expect(sumOf(calls.map(({ holders }) => holders))).toEqual(whole);
+      expect(sumOf(backlogs.map(({ holders }) => holders ?? []))).toEqual(whole);
+      expect(sumOf(requests.map(({ own }) => own.holders))).toEqual(whole);
+      expect(sumOf(all.accounts.map(({ holders }) => holders))).toEqual(whole);
+      for (const { client, agent_id, holders } of backlogs) {
+        const own = await why({ client, agent_id });
+        expect(sentences(holders ?? [])).toEqual(sentences(own.holders));
+      }
+      for (const { own, view } of requests) {
+        const beside = own.holders.filter(({ reason }) => !turnReasons.has(reason));
+        expect(sentences(view.blocked_by)).toEqual(sentences(beside));
+        expect(view.expected_end_at).toBe(own.expected_end_at);
+      }
+    };
+    await fc.assert(fc.asyncProperty(situations, property), {
+      numRuns: perTier({ quick: 6, slow: 80 }),
+    });
+  });
+
+  it("names the account of a slow campaign, its limits, and how much of it the campaign gets", async () => {
+    const agents = { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
+    const providers = { webhook: { callsPerSecond: 0.02, liveCalls: 5 } };
+    const bench = createForecastBench({ agents, results: {}, providers }, startAt);
+    await bench.post(callsOf(300).slice(0, 200), tokens.crm, { "call-campaign": "other" });
+    await bench.dialer.deliver();
+    await bench.dialer.simulate(1);
+    await bench.post(callsOf(300).slice(200), tokens.crm, { "call-campaign": "spring" });
+    await bench.dialer.deliver();
+    const why = await bench.operator<Why>("/why?client=crm&campaign=spring");
+    expect(why).toMatchObject({ calls: 100, is_whole: true });
+    expect(why.accounts).toMatchObject([
+      {
+        account: "webhook",
+        calls: 100,
+        pace: "1 call in 50 s",
+        live_calls: { limit: 5 },
+        calls_per_day: null,
+      },
+    ]);
+    const [{ next_hour: soon } = { next_hour: { own: 0, all: 0 } }] = why.accounts;
+    expect(soon.all).toBeGreaterThan(60);
+    expect(soon.all).toBeLessThan(80);
+    expect(soon.own).toBeLessThan(soon.all);
+    expect(why.end_waits_for).toMatchObject([{ reason: "pace" }]);
+    expect(Date.parse(why.expected_end_at ?? "")).toBeGreaterThan(Date.parse(startAt) + 3_600_000);
+  });
+
+  it("is empty for a call that does not wait, and for a campaign that nobody has", async () => {
+    const bench = createForecastBench({}, startAt);
+    for (const query of ["call_id=call_nobody", "campaign=none&client=crm", "client=nobody"]) {
+      expect(await bench.operator<Why>(`/why?${query}`)).toMatchObject({
+        calls: 0,
+        holders: [],
+        accounts: [],
+        expected_end_at: null,
+      });
+    }
+  });
+});
