@@ -94,12 +94,14 @@ const deps: DialerDeps = {
 
 let made = 0;
 let waiting: Delivered[] = [];
+/** Time that a round takes at most. It must not be over before its last calls are fresh, which go at once. */
+const roundMsMax = 60_000;
 function messageOfFresh(count: number): CallsMessage {
   return {
     kind: "calls",
     requestId: createRequestId(now(), randomId()),
     client: "crm",
-    acceptedAt: now(),
+    acceptedAt: now() + roundMsMax,
     calls: Array.from({ length: count }, (_, index) => ({ index, request: callRequest(made++) })),
   };
 }

@@ -19,23 +19,45 @@ export interface Costs {
   high: number;
 }
 
+/** Contenders that could not be measured, by name, each with the reason. */
+export type Failed = Map<string, string>;
+
 /**
  * Lets the contenders take turns, A B C and then C B A, so that anything that slows the machine down affects
  * all of them. The first rounds of each, in which its code is compiled, do not count.
+ *
+ * @param options.failed takes up a contender whose round fails, and the others go on without it. Absent: the failure is
+ * thrown
  */
 export async function inTurns(
   contenders: readonly Contender[],
-  { count = rounds, warmUps = 1 }: { count?: number; warmUps?: number } = {},
+  {
+    count = rounds,
+    warmUps = 1,
+    failed,
+  }: { count?: number; warmUps?: number; failed?: Failed } = {},
 ): Promise<Costs[]> {
   const costs = new Map<Contender, number[]>(contenders.map((one) => [one, []]));
   for (let round = 0; round < warmUps + count; round++) {
     for (const one of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      if (!costs.has(one)) continue;
       globalThis.gc?.(); // garbage of the previous side must not count for this one
-      const cost = await one.round();
-      if (round >= warmUps) costs.get(one)?.push(cost);
+      try {
+        const cost = await one.round();
+        if (round >= warmUps) costs.get(one)?.push(cost);
+      } catch (error) {
+        if (failed === undefined) throw error;
+        failed.set(one.name, reasonOf(error));
+        costs.delete(one);
+      }
     }
   }
   return [...costs].map(([{ name }, numbers]) => ({ name, ...summary(numbers) }));
+}
+
+/** Returns why something could not be measured, in one line. */
+export function reasonOf(error: unknown): string {
+  return String(error instanceof Error ? error.message : error).split("\n", 1)[0] ?? "";
 }
 
 /** Returns the median of the numbers, the lowest and the highest. */

@@ -10,6 +10,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { printHelp } from "../../infra/cli/help.ts";
+import { reasonOf } from "./measure.ts";
 import { markdownOf, type Section, targetsTable } from "./report.ts";
 
 const here = import.meta.dirname;
@@ -110,8 +111,14 @@ const machine = `Node ${process.version}, ${cpus().length} cores (${cpu?.model ?
 const counts = () =>
   Object.fromEntries(parts.flatMap((part) => Object.entries(measured[part]?.section.counts ?? {})));
 const ran = parts.filter((part) => chosen.length === 0 || chosen.includes(part));
+/** Parts that could not be measured. What an earlier run has measured of them stays. */
+const failed: string[] = [];
 for (const part of ran) {
-  const section = await sectionOf(part, counts());
+  const section = await sectionOf(part, counts()).catch((error: unknown) => {
+    failed.push(`${part}: ${reasonOf(error)}`);
+    return undefined;
+  });
+  if (section === undefined) continue;
   measured[part] = { date: new Date().toISOString().slice(0, 10), machine, section };
   console.log(markdownOf(section));
 }
@@ -127,3 +134,7 @@ await writeFile(resultsFile, JSON.stringify(measured));
 const text = `# Speed and cost\n\n${lead}\n\n## Targets\n\n${targets}\n\n${told.join("\n")}`;
 await writeFile(join(here, "results.md"), text);
 format("test/bench/results.md", "test/bench/results.json");
+if (failed.length > 0) {
+  console.error(["Not measured:", ...failed].join("\n- "));
+  process.exitCode = 1;
+}
