@@ -171,15 +171,15 @@ function toAccountView(
     taken_until:
       pace === undefined || untilUs / 1000 <= now ? null : toIsoTime(Math.round(untilUs / 1000)),
     allowance,
-    live_calls: liveCalls === undefined ? null : toLiveView(name, { limit: liveCalls, read, now }),
+    live_calls: liveCalls === undefined ? null : toLiveView(name, { limit: liveCalls, read }),
   };
 }
 
 function toLiveView(
   account: string,
-  { limit, read, now }: { limit: number; read: DocumentsRead; now: number },
+  { limit, read }: { limit: number; read: DocumentsRead },
 ): AccountInUse["live_calls"] {
-  const live = liveCallsIn(read, { account, limit, now });
+  const live = liveCallsIn(read, { account, limit });
   const oldest = live.toSorted((one, other) => one.at - other.at)[0];
   return { now: live.length, limit, oldest_at: oldest === undefined ? null : toIsoTime(oldest.at) };
 }

@@ -87,10 +87,7 @@ const kinds = {
   pace: z.looseObject({ arrivalUs: z.number() }),
   /** Key: part and account. Live calls of an account with `liveCalls`. See live-calls.ts. */
   "live-calls": z.looseObject({
-    entries: z.array(
-      /** `endsAt`: the entry does not count after this time, even if no end is known. */
-      z.looseObject({ call: z.string(), claim: z.string(), at: time, endsAt: time }),
-    ),
+    entries: z.array(z.looseObject({ call: z.string(), claim: z.string(), at: time })),
     /** Mean duration of ended calls in milliseconds, weighted to recent ones. Null: none has ended. */
     meanMs: z.nullable(z.number()),
   }),

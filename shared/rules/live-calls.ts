@@ -7,7 +7,7 @@ import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kind
 const entriesMax = 25;
 /** Maximum duration of a call if the plan names none. */
 const callMinutesMax = 240;
-/** Time from a call's maximum duration to the end of its entry, for the provider's delays. */
+/** Time after a call's maximum duration, for the provider's delays. */
 const marginMs = 2 * minuteMs;
 
 export type LiveCall = ValueOf<"live-calls">["entries"][number];
@@ -26,13 +26,13 @@ export function roomOf(part: number, limit: number): number {
   return Math.min(entriesMax, limit - part * entriesMax);
 }
 
-/** Returns the live calls of an account, as read. Entries after their `endsAt` do not count. */
+/** Returns the live calls of an account, as read. */
 export function liveCallsIn(
   read: DocumentsRead,
-  { account, limit, now }: { account: string; limit: number; now: number },
+  { account, limit }: { account: string; limit: number },
 ): LiveCall[] {
   return liveKeysOf(account, limit).flatMap(
-    ({ kind, key }) => read.get(kind, key)?.value.entries.filter((one) => one.endsAt > now) ?? [],
+    ({ kind, key }) => read.get(kind, key)?.value.entries ?? [],
   );
 }
 
@@ -48,12 +48,11 @@ export function meanMsIn(
   return means.length === 0 ? undefined : means.reduce((sum, one) => sum + one, 0) / means.length;
 }
 
-/** Returns the time after which a call that began at `at` no longer counts as live, even if no end is known. */
-export function endsAtOf(
-  at: number,
-  { maxCallMinutes = callMinutesMax }: Pick<ResolvedAccount, "maxCallMinutes">,
-): number {
-  return at + maxCallMinutes * minuteMs + marginMs;
+/** Returns the time for which a call counts as live if no end is known. */
+export function liveMsMax({
+  maxCallMinutes = callMinutesMax,
+}: Pick<ResolvedAccount, "maxCallMinutes">): number {
+  return maxCallMinutes * minuteMs + marginMs;
 }
 
 export function keys({ target }: KeyedAccount): DocumentKey[] {

@@ -3,7 +3,7 @@ import { backlogOf, type CallRow } from "../calls/call-row.ts";
 import { hashedNumberOf, isTestClient } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/dial-plan.ts";
 import type { Mode, ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
-import { type BacklogOf, breakerNamesOf } from "../policy/breakers.ts";
+import { type BacklogOf, breakerNamesOf, checkBreakerOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
 import { pauseKeysOf } from "../policy/controls.ts";
@@ -12,8 +12,10 @@ import { pauseKeysOf } from "../policy/controls.ts";
 export interface ResolvedRoute {
   route: Route;
   account: ResolvedAccount;
-  /** Names of the breakers that the calls must pass, the account's first. */
+  /** Names of the breakers that the calls must pass: of their account, their backlog and their checks. */
   breakers: readonly string[];
+  /** Those of them that a request probes: a check is probed by its question. */
+  probed: readonly string[];
   /** Names of the pauses that may keep the calls waiting. */
   pauses: readonly DocumentKey<"pause">[];
 }
@@ -99,10 +101,12 @@ function resolveBacklog(of: BacklogOf, table: RouteTable): Resolved {
 
 function resolveRoute(route: Route, of: BacklogOf, table: RouteTable): ResolvedRoute {
   const account = table.account(route);
+  const probed = breakerNamesOf(of, { account: account.name });
   return {
     route,
     account,
-    breakers: breakerNamesOf(of, { account: account.name, checks: route.checks }),
+    breakers: [...probed, ...(route.checks ?? []).map(checkBreakerOf)],
+    probed,
     pauses: pauseKeysOf(of, route),
   };
 }

@@ -88,7 +88,7 @@ export function randomRow(
   });
   const updatedAt = Math.max(call.acceptedAt, now - one([0, 1_000, minuteMs, hourMs]));
   const checks = checkNames.flatMap((check) =>
-    is(0.5) ? { check, at: now - one([-1, 1_000, 20_000, minuteMs]) } : [],
+    is(0.5) ? { check, at: now - one([-hourMs, 20_000, 2 * minuteMs]) } : [],
   );
   const row: CallRow = {
     ...first,

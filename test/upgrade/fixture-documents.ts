@@ -213,7 +213,6 @@ export function createDocuments(
               call: row("live").id,
               claim: row("live").claims[0] ?? "",
               at: ago(2),
-              endsAt: storedAt + 4 * hourMs,
             },
           ],
           meanMs: 61_000,

@@ -1,9 +1,4 @@
-import {
-  checkAnswerMsMin,
-  checksMsMax,
-  claimAgeMsMax,
-  slowMs,
-} from "../../../shared/lib/timing.ts";
+import { checkAnswerMsMin, checksMsMax, slowMs } from "../../../shared/lib/timing.ts";
 import type { CallRow, PassedCheck } from "../../../shared/calls/call-row.ts";
 import { findPassedChecks } from "../../../shared/calls/passed-check.ts";
 import { type Check, findCheck } from "../../../shared/dial-plan/checks.ts";
@@ -131,7 +126,7 @@ async function ask(
 
 const noAnswer = { decision: "failed", code: "not_configured" } as const;
 
-/** Returns a check's permission from the call's last claim, if it outlasts another claim. */
+/** Returns a check's permission from the call's last claim, if it is still valid. */
 function findValid(
   name: string,
   row: CallRow | undefined,
@@ -139,8 +134,7 @@ function findValid(
 ): Pick<PassedCheck, "at" | "evidence"> | undefined {
   const now = delivery.deps.clock.now();
   return findPassedChecks(row).find(
-    ({ check, at }) =>
-      check === name && at <= now && now + claimAgeMsMax < at + validMsOf(check, delivery),
+    ({ check, at }) => check === name && at <= now && now <= at + validMsOf(check, delivery),
   );
 }
 

@@ -41,7 +41,7 @@ export async function checkCall(
   delivery: Delivery,
 ): Promise<Refusal | Ready> {
   const { deps, permits, documents } = delivery;
-  const { account, breakers } = claim.dial.target;
+  const { account, probed } = claim.dial.target;
   const untaken = await taken.judge();
   if (untaken !== undefined) return { refused: untaken };
   let permit = await first;
@@ -52,7 +52,7 @@ export async function checkCall(
     const read = await documents(deps.clock.now());
     const ordered = judgeOrders(claim, { read, judges: permitTime }, delivery);
     if (ordered !== undefined) return { refused: ordered };
-    if (!(await probe.take(listOpenBreakers(breakers, read)))) {
+    if (!(await probe.take(listOpenBreakers(probed, read)))) {
       return { refused: hold("breaker_open") };
     }
     const late = judgeClock(claim, {}, deps);

@@ -1,7 +1,6 @@
 import { createDelivery, type Delivery, type Result } from "./delivery.ts";
 import { askChecks } from "./ask-checks.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
 
@@ -165,8 +164,6 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
       plan.writes.push({ call, row, decided: decision.decided });
     } else if (decision.kind === "review") plan.reviews.push(decision.row);
     else if (decision.kind === "look_up") plan.lookUps.push(decision);
-    else if (decision.because === "route_gone")
-      log(isTestClient(call.client) ? "info" : "alarm", "route.gone", { call_id: id });
   }
   return plan;
 }

@@ -129,8 +129,8 @@ export function createView(deps: DialerDeps): View {
     accountDocument: (account) => controls.state.get("account", account),
     arrivalUsOf: (account) => controls.state.get("pace", account)?.value.arrivalUs ?? 0,
     liveIn(account, limit) {
-      const of = { account, limit, now: deps.clock.now() };
-      return new Set(liveCallsIn(controls.state, of).map(({ call }) => call));
+      const live = liveCallsIn(controls.state, { account, limit });
+      return new Set(live.map(({ call }) => call));
     },
     dayCountOf,
     isDayFull: ({ account, target }) =>

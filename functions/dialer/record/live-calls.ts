@@ -3,26 +3,20 @@ import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import {
-  endsAtOf,
-  type Lines,
-  type LiveCall,
-  liveKeysOf,
-  roomOf,
-} from "../../../shared/rules/live-calls.ts";
+import { type Lines, type LiveCall, liveKeysOf, roomOf } from "../../../shared/rules/live-calls.ts";
 import type { ClaimedCall } from "../../../shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 const writeTries = 5;
 /** Weight of one call's duration in the mean that forecasts use. */
 const meanWeight = 0.1;
-/** Time for which the mean is kept after the last call. */
+/** Time for which the mean is kept after the last call, longer than any call. */
 const meanLifeMs = 7 * dayMs;
 
 type Part = StoredDocument<"live-calls">;
 type LiveDeps = Pick<DialerDeps, "documents" | "clock" | "random" | "settings" | "log">;
 
-/** One of the documents with an account's live calls. `value`: as read, without ended entries. */
+/** One of the documents with an account's live calls. `value`: as read. */
 interface PartRead {
   key: Part["key"];
   room: number;
@@ -31,16 +25,14 @@ interface PartRead {
 }
 
 async function readParts(account: string, limit: number, deps: LiveDeps): Promise<PartRead[]> {
-  const { documents, clock } = deps;
+  const { documents } = deps;
   const keys = liveKeysOf(account, limit);
   const read = await documents.read(keys);
-  const now = clock.now();
   return keys.map(({ kind, key }, part) => {
     const current = read.get(kind, key);
     const { entries = [], ...rest } = current?.value ?? { meanMs: null };
-    const live = entries.filter(({ endsAt }) => endsAt > now);
-    const room = roomOf(part, limit) - live.length;
-    return { key, room, seen: current?.version ?? null, value: { ...rest, entries: live } };
+    const room = roomOf(part, limit) - entries.length;
+    return { key, room, seen: current?.version ?? null, value: { ...rest, entries } };
   });
 }
 
@@ -48,10 +40,7 @@ async function writePart(
   { key, seen, value }: PartRead,
   { documents, clock, random }: LiveDeps,
 ): Promise<boolean> {
-  const expiresAt = Math.max(
-    clock.now() + meanLifeMs,
-    ...value.entries.map(({ endsAt }) => endsAt),
-  );
+  const expiresAt = clock.now() + meanLifeMs;
   const next = { kind: "live-calls" as const, key, version: random.version(), value, expiresAt };
   return (await documents.write([{ next, seen }]))[0] === true;
 }
@@ -112,20 +101,16 @@ async function enterAll(
 
 /** Adds a call to a part that has its earlier entry, or room. Returns that part, or undefined. */
 function addEntry(
-  { row, version, dial }: ClaimedCall,
+  { row, version }: ClaimedCall,
   parts: readonly PartRead[],
   { clock, random }: LiveDeps,
 ): PartRead | undefined {
   const isOwn = ({ call }: LiveCall) => call === row.id;
   const former = parts.find(({ value }) => value.entries.some(isOwn));
-  const own = former?.value.entries.find(isOwn);
-  // A later claim has added the call while this holder stood still.
-  if (own !== undefined && own.claim !== version && own.at > (row.claimedAt ?? 0)) return undefined;
   const free = parts.filter(({ room }) => room > 0);
   const part = former ?? free[Math.floor(random.fraction() * free.length)];
   if (part === undefined) return undefined;
-  const at = clock.now();
-  const entry = { call: row.id, claim: version, at, endsAt: endsAtOf(at, dial.target.account) };
+  const entry = { call: row.id, claim: version, at: clock.now() };
   if (former === undefined) part.room -= 1;
   part.value = {
     ...part.value,
@@ -145,8 +130,7 @@ export interface EndedCall {
 }
 
 /**
- * Removes calls from their accounts' live calls. Never throws: a remaining entry is removed by a sweep, or ends at
- * its `endsAt`.
+ * Removes calls from their accounts' live calls. Never throws: a sweep removes a remaining entry.
  */
 export async function leaveLive(ended: readonly EndedCall[], deps: LiveDeps): Promise<void> {
   const { table } = deps.settings;

@@ -1,6 +1,6 @@
 import { hashedNumberOf, isTestClient } from "../../../shared/calls/ids.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { backlogOf, type CallRow, type NewCall } from "../../../shared/calls/call-row.ts";
+import { type CallRow, type NewCall } from "../../../shared/calls/call-row.ts";
 import { type CallState, states } from "../../../shared/calls/states.ts";
 import { type Decided, applyDecision } from "../../../shared/calls/transitions.ts";
 import { withTries } from "../../../shared/dial-plan/dial-plan.ts";
@@ -79,7 +79,6 @@ async function report(made: readonly ToWrite[], deps: DialerDeps): Promise<void>
   for (const { call, decided: to } of made) {
     logDecision(call, { state: to.state, reason: to.reason }, deps);
   }
-  raiseRoutesGone(made, deps);
   const at = deps.clock.now();
   const steps = made.map(({ call, row, decided: { state } }) => {
     const of = { ...call, agentId: call.request.agent_id };
@@ -99,19 +98,6 @@ function toChange({ call, row, decided: to }: ToWrite, at: number, deps: DialerD
     },
   );
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
-}
-
-/** Raises one alarm per backlog whose agent has no route in the plan. */
-function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
-  const gone = made.filter((one) => one.decided.reason === "route_gone");
-  const agents = new Map(
-    gone.map(({ call: { client, request } }) => [
-      backlogOf({ client, agentId: request.agent_id }),
-      { client, agent_id: request.agent_id },
-    ]),
-  );
-  for (const fields of agents.values())
-    log(isTestClient(fields.client) ? "info" : "alarm", "route.gone", fields);
 }
 
 /** Adds steps of calls to the usage of the hour. If this fails, only these counts are too low. */

@@ -134,7 +134,7 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
   const now = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, now + pollLiveMs * partOfSweep);
   const read = await documents.read(liveKeysOf(account, limit));
-  const live = liveCallsIn(read, { account, limit, now });
+  const live = liveCallsIn(read, { account, limit });
   const { rows } = await ledger.read(live.map(({ call }) => call));
   const open = [...rows.values()]
     .flatMap(openRowOf)

@@ -12,7 +12,7 @@ const backlogsMax = 500;
 
 /**
  * Raises an alarm for each backlog whose agent the plan has lost while calls of it wait, once: within a minute of the
- * deployment. The hourly visit of all backlogs repeats it.
+ * deployment, or of the first call. The hourly visit of all backlogs repeats it.
  *
  * @returns the backlogs that the next sweep is to know
  * @throws if the ledger or the documents cannot be read

@@ -153,7 +153,7 @@ function createLine(
 ) {
   if (limit === undefined) return undefined;
   const meanMs = meanMsIn(documents, { account, limit }) ?? meanCallSeconds * 1000;
-  const ends = liveCallsIn(documents, { account, limit, now: from })
+  const ends = liveCallsIn(documents, { account, limit })
     .map(({ at }) => Math.max(from, at + meanMs))
     .toSorted((one, other) => one - other);
   return {

@@ -83,7 +83,7 @@ function findAccountHolder(
   }
   const isFull =
     liveCalls < Infinity &&
-    liveCallsIn(documents, { account, limit: liveCalls, now }).length >= liveCalls;
+    liveCallsIn(documents, { account, limit: liveCalls }).length >= liveCalls;
   if (isFull) return held("live_calls");
   if (seenPaces.has(account)) return held("slow");
   const why = findStillReason(account, documents);

@@ -10,6 +10,7 @@ import {
   dispatchOf,
   message,
   neverCall,
+  putDocument,
   putIn,
   rowOf,
   rowsIn,
@@ -289,6 +290,30 @@ describe("a check before the call", () => {
     await bench.simulate(30);
     expect(bench.dialed).toHaveLength(3);
     expect(bench.asked).toHaveLength(1);
+  });
+
+  it("keeps its probe for a call that asks it, while its answer is valid for another", async () => {
+    const bench = create();
+    let isBusy = true;
+    bench.answer = async () =>
+      isBusy ? { kind: "not_placed", code: "http_429", blamesNumber: true } : { kind: "placed" };
+    const [call] = callsNow(bench, 1, { agent_id: "agent_sales" });
+    if (call === undefined) throw new Error("a call was asked for");
+    await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    await bench.send(dispatchOf([call]));
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(1);
+    isBusy = false;
+    const now = bench.now();
+    const times = { openedAt: now - 1, probeAt: now, intervalMs: 60_000, room: 0, blamed: [] };
+    const value = { state: "open", cause: "check", code: "http_500", ...times } as const;
+    await putDocument(bench, { kind: "breaker", key: "check:crm" }, value);
+    const { dueAt } = await rowOf(bench, call);
+    bench.advance(Math.max(0, (dueAt ?? 0) - now));
+    await bench.send(dispatchOf([call]));
+    await bench.deliver();
+    expect([bench.asked.length, bench.dialed.length]).toEqual([1, 2]);
+    expect(await breakerOf(bench, "crm")).toEqual(value);
   });
 
   it("permits a call for its validSeconds alone, as is seen right before the request", async () => {

@@ -62,12 +62,12 @@ function createLines(limit: number, settings: object, results: object = {}) {
 
 async function entriesOf(bench: Bench, limit: number): Promise<number> {
   const read = await bench.documents.read(liveKeysOf(account, limit));
-  return liveCallsIn(read, { account, limit, now: bench.now() }).length;
+  return liveCallsIn(read, { account, limit }).length;
 }
 
 async function idsLive(bench: Bench, limit: number): Promise<string[]> {
   const read = await bench.documents.read(liveKeysOf(account, limit));
-  const entries = liveCallsIn(read, { account, limit, now: bench.now() });
+  const entries = liveCallsIn(read, { account, limit });
   return entries.map(({ call }) => call).toSorted();
 }
 

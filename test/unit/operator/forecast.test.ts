@@ -92,7 +92,7 @@ describe("POST /operator/forecast", () => {
     const lines = { liveCalls: 2, meanCallSeconds: 60 };
     const bench = createForecastBench({ results: {}, providers: { webhook: lines } });
     const now = bench.dialer.now();
-    const entry = { claim: "v", endsAt: now + 3_600_000 };
+    const entry = { claim: "v" };
     const entries = [
       { ...entry, call: "call_1", at: now - 100_000 },
       { ...entry, call: "call_2", at: now - 300_000 },
