@@ -42,7 +42,7 @@ export function CheckAndSend({
               name="campaign"
               required
               maxLength={64}
-              pattern="[!-~][ -~]*"
+              pattern="\S.*"
               autocomplete="off"
             />
           </label>

@@ -1,3 +1,4 @@
+import { campaignName } from "./campaign-header.ts";
 import { requireAddress } from "./http.ts";
 import type { RetryOptions } from "./types.ts";
 
@@ -49,8 +50,8 @@ export const placeChecks = {
   notBefore: aTime,
   urgent: aBoolean,
   campaign: aTextThat(
-    /^[!-~](?:[ -~]{0,62}[!-~])?$/,
-    "must be 1 to 64 printable ASCII characters, without spaces at its ends",
+    campaignName,
+    "must be 1 to 64 characters, without spaces at its ends or control characters",
   ),
 };
 export const callChecks = ofCalls;

@@ -1,3 +1,4 @@
+import { toCampaignHeader } from "./campaign-header.ts";
 import { checkOptions, placeChecks } from "./check-options.ts";
 import { OutboundCallsError, replaceFields } from "./errors.ts";
 import type { KeyTracker } from "./key-memory.ts";
@@ -17,7 +18,7 @@ export interface PlaceOptions extends CallOptions {
   notBefore?: Date | string;
   /** True places the calls ahead of your client's others that wait. */
   urgent?: boolean;
-  /** Your name for requests that belong together: 1 to 64 printable ASCII characters, without spaces at its ends. */
+  /** Your name for requests that belong together: 1 to 64 characters, without spaces at its ends. */
   campaign?: string;
 }
 
@@ -123,7 +124,7 @@ function toHeaders({ notBefore, urgent, campaign }: PlaceOptions) {
   return {
     ...(time === undefined ? {} : { "Call-Not-Before": time }),
     ...(urgent === true ? { "Call-Priority": "urgent" as const } : {}),
-    ...(campaign === undefined ? {} : { "Call-Campaign": campaign }),
+    ...(campaign === undefined ? {} : { "Call-Campaign": toCampaignHeader(campaign) }),
   };
 }
 

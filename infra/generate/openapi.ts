@@ -111,8 +111,8 @@ const callParameters = [
     name: campaignHeader,
     in: "header",
     description:
-      "Your name for the requests that belong together. It is kept with the calls and repeated in answers and events; nothing of the dialing depends on it. Spaces at its ends do not count.",
-    schema: { type: "string", minLength: 1, maxLength: 64, pattern: "^[\\x20-\\x7e]+$" },
+      "Your name for the requests that belong together. It is kept with the calls and repeated in answers and events; nothing of the dialing depends on it. Spaces at its ends do not count. 1 to 64 characters; a name beyond ASCII as RFC 8187 has it: `UTF-8''Fr%C3%BChling`.",
+    schema: { type: "string", minLength: 1, maxLength: 775, pattern: "^[\\x20-\\x7e]+$" },
   },
 ];
 

@@ -219,9 +219,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A `Call-Campaign`: 1 to 64 printable ASCII characters, without spaces at its ends. */
-export const campaignPattern = /^(?! )[\x20-\x7e]{1,64}(?<! )$/;
-
 /** A request's headers that concern its calls. Absent: not sent. */
 export interface CallHeaders {
   /** `Call-Not-Before`, in milliseconds since the epoch. */

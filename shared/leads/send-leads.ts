@@ -1,3 +1,4 @@
+import { toCampaignHeader } from "../calls/campaign-name.ts";
 import type { SentFileView, SentPartView } from "../answers/answers.ts";
 import { askAsClient, postRepeatedly, RefusedError, type SendingDeps } from "./ask-client-api.ts";
 import {
@@ -20,7 +21,7 @@ const refusals = new Set([401, 422]);
 
 /** Choices for the sending of leads. */
 export interface Sending extends DividedLeads {
-  /** Name of the campaign, as the header `Call-Campaign` has it. */
+  /** Name of the campaign. */
   campaign: string;
   /** Numbers that are left out. A part that was begun before goes on with what was left out then. */
   leftOut: ReadonlySet<string>;
@@ -110,7 +111,10 @@ async function sendPart(
   const request = {
     path: "/v1/calls/batch",
     body,
-    headers: { "call-campaign": sending.campaign, "idempotency-key": begun.idempotency_key },
+    headers: {
+      "call-campaign": toCampaignHeader(sending.campaign),
+      "idempotency-key": begun.idempotency_key,
+    },
   };
   let tries = 0;
   const checkStopped = () => {

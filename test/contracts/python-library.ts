@@ -72,7 +72,7 @@ export function describePythonLibrary(client: "sync" | "async"): void {
       [["429 before"], 2, false],
     ])("places a call once through %j", async (faults, tries, replayed) => {
       api = createTestApi();
-      const placed = await runOne({ call, options: { campaign: "spring", urgent: true } }, faults);
+      const placed = await runOne({ call, options: { campaign: "Frühling", urgent: true } }, faults);
       const [id] = await acceptedIds();
       expect(placed).toEqual({
         request_id: id,
@@ -249,7 +249,7 @@ except outbound_calls.OutboundCallsError as error:
         { call, options: { not_before: "2026-11-21 09:00" } },
         { call, options: { not_before: 1_795_251_600 } },
         { call, options: { urgent: "yes" } },
-        { call, options: { campaign: "日" } },
+        { call, options: { campaign: "a\u202eb" } },
         { call, options: { timeout: "5" } },
         { calls: [call], options: { idempotency_key: "a,b" } },
         { wait: "req_1" },

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
-import { type CallHeaders, campaignPattern } from "../../../shared/calls/call-request.ts";
+import type { CallHeaders } from "../../../shared/calls/call-request.ts";
+import { campaignPattern } from "../../../shared/calls/campaign-name.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ProblemError } from "../http/problem.ts";
 
@@ -18,7 +19,7 @@ const timeSchema = z.iso.datetime({ offset: true }).check(z.regex(/T\d\d:\d\d:\d
 export function readCallHeaders(c: Context): CallHeaders | { errors: ProblemError[] } {
   const later = c.req.header(notBeforeHeader)?.toUpperCase();
   const priority = c.req.header(priorityHeader);
-  const campaign = c.req.header(campaignHeader)?.trim();
+  const campaign = readCampaign(c.req.header(campaignHeader)?.trim());
   const errors: ProblemError[] = [];
   if (later !== undefined && !timeSchema.safeParse(later).success) {
     const detail = "must be sent once, and be a time such as 2026-11-21T09:00:00Z or ...+01:00";
@@ -28,7 +29,8 @@ export function readCallHeaders(c: Context): CallHeaders | { errors: ProblemErro
     errors.push({ header: priorityHeader, detail: "must be sent once, and be urgent" });
   }
   if (campaign !== undefined && !campaignPattern.test(campaign)) {
-    errors.push({ header: campaignHeader, detail: "must be 1 to 64 printable ASCII characters" });
+    const detail = "must be 1 to 64 printable characters, those beyond ASCII encoded by RFC 8187";
+    errors.push({ header: campaignHeader, detail });
   }
   if (errors.length > 0) return { errors };
   return {
@@ -36,6 +38,21 @@ export function readCallHeaders(c: Context): CallHeaders | { errors: ProblemErro
     ...(priority === undefined ? {} : { urgent: true }),
     ...(campaign === undefined ? {} : { campaign }),
   };
+}
+
+/**
+ * Returns the name in `Call-Campaign`: printable ASCII as it stands, or decoded from `UTF-8''Fr%C3%BChling`, as RFC 8187
+ * (https://www.rfc-editor.org/rfc/rfc8187#section-3.2) encodes any text. Empty: it is malformed.
+ */
+function readCampaign(value: string | undefined): string | undefined {
+  const [, encoded] = /^UTF-8'[\w-]*'(.*)$/is.exec(value ?? "") ?? [];
+  if (encoded === undefined) return value === undefined || /^[ -~]*$/.test(value) ? value : "";
+  if (!/^(?:[\w!#$&+.^`|~-]|%[\da-f]{2})+$/i.test(encoded)) return "";
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return ""; // its bytes are not UTF-8
+  }
 }
 
 /** Returns a time in milliseconds since the epoch, rounded up, so that no call goes before it. */

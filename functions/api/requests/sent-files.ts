@@ -1,3 +1,4 @@
+import { campaignPattern } from "../../../shared/calls/campaign-name.ts";
 import { realClientOf } from "../../../shared/calls/ids.ts";
 import { testView, toTestView } from "../../../shared/calls/views.ts";
 import type { Context } from "hono";
@@ -33,7 +34,7 @@ const round = z.int().check(z.minimum(1), z.describe("How often the file was sen
 const campaign = z
   .string()
   .check(
-    z.regex(/^[!-~](?:[ -~]{0,62}[!-~])?$/, "must be 1 to 64 printable ASCII characters, trimmed"),
+    z.regex(campaignPattern, "must be 1 to 64 characters, trimmed"),
     z.describe("The `Call-Campaign` of its requests"),
   );
 

@@ -4,6 +4,19 @@ import { type HttpApiBench, paths, pointersOf, valid } from "./setup.ts";
 const hourMs = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
 
+/** Values that are no name by RFC 8187: of other bytes, characters or lengths. */
+const malformedNames = [
+  "UTF-8''",
+  "UTF-8''%",
+  "UTF-8''%ff",
+  "UTF-8''a b",
+  "UTF-8''(a)",
+  "UTF-8''%20a",
+  "UTF-8''a%0Ab",
+  "UTF-8''%E2%80%AEa",
+  `UTF-8''${"%C3%BC".repeat(65)}`,
+];
+
 /** Describes the headers that concern a request's calls. */
 export function describeCallHeaders(api: HttpApiBench): void {
   const { post, nothingQueued } = api;
@@ -63,6 +76,9 @@ export function describeCallHeaders(api: HttpApiBench): void {
       ["  Renewals, part 2 of 3 ~\t", "Renewals, part 2 of 3 ~"],
       ['"\\', '"\\'],
       ["x".repeat(64), "x".repeat(64)],
+      ["UTF-8''Fr%C3%BChling%202026", "Fr\u00fchling 2026"],
+      ["utf-8'de'%e6%97%a5", "\u65e5"],
+      [`UTF-8''${"%F0%9F%93%9E".repeat(64)}`, "\u{1f4de}".repeat(64)],
     ])("put Call-Campaign into the message, without spaces at its ends: %j", async (sent, name) => {
       expect((await post(path, body, { "call-campaign": sent })).status).toBe(201);
       expect((await api.queued(1))[0]).toMatchObject({ campaign: name });
@@ -70,7 +86,7 @@ export function describeCallHeaders(api: HttpApiBench): void {
       expect(Object.keys((await api.queued(1))[0] ?? {})).not.toContain("campaign");
     });
 
-    it.each(["", "   ", "x".repeat(65), "a\tb", "caf\u00e9"])(
+    it.each(["", "   ", "x".repeat(65), "a\tb", "caf\u00e9", ...malformedNames])(
       "answer 422 naming Call-Campaign to %j",
       async (sent) => {
         const response = await post(path, body, { "call-campaign": sent });

@@ -48,7 +48,7 @@ describe("a wrong option of a method", () => {
     ["notBefore", { notBefore: new Date(Number.NaN) }],
     ["notBefore", { notBefore: 1_795_251_600 }],
     ["urgent", { urgent: "yes" }],
-    ["campaign", { campaign: "日" }],
+    ["campaign", { campaign: "a\u202eb" }],
     ["campaign", { campaign: " spring" }],
     ["signal", { signal: new AbortController() }],
     ["msMax", { msMax: "5s" }],

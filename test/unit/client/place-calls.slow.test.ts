@@ -233,7 +233,7 @@ describe("a client", () => {
       return new Response(null, { status: 503 });
     };
     const changing = { ...call, context: { name: "Ada" } };
-    const options = { notBefore: new Date(0), urgent: true, campaign: "spring" };
+    const options = { notBefore: new Date(0), urgent: true, campaign: "Frühling" };
     const work = failureOf(clientOf({ fetch }).placeCall(changing, options));
     changing.context.name = "Bob"; // the caller goes on with his object
     const error = await work;
@@ -245,7 +245,7 @@ describe("a client", () => {
         "content-type": "application/json",
         "call-not-before": "1970-01-01T00:00:00.000Z",
         "call-priority": "urgent",
-        "call-campaign": "spring",
+        "call-campaign": "UTF-8''Fr%C3%BChling",
       },
       text: JSON.stringify({ ...call, context: { name: "Ada" } }),
     };

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from unicodedata import category
+from urllib.parse import quote
 
 from ._http import Address
 
@@ -82,10 +84,19 @@ def place_headers(not_before: object, urgent: object, campaign: object) -> dict[
     if urgent:
         headers["Call-Priority"] = "urgent"
     if campaign is not None:
-        if not isinstance(campaign, str) or not re.fullmatch(r"[!-~]([ -~]{0,62}[!-~])?", campaign):
-            raise ValueError("campaign must be 1 to 64 printable ASCII characters, without spaces at its ends")
-        headers["Call-Campaign"] = campaign
+        headers["Call-Campaign"] = _campaign_header(campaign)
     return headers
+
+
+def _campaign_header(name: object) -> str:
+    """A name beyond ASCII is encoded as RFC 8187 does: UTF-8''Fr%C3%BChling."""
+    is_name = isinstance(name, str) and 1 <= len(name) <= 64 and name.strip(" ") == name
+    if not is_name or any(one != " " and category(one)[0] in "CZ" for one in str(name)):
+        raise ValueError("campaign must be 1 to 64 characters, without spaces at its ends or control characters")
+    text = str(name)
+    if text.isascii() and not text.upper().startswith("UTF-8'"):
+        return text
+    return f"UTF-8''{quote(text, safe='')}"
 
 
 def to_call(value: object) -> bytes:
