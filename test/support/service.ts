@@ -108,15 +108,24 @@ export async function startService(
 
 /** A guard against what never comes, in milliseconds. It is no promise of the service, and judges no speed. */
 const untilMsMax = 10 * 60_000;
+/** After a slow look the wait is this many times as long as the look, up to a maximum in milliseconds. */
+const waitPerLook = 5;
+const slowWaitMsMax = 2_000;
 
-/** Waits until a condition holds, and looks every `everyMs`. @throws if it does not after `hangMs` */
+/**
+ * Waits until a condition holds, and looks every `everyMs`; less often where a look takes long, as one that reads all rows
+ * does. @throws if it does not hold after `hangMs`
+ */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   { everyMs = 50, hangMs = untilMsMax }: { everyMs?: number; hangMs?: number } = {},
 ): Promise<void> {
   const end = Date.now() + hangMs;
-  while (!(await holds())) {
+  for (;;) {
+    const lookedAt = performance.now();
+    if (await holds()) return;
     if (Date.now() > end) throw new Error(`not within ${hangMs} ms`);
-    await new Promise((next) => setTimeout(next, everyMs));
+    const slowMs = Math.min(waitPerLook * (performance.now() - lookedAt), slowWaitMsMax);
+    await new Promise((next) => setTimeout(next, Math.max(everyMs, slowMs)));
   }
 }
