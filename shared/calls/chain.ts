@@ -22,7 +22,7 @@ export function isTryPending({
 }
 
 /** True if a placed call has ended so that another try was named in its stead, and nothing has contradicted its end. */
-export function hasMadeWay({ next, result, history }: CallRow): boolean {
+export function isSuperseded({ next, result, history }: CallRow): boolean {
   if (next === undefined || !hasEnded(result)) return false;
   return history.every(({ reason }) => reason !== contradicted);
 }

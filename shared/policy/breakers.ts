@@ -5,13 +5,13 @@ import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/docume
 export type BreakerDocument = StoredDocument<"breaker">;
 
 /** The client and agent of a backlog. */
-export type BacklogOf = Pick<CallRow, "client" | "agentId">;
+export type ClientAgent = Pick<CallRow, "client" | "agentId">;
 
 export function accountBreakerOf(account: string): string {
   return `account:${account}`;
 }
 
-export function backlogBreakerOf(of: BacklogOf): string {
+export function backlogBreakerOf(of: ClientAgent): string {
   return `backlog:${backlogOf(of)}`;
 }
 
@@ -31,17 +31,17 @@ export function checkBreakerOf(check: string): string {
 }
 
 /** Names the counters of a backlog's refusals by code. Unanswered requests are counted under the breaker's key. */
-export function refusalsOf(of: BacklogOf): string {
+export function refusalsOf(of: ClientAgent): string {
   return `${backlogBreakerOf(of)} refusals`;
 }
 
 /** Names the counter of an agent's alarms. All backlogs of a refused agent wait, and one alarm is enough. */
-export function agentAlarmsOf({ agentId }: Pick<BacklogOf, "agentId">): string {
+export function agentAlarmsOf({ agentId }: Pick<ClientAgent, "agentId">): string {
   return `agent:${agentId} alarms`;
 }
 
 /** Names the note that a call of the agent was placed within the hour. */
-export function agentSeenOf({ agentId }: Pick<BacklogOf, "agentId">): string {
+export function agentSeenOf({ agentId }: Pick<ClientAgent, "agentId">): string {
   return `agent:${agentId} seen`;
 }
 
@@ -84,14 +84,14 @@ export function readRefusals(counters: Record<string, number>) {
 
 /** Names the breakers that a call of an account and a backlog must pass, its account's first. */
 export function breakerNamesOf(
-  of: BacklogOf,
+  of: ClientAgent,
   { account, checks = [] }: { account: string; checks?: readonly string[] | undefined },
 ): string[] {
   return [accountBreakerOf(account), backlogBreakerOf(of), ...checks.map(checkBreakerOf)];
 }
 
 /** Names the failure counts of breakers, and those of a backlog's refusals. */
-export function failureKeysOf(of: BacklogOf, names: readonly string[]): DocumentKey[] {
+export function failureKeysOf(of: ClientAgent, names: readonly string[]): DocumentKey[] {
   return [...names, refusalsOf(of)].map((key) => ({ kind: "failures", key }));
 }
 
@@ -128,7 +128,7 @@ export function shortNameOf(backlog: string): string {
  *
  * @param by the latest time of the probe, in milliseconds since the epoch
  */
-export function mayProbe({ key, value }: BreakerDocument, of: BacklogOf, by: number): boolean {
+export function mayProbe({ key, value }: BreakerDocument, of: ClientAgent, by: number): boolean {
   if (value.probeAt <= by) return true;
   const { cause, blamed } = value;
   if (!key.startsWith("account:") || cause !== "unreachable" || blamed.length >= blamedMax)

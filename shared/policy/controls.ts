@@ -2,7 +2,7 @@ import type { Call, Route } from "../calls/call-request.ts";
 import { timeOfId } from "../calls/ids.ts";
 import { type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
-import type { BacklogOf } from "./breakers.ts";
+import type { ClientAgent } from "./breakers.ts";
 
 /** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */
 export type Pausable = ValueOf<"pause">["of"];
@@ -13,7 +13,7 @@ export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
 }
 
 /** Names the documents of all pauses that may keep calls of a client and an agent along a route waiting. */
-export function pauseKeysOf({ client, agentId }: BacklogOf, route: Route | undefined) {
+export function pauseKeysOf({ client, agentId }: ClientAgent, route: Route | undefined) {
   const own = [pauseKeyOf({ agent: agentId }), pauseKeyOf({ client })];
   return route === undefined ? own : [...own, pauseKeyOf({ account: route.provider })];
 }

@@ -4,9 +4,9 @@ import type { ClaimFacts, Verdict } from "./rule.ts";
 /** The process stood still or the ledger was slow: a sweep may be about to turn the claim UNKNOWN. */
 export function stay(
   _call: unknown,
-  { now, claimedAt, laterMs }: Pick<ClaimFacts, "now" | "claimedAt" | "laterMs">,
+  { now, claimedAt, preliminaryMs }: Pick<ClaimFacts, "now" | "claimedAt" | "preliminaryMs">,
 ): Verdict | undefined {
   const age = now - claimedAt;
-  if (age <= claimAgeMsMax + laterMs && age >= -clockStepMs) return undefined;
+  if (age <= claimAgeMsMax + preliminaryMs && age >= -clockStepMs) return undefined;
   return { kind: "hold", reason: "claim_too_old" };
 }

@@ -1,5 +1,5 @@
 import type { CallRow } from "../calls/call-row.ts";
-import { hasMadeWay } from "../calls/chain.ts";
+import { isSuperseded } from "../calls/chain.ts";
 import { states } from "../calls/states.ts";
 import type { Log } from "../lib/log.ts";
 import type { CallLedger } from "../ports/ledger.ts";
@@ -22,7 +22,7 @@ async function judge(
   if (ancestors.length === 0) return undefined;
   const { rows, unreadable } = await ledger.read(ancestors);
   // A try follows calls that have ended so that their agent's `retry` has another one made.
-  const inTheWay = [...rows.values()].filter((row) => row.next === undefined || !hasMadeWay(row));
+  const inTheWay = [...rows.values()].filter((row) => row.next === undefined || !isSuperseded(row));
   const ancestorFacts = inTheWay.map(({ state }) => states[state]);
   if (ancestorFacts.some(({ placed }) => placed === "yes")) {
     log("alarm", "call.placed_before", { call_id: id });

@@ -3,7 +3,7 @@ import { backlogOf, type CallRow } from "../calls/call-row.ts";
 import { hashedNumberOf, isTestClient } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/dial-plan.ts";
 import type { Mode, ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
-import { type BacklogOf, breakerNamesOf, checkBreakerOf } from "../policy/breakers.ts";
+import { type ClientAgent, breakerNamesOf, checkBreakerOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
 import { pauseKeysOf } from "../policy/controls.ts";
@@ -26,7 +26,7 @@ export interface ResolvedCall {
   /** The call's row, as read. Undefined: the call is fresh. */
   row: CallRow | undefined;
   mode: Mode;
-  of: BacklogOf;
+  of: ClientAgent;
   /** Name of the backlog of its client and agent. */
   backlog: string;
   /** Undefined: the plan has no route for the agent. */
@@ -40,9 +40,9 @@ export interface ResolvedCall {
 /** Resolves the calls of a delivery, a look or a forecast. Those of one client and agent share their route. */
 export interface Resolver {
   /** Returns the route of a client's calls to an agent by today's plan. */
-  find(of: BacklogOf): ResolvedRoute | undefined;
+  find(of: ClientAgent): ResolvedRoute | undefined;
   /** Returns a route of which a row is resent, or of a plan's pool with the number chosen. */
-  along(route: Route, of: BacklogOf): ResolvedRoute;
+  along(route: Route, of: ClientAgent): ResolvedRoute;
   resolve(call: Call, row: CallRow | undefined): ResolvedCall;
 }
 
@@ -53,7 +53,7 @@ export function createResolver(
 ): Resolver {
   const backlogs = new Map<string, Map<string, Resolved>>();
 
-  function find({ client, agentId }: BacklogOf): Resolved {
+  function find({ client, agentId }: ClientAgent): Resolved {
     const ofClient = backlogs.get(client) ?? new Map<string, Resolved>();
     backlogs.set(client, ofClient);
     const found = ofClient.get(agentId) ?? resolveBacklog({ client, agentId }, table);
@@ -89,7 +89,7 @@ export function hashesUnder(keys: HashKeys): (number: string) => NumberHashes {
 /** The parts of a resolved call that follow from its client and agent. */
 type Resolved = Pick<ResolvedCall, "mode" | "of" | "backlog" | "target">;
 
-function resolveBacklog(of: BacklogOf, table: RouteTable): Resolved {
+function resolveBacklog(of: ClientAgent, table: RouteTable): Resolved {
   const route = table.find(of);
   return {
     mode: isTestClient(of.client) ? "test" : "live",
@@ -99,7 +99,7 @@ function resolveBacklog(of: BacklogOf, table: RouteTable): Resolved {
   };
 }
 
-function resolveRoute(route: Route, of: BacklogOf, table: RouteTable): ResolvedRoute {
+function resolveRoute(route: Route, of: ClientAgent, table: RouteTable): ResolvedRoute {
   const account = table.account(route);
   const probed = breakerNamesOf(of, { account: account.name });
   return {

@@ -112,7 +112,7 @@ export interface ClaimFacts extends Pick<ClockFacts, "now" | "at" | "schedule" |
   /** Time at which the claim was written, or at which the work under it began, if that is earlier. */
   claimedAt: number;
   /** Time that the adapter's earlier requests may have taken, in milliseconds. */
-  laterMs: number;
+  preliminaryMs: number;
 }
 
 /** A call under its claim. */

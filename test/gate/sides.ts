@@ -1,6 +1,10 @@
 import { createRouteTable, readDialPlan } from "../support/plans.ts";
 import { findPlanErrors } from "../../functions/api/calls/call-errors.ts";
-import { decide, type Dial, toKnown } from "../../functions/dialer/decide/decide-delivered.ts";
+import {
+  decide,
+  type Dial,
+  toDecisionFacts,
+} from "../../functions/dialer/decide/decide-delivered.ts";
 import { judgeOrders, judgeClock } from "../../functions/dialer/dial/check.ts";
 import { findObstacle } from "../../functions/dialer/dial/claim.ts";
 import { dialCalls } from "../../functions/dialer/dial/dial-calls.ts";
@@ -88,7 +92,7 @@ function settledBy(verdict: Verdict | undefined, dial: Dial, { row }: AskedLater
 }
 
 function decideNow({ documents, clock, concurrency }: Asked, settings: object) {
-  const known = toKnown(documents, Object({ settings, clock, concurrency }));
+  const known = toDecisionFacts(documents, Object({ settings, clock, concurrency }));
   return known;
 }
 
@@ -141,7 +145,11 @@ export const today: Side & Dialing = {
   byClock: (asked, settings) => {
     const { claim, laterMs, clock } = asked;
     const dial = dialIn(asked, settings);
-    const verdict = judgeClock({ dial, ...claim }, { laterMs }, Object({ settings, clock }));
+    const verdict = judgeClock(
+      { dial, ...claim },
+      { preliminaryMs: laterMs },
+      Object({ settings, clock }),
+    );
     return settledBy(verdict, dial, claim);
   },
   acceptance: ({ call }, settings) =>

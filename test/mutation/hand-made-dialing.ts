@@ -62,7 +62,7 @@ const ofRequests = toMutants(
     ],
     [
       "a later request of an adapter must be able to end before the claim lapses",
-      "createLastLook.ring.laterMs",
+      "createLastLook.ring.preliminaryMs",
       becomes("timeoutSeconds * 1000"),
     ],
     [
@@ -108,7 +108,11 @@ const ofClaims = toMutants(
       "live-calls:take",
       callBecomes("lines.enter", "Promise.resolve(true)"),
     ],
-    ["an account's day is limited", "calls-per-day:take", callBecomes("days.enter", "Promise.resolve(true)")],
+    [
+      "an account's day is limited",
+      "calls-per-day:take",
+      callBecomes("days.enter", "Promise.resolve(true)"),
+    ],
     [
       "a settlement that the ledger does not take goes onto the queue",
       "settleSurely",

@@ -5,7 +5,7 @@
 import { dialOf } from "./resolved.ts";
 import { createRouteTable, parseDialPlan } from "./plans.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import type { Delivery } from "../../functions/dialer/dial/delivery.ts";
+import type { DialBatch } from "../../functions/dialer/dial/dial-batch.ts";
 import { createLastLook } from "../../functions/dialer/dial/check.ts";
 import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
@@ -46,7 +46,7 @@ const clock = { now: Date.now, sleep: async () => undefined };
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the last look needs no more of its dependencies
 const deps = { settings, clock, log } as unknown as DialerDeps;
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nor of the delivery
-const delivery = { deps, documents: async () => read } as unknown as Delivery;
+const delivery = { deps, documents: async () => read } as unknown as DialBatch;
 const dial = dialOf({ call, row: undefined, route, dialAt: startedAt }, settings);
 const look = createLastLook({ dial, row, version: "claim", startedAt }, read, delivery);
 const environment = { LIVEKIT_API_KEY: "key", LIVEKIT_API_SECRET: "secret" };

@@ -1,6 +1,6 @@
 import { causes, nextIntervalMs, throttles } from "../../../shared/policy/breaker-causes.ts";
 import {
-  type BacklogOf,
+  type ClientAgent,
   type BreakerDocument,
   isTestBreaker,
   mayProbe,
@@ -192,7 +192,7 @@ export interface Probe extends AsyncDisposable {
 
 /** @param of the call's backlog; undefined for a receiver's probe */
 export function createProbe(
-  of: BacklogOf | undefined,
+  of: ClientAgent | undefined,
   { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
 ): Probe {
   let taken: { before: BreakerDocument; version: string }[] = [];
@@ -229,7 +229,7 @@ export function createProbe(
 }
 
 /** Returns a breaker's value once a probe of it is under way. */
-function probed({ key, value }: BreakerDocument, of: BacklogOf | undefined, now: number) {
+function probed({ key, value }: BreakerDocument, of: ClientAgent | undefined, now: number) {
   const { cause, intervalMs, blamed, probeAt } = value;
   const isAccount = key.startsWith("account:") && of !== undefined;
   const name = isAccount ? shortNameOf(backlogOf(of)) : "";

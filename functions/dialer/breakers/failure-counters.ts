@@ -10,12 +10,12 @@ import {
   readRefusals,
   refusalCountersOf,
   refusalsOf,
-  type BacklogOf,
+  type ClientAgent,
 } from "../../../shared/policy/breakers.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
 
 /** The facts of a call that its breakers depend on. */
-export interface JudgedCall extends BacklogOf {
+export interface JudgedCall extends ClientAgent {
   route: Route;
   /** Name of the account that it was placed under. */
   account: string;

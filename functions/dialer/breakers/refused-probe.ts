@@ -1,6 +1,6 @@
 import {
   backlogBreakerOf,
-  type BacklogOf,
+  type ClientAgent,
   isTestBreaker,
   numbersBlamed,
 } from "../../../shared/policy/breakers.ts";
@@ -22,7 +22,11 @@ const refusingAlarmMs = dayMs;
  *
  * @param read the documents as read before its request
  */
-export function isRefusedProbe(outcome: DialOutcome, of: BacklogOf, read: DocumentsRead): boolean {
+export function isRefusedProbe(
+  outcome: DialOutcome,
+  of: ClientAgent,
+  read: DocumentsRead,
+): boolean {
   if (outcome.kind !== "rejected" && outcome.kind !== "forbidden") return false;
   const breaker = read.get("breaker", backlogBreakerOf(of))?.value;
   if (breaker?.state !== "open" || breaker.cause !== "calls_refused") return false;

@@ -36,7 +36,7 @@ const resendMs = 500;
 const againMax = 4;
 
 /** Facts of an account that one delivery has learnt. */
-interface Known {
+interface AccountProgress {
   /** True once the account did not answer. */
   isFailing: boolean;
   /** True once the account was polled for all due results. */
@@ -55,7 +55,7 @@ type ReceiverMessage = Extract<EventMessage, { receiver: string }>;
 type AccountMessage = Exclude<EventMessage, ReceiverMessage>;
 
 /** Slots and deadline that the messages of a delivery share. */
-interface Delivery {
+interface EventBatch {
   slots: Semaphore;
   deadline: number;
 }
@@ -172,7 +172,7 @@ function append<Item>(map: Map<string, Item[]>, key: string, item: Item): void {
  */
 async function serveReceiver(
   own: readonly Opened<ReceiverMessage>[],
-  delivery: Delivery,
+  delivery: EventBatch,
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
   try {
@@ -203,10 +203,10 @@ async function serveReceiver(
 /** Handles the messages of one account, one after another. Never throws. */
 async function followAccount(
   own: readonly Opened<AccountMessage>[],
-  { slots, deadline }: Delivery,
+  { slots, deadline }: EventBatch,
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
-  const known: Known = { isFailing: false, isPolled: false, isCrowded: false };
+  const known: AccountProgress = { isFailing: false, isPolled: false, isCrowded: false };
   const answers: AckOrRetry[] = [];
   for (const { message, attempt } of own) {
     using slot = known.isCrowded ? undefined : await slots.acquire(slotOf(message));
@@ -229,7 +229,7 @@ function slotOf({ account }: AccountMessage): string {
 
 /** Handles one message of an account. Never throws. */
 async function follow(
-  one: { message: AccountMessage; attempt: number; known: Known; deadline: number },
+  one: { message: AccountMessage; attempt: number; known: AccountProgress; deadline: number },
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
   const { message, attempt, known, deadline } = one;
@@ -253,7 +253,7 @@ async function follow(
 /** Polls an account, once in a delivery. */
 async function followPoll(
   { account, sentAt, live }: Extract<EventMessage, { kind: "poll" }>,
-  { known, deadline }: { known: Known; deadline: number },
+  { known, deadline }: { known: AccountProgress; deadline: number },
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
   if (live !== undefined) {

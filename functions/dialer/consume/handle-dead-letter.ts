@@ -11,7 +11,7 @@ import { toDecided } from "../../../shared/rules/rule.ts";
 import { rowStep } from "../../../shared/policy/usage.ts";
 import type { Delivered } from "../../../shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
-import { toKnown } from "../decide/decide-delivered.ts";
+import { toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -73,7 +73,7 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<Hand
   if (documents.isSuspended) return "failed";
   const clients = recent.map(({ client }) => client);
   await readOwnReceivers(clients, ownDepsOf(deps)); // rows keep what these repeat of the context
-  const known = toKnown(documents, deps);
+  const known = toDecisionFacts(documents, deps);
   // A restore may have lost a call's row, and with it that the call was dialed or ended.
   const isLost = recent.some((call) => mayHaveBeenLost(call, undefined, documents));
   const reason = isLost ? "restored" : "dead_letter"; // they were accepted together

@@ -1,7 +1,7 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { type CallsMessage, toCalls } from "../../../shared/ports/call-messages.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { decide, type Decision, toKnown } from "../decide/decide-delivered.ts";
+import { decide, type Decision, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { mergeControlDocuments, readControlDocuments } from "../decide/control-documents.ts";
 import { mayHaveBeenLost } from "../../../shared/rules/lost-by-restore.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
@@ -63,7 +63,7 @@ async function createDecider(
     const read = await readControlDocuments(some, { numbers: true }, deps);
     documents = mergeControlDocuments(documents, read);
   }
-  const known = toKnown(documents, deps);
+  const known = toDecisionFacts(documents, deps);
   return (call) => decide(call, undefined, known);
 }
 

@@ -21,7 +21,7 @@ import {
   type Resolver,
 } from "../../../shared/rules/resolved-call.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { type BacklogOf } from "../../../shared/policy/breakers.ts";
+import { type ClientAgent } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** A call that is to be claimed and dialed. */
@@ -58,7 +58,7 @@ export type Decision =
   | Dial;
 
 /** Facts of the calls of a delivery or a look, as of now. */
-export interface Known extends Omit<Facts, "at"> {
+export interface DecisionFacts extends Omit<Facts, "at"> {
   resolver: Resolver;
   canLookUp(route: Route): boolean;
 }
@@ -73,7 +73,7 @@ const unreadable = "document_unreadable";
 export function decide(
   delivered: Call | undefined,
   row: CallRow | undefined,
-  known: Known,
+  known: DecisionFacts,
 ): Decision {
   const call = row === undefined ? delivered : toCall(row);
   if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
@@ -88,7 +88,7 @@ export function decide(
   }
 }
 
-function decideDue(call: ResolvedCall, known: Known): Decision {
+function decideDue(call: ResolvedCall, known: DecisionFacts): Decision {
   const { row } = call;
   const facts = { ...known, at: Math.max(known.now, row?.dueAt ?? 0) };
   const before = findVerdict(restored, call, facts);
@@ -102,7 +102,7 @@ function decideDue(call: ResolvedCall, known: Known): Decision {
 }
 
 /** Returns what a verdict means for a call that nobody has claimed. A row that keeps its place stays unchanged. */
-function toDecision(verdict: Verdict, { row }: ResolvedCall, { now }: Known): Decision {
+function toDecision(verdict: Verdict, { row }: ResolvedCall, { now }: DecisionFacts): Decision {
   if (verdict.kind !== "hold") return { kind: "write", decided: toDecided(verdict, now) };
   const { reason, firstDueAt = now } = verdict;
   if (row !== undefined) return { kind: "leave", because: reason };
@@ -112,7 +112,7 @@ function toDecision(verdict: Verdict, { row }: ResolvedCall, { now }: Known): De
 /** True if a call is left as one of its documents is unreadable. Raises an alarm, once for each client and agent. */
 export function isLeftUnread(
   decision: Decision,
-  { client, agentId }: BacklogOf,
+  { client, agentId }: ClientAgent,
   { memory, log }: Pick<DialerDeps, "memory" | "log">,
 ): boolean {
   if (decision.kind !== "leave" || decision.because !== unreadable) return false;
@@ -131,7 +131,7 @@ function isDue({ state, dueAt }: CallRow, now: number): boolean {
   );
 }
 
-function decideUnknown(row: CallRow, resolved: ResolvedCall, known: Known): Decision {
+function decideUnknown(row: CallRow, resolved: ResolvedCall, known: DecisionFacts): Decision {
   const { table, now, canLookUp, resolver } = known;
   const { route, unknownSince, claimedAt } = row;
   if (route === null || unknownSince === null || claimedAt === null) {
@@ -154,10 +154,10 @@ function decideUnknown(row: CallRow, resolved: ResolvedCall, known: Known): Deci
 }
 
 /** Combines the inputs of `decide`, as of now. */
-export function toKnown(
+export function toDecisionFacts(
   documents: ControlDocuments,
   { settings, clock, concurrency }: Pick<DialerDeps, "settings" | "clock" | "concurrency">,
-): Known {
+): DecisionFacts {
   const { table, schedule, hashKeys, providerOf } = settings;
   return {
     table,

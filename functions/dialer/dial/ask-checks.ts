@@ -16,7 +16,7 @@ import { recordCheckAnswer, takeCheckProbe } from "../breakers/check-breaker.ts"
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { Slot } from "../runtime/fair-semaphore.ts";
 import { findObstacle } from "./claim.ts";
-import type { Delivery } from "./delivery.ts";
+import type { DialBatch } from "./dial-batch.ts";
 import { toQuestion } from "./question.ts";
 import { recordSlowCheck } from "../record/answer-times.ts";
 
@@ -32,24 +32,24 @@ type Outcome = { name: string; at: number } & (
  *
  * @returns the call with the permission of all checks, or why it may not be dialed
  */
-export async function askChecks(dial: Dial, delivery: Delivery): Promise<Dial | Verdict> {
-  const { deps, documents } = delivery;
+export async function askChecks(dial: Dial, batch: DialBatch): Promise<Dial | Verdict> {
+  const { deps, documents } = batch;
   const { clock } = deps;
   const names = dial.target.route.checks;
   if (names === undefined) return dial;
   await clock.sleep(dial.dialAt - clock.now());
-  const obstacle = (await findObstacle(dial, delivery)) ?? (await findFullCap(dial, delivery));
+  const obstacle = (await findObstacle(dial, batch)) ?? (await findFullCap(dial, batch));
   if (obstacle !== undefined) return obstacle;
   const startedAt = clock.now();
   const read = await documents(startedAt);
-  const slow = watchSlow(dial, read, delivery);
+  const slow = watchSlow(dial, read, batch);
   const outcomes = await Promise.all(
-    names.map((name) => ask(name, { dial, read, until: startedAt + checksMsMax }, delivery)),
+    names.map((name) => ask(name, { dial, read, until: startedAt + checksMsMax }, batch)),
   ).finally(() => slow.end());
-  const decided = await decideByChecks(outcomes, dial, delivery);
+  const decided = await decideByChecks(outcomes, dial, batch);
   if (decided !== undefined) return decided;
   const checks = outcomes.flatMap(toPassed);
-  const ends = checks.map(({ check, at }) => at + validMsOf(check, delivery));
+  const ends = checks.map(({ check, at }) => at + validMsOf(check, batch));
   const permission = { checks, validUntil: Math.min(...ends), ms: clock.now() - startedAt };
   return Object.assign(dial, { permission });
 }
@@ -57,7 +57,7 @@ export async function askChecks(dial: Dial, delivery: Delivery): Promise<Dial | 
 /** Finds out if the number has been called as often as it may be. The call is counted later, under its claim. */
 async function findFullCap(
   dial: Dial,
-  { caps, deps: { clock } }: Delivery,
+  { caps, deps: { clock } }: DialBatch,
 ): Promise<Verdict | undefined> {
   const now = clock.now();
   const freeAt = await caps.freeAt(dial.call, dial.target.route);
@@ -66,7 +66,7 @@ async function findFullCap(
 }
 
 /** Notes after two seconds that the calls of this backlog are slow, so that they share no delivery with others. */
-function watchSlow(dial: Dial, read: ControlDocuments, { deps }: Delivery) {
+function watchSlow(dial: Dial, read: ControlDocuments, { deps }: DialBatch) {
   let isUnderWay = true;
   void deps.clock.sleep(slowMs).then(() => {
     return isUnderWay && dial.row !== undefined ? recordSlowCheck(dial, read, deps) : undefined;
@@ -78,11 +78,11 @@ function watchSlow(dial: Dial, read: ControlDocuments, { deps }: Delivery) {
 async function ask(
   name: string,
   { dial, read, until }: { dial: Dial; read: ControlDocuments; until: number },
-  delivery: Delivery,
+  batch: DialBatch,
 ): Promise<Outcome> {
-  const { deps } = delivery;
+  const { deps } = batch;
   const { clock, settings, log } = deps;
-  const valid = findValid(name, dial.row, delivery);
+  const valid = findValid(name, dial.row, batch);
   if (valid !== undefined) return { decision: "call", name, ...valid };
   const check = findCheck(name, settings.plan);
   const unasked = (reason: "turn" | "breaker_open"): Outcome => ({
@@ -95,10 +95,10 @@ async function ask(
   if (check === undefined) return { decision: "failed", code: "check_gone", name, at: clock.now() };
   const limitMs = check.timeoutSeconds * 1000;
   const askBy = until - Math.min(limitMs, checkAnswerMsMin);
-  const permitAt = await takePermit(name, { check, askBy }, delivery);
+  const permitAt = await takePermit(name, { check, askBy }, batch);
   if (permitAt === undefined) return unasked("turn");
   await clock.sleep(permitAt - clock.now());
-  using connection = await connect(name, askBy, delivery);
+  using connection = await connect(name, askBy, batch);
   if (connection === undefined) return unasked("turn");
   await using probe = await takeCheckProbe(name, read, deps);
   if (probe === undefined) return unasked("breaker_open");
@@ -130,15 +130,15 @@ const noAnswer = { decision: "failed", code: "not_configured" } as const;
 function findValid(
   name: string,
   row: CallRow | undefined,
-  delivery: Delivery,
+  batch: DialBatch,
 ): Pick<PassedCheck, "at" | "evidence"> | undefined {
-  const now = delivery.deps.clock.now();
+  const now = batch.deps.clock.now();
   return findPassedChecks(row).find(
-    ({ check, at }) => check === name && at <= now && now <= at + validMsOf(check, delivery),
+    ({ check, at }) => check === name && at <= now && now <= at + validMsOf(check, batch),
   );
 }
 
-function validMsOf(name: string, { deps }: Delivery): number {
+function validMsOf(name: string, { deps }: DialBatch): number {
   return (findCheck(name, deps.settings.plan)?.validSeconds ?? 0) * 1000;
 }
 
@@ -146,7 +146,7 @@ function validMsOf(name: string, { deps }: Delivery): number {
 async function takePermit(
   name: string,
   { check, askBy }: { check: Check; askBy: number },
-  { deps: { documents, clock } }: Delivery,
+  { deps: { documents, clock } }: DialBatch,
 ): Promise<number | undefined> {
   const pace = toPace(check.requestsPerSecond, 1);
   const window = { count: 1, notBefore: clock.now(), notAfter: askBy };
@@ -158,7 +158,7 @@ async function takePermit(
 async function connect(
   name: string,
   askBy: number,
-  { connections, deps: { clock } }: Delivery,
+  { connections, deps: { clock } }: DialBatch,
 ): Promise<Slot | undefined> {
   const acquired = connections.acquire(checkBreakerOf(name));
   const isLate = clock.sleep(askBy - clock.now()).then(() => "late" as const);
@@ -172,7 +172,7 @@ async function connect(
 async function decideByChecks(
   outcomes: readonly Outcome[],
   { call, row, expiresAt }: Dial,
-  { deps }: Delivery,
+  { deps }: DialBatch,
 ): Promise<Verdict | undefined> {
   const { clock, settings } = deps;
   const find = <Decision extends Outcome["decision"]>(decision: Decision) =>

@@ -9,7 +9,7 @@ import type { Probe } from "../breakers/circuit-breaker.ts";
 import type { Permit } from "../record/permits.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { leadMs } from "../runtime/time-limits.ts";
-import type { CallSlots, Claim, Delivery, Held, Refusal } from "./delivery.ts";
+import type { CallSlots, Claim, DialBatch, Held, Refusal } from "./dial-batch.ts";
 
 /** A call that may go: the documents that permit it, and the last look before its phone rings. */
 export interface Ready {
@@ -23,7 +23,7 @@ export interface Ready {
  */
 export function takeUnderClaim(
   claim: Claim,
-  { deps, caps, days, live, permits }: Delivery,
+  { deps, caps, days, live, permits }: DialBatch,
 ): Pick<Held, "taken" | "permit"> {
   const { ledger, clock, log } = deps;
   const permit = permits.take(claim.dial.target.account);
@@ -38,19 +38,19 @@ export function takeUnderClaim(
 export async function checkCall(
   { claim, taken, permit: first, slots }: Held,
   probe: Probe,
-  delivery: Delivery,
+  batch: DialBatch,
 ): Promise<Refusal | Ready> {
-  const { deps, permits, documents } = delivery;
+  const { deps, permits, documents } = batch;
   const { account, probed } = claim.dial.target;
   const untaken = await taken.judge();
   if (untaken !== undefined) return { refused: untaken };
   let permit = await first;
   for (let tries = 1; permit !== undefined; tries++) {
-    const isConnected = await waitForPermit(permit, { account: account.name, slots }, delivery);
+    const isConnected = await waitForPermit(permit, { account: account.name, slots }, batch);
     if (!isConnected) return { refused: hold("no_capacity") };
     // The call may have waited for seconds, and operators may have given orders meanwhile.
     const read = await documents(deps.clock.now());
-    const ordered = judgeOrders(claim, { read, judges: permitTime }, delivery);
+    const ordered = judgeOrders(claim, { read, judges: permitTime }, batch);
     if (ordered !== undefined) return { refused: ordered };
     if (!(await probe.take(listOpenBreakers(probed, read)))) {
       return { refused: hold("breaker_open") };
@@ -58,7 +58,7 @@ export async function checkCall(
     const late = judgeClock(claim, {}, deps);
     if (late !== undefined) return { refused: late };
     if (permits.isValid(account, permit)) {
-      return { read, lastLook: createLastLook(claim, read, delivery) };
+      return { read, lastLook: createLastLook(claim, read, batch) };
     }
     slots.connection?.release();
     slots.connection = undefined;
@@ -74,7 +74,7 @@ export async function checkCall(
 async function waitForPermit(
   { permitAt }: Permit,
   { account, slots }: { account: string; slots: CallSlots },
-  { deps: { clock, memory }, connections, documents }: Delivery,
+  { deps: { clock, memory }, connections, documents }: DialBatch,
 ): Promise<boolean> {
   await clock.sleep(permitAt - connectedMs - 2 * leadMs(memory) - clock.now());
   await documents(permitAt);
@@ -89,7 +89,7 @@ async function waitForPermit(
 export function judgeOrders(
   { dial }: Pick<Claim, "dial">,
   { read, judges }: { read: ControlDocuments; judges: typeof permitTime },
-  { deps: { clock, settings }, stopped }: Pick<Delivery, "deps" | "stopped">,
+  { deps: { clock, settings }, stopped }: Pick<DialBatch, "deps" | "stopped">,
 ): Verdict | undefined {
   const { isSuspended } = read;
   const { hashKeys } = settings;
@@ -100,18 +100,25 @@ export function judgeOrders(
 /**
  * Asks the clock whether a claimed call may go: its age, its checks, its expiry and the callee's hours.
  *
- * @param laterMs time that the adapter's earlier requests may have taken
+ * @param preliminaryMs time that the adapter's earlier requests may have taken
  */
 export function judgeClock(
   { dial, row, startedAt }: Pick<Claim, "dial" | "row" | "startedAt">,
-  { laterMs = 0 }: { laterMs?: number },
+  { preliminaryMs = 0 }: { preliminaryMs?: number },
   { clock, settings }: Pick<DialerDeps, "clock" | "settings">,
 ): Verdict | undefined {
   const { permission } = dial;
   const now = clock.now();
   const claimedAt = Math.min(startedAt, row.claimedAt ?? startedAt);
   const { schedule } = settings;
-  return findVerdict(byClock, dial, { now, at: now, schedule, permission, claimedAt, laterMs });
+  return findVerdict(byClock, dial, {
+    now,
+    at: now,
+    schedule,
+    permission,
+    claimedAt,
+    preliminaryMs,
+  });
 }
 
 /** The last look at a claimed call, right before the request by which the phone rings. */
@@ -126,31 +133,31 @@ export interface LastLook {
 export function createLastLook(
   claim: Claim,
   read: ControlDocuments,
-  delivery: Pick<Delivery, "deps" | "documents" | "stopped">,
+  batch: Pick<DialBatch, "deps" | "documents" | "stopped">,
 ): LastLook {
-  const { deps, documents } = delivery;
+  const { deps, documents } = batch;
   const { timeoutSeconds } = claim.dial.target.account;
   let refused: Verdict | undefined;
 
-  async function look(laterMs: number): Promise<Verdict | undefined> {
+  async function look(preliminaryMs: number): Promise<Verdict | undefined> {
     try {
       const now = await documents(deps.clock.now());
-      if (now !== read) refused = judgeOrders(claim, { read: now, judges: orders }, delivery);
+      if (now !== read) refused = judgeOrders(claim, { read: now, judges: orders }, batch);
     } catch (error) {
       deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
       refused = hold("not_checked");
     }
-    return refused ?? judgeClock(claim, { laterMs }, deps);
+    return refused ?? judgeClock(claim, { preliminaryMs }, deps);
   }
 
   return {
     ring: (send, secondsMax = timeoutSeconds) => {
-      const laterMs = (timeoutSeconds - secondsMax) * 1000;
+      const preliminaryMs = (timeoutSeconds - secondsMax) * 1000;
       return async (url, sent) => {
-        refused = await look(laterMs);
+        refused = await look(preliminaryMs);
         if (refused !== undefined) throw new Withheld(refused.reason);
         const mayLeave = () => {
-          refused = judgeClock(claim, { laterMs }, deps);
+          refused = judgeClock(claim, { preliminaryMs }, deps);
           return refused === undefined;
         };
         return send(url, { ...sent, mayLeave });

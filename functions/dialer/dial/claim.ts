@@ -10,11 +10,11 @@ import { type Facts, findVerdict, type Judge, type Verdict } from "../../../shar
 import type { Dial } from "../decide/decide-delivered.ts";
 import { sendOutcome } from "../record/settle.ts";
 import { toNewCall } from "../record/write-decisions.ts";
-import { type Claim, type Delivery, type Result } from "./delivery.ts";
+import { type Claim, type DialBatch, type Result } from "./dial-batch.ts";
 
 /** Returns why a call may not be dialed after all, which saves a useless claim: it may have waited minutes for its slot. */
-export async function findObstacle(dial: Dial, delivery: Delivery): Promise<Verdict | undefined> {
-  const { deps, stopped, deadline, documents } = delivery;
+export async function findObstacle(dial: Dial, batch: DialBatch): Promise<Verdict | undefined> {
+  const { deps, stopped, deadline, documents } = batch;
   const { clock, settings } = deps;
   const { schedule } = settings;
   const now = clock.now();
@@ -40,9 +40,9 @@ function judgeUnclaimed<Asked extends Pick<Facts, "at">>(
 }
 
 /** Claims a call, if nothing stands in its way. If the write's answer is lost, the row is read, as it may be claimed. */
-export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim | Result> {
-  const { deps, writes } = delivery;
-  const obstacle = await findObstacle(dial, delivery);
+export async function claimCall(dial: Dial, batch: DialBatch): Promise<Claim | Result> {
+  const { deps, writes } = batch;
+  const obstacle = await findObstacle(dial, batch);
   if (obstacle !== undefined) return { kind: "not_dialed", verdict: obstacle };
   const { ledger, clock, random, log } = deps;
   const { call, row, target } = dial;
@@ -66,7 +66,7 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
     if (current !== undefined && current.version !== row?.version) return { kind: "done" };
   } catch (error) {
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
-    delivery.ledger.isDown = true;
+    batch.ledger.isDown = true;
   }
   // The claim is given up, but its write may still succeed. The `outcome` then settles it as not sent.
   const settlement = { id: call.id, claim: version, at: clock.now(), dueAt: clock.now() };

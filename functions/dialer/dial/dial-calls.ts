@@ -1,4 +1,4 @@
-import { createDelivery, type Delivery, type Result } from "./delivery.ts";
+import { createDialBatch, type DialBatch, type Result } from "./dial-batch.ts";
 import { askChecks } from "./ask-checks.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
@@ -7,7 +7,7 @@ import { requireReview } from "../../../shared/calls/transitions.ts";
 import type { ControlDocuments } from "../../../shared/policy/controls.ts";
 import { enteredStep, type UsageStep } from "../../../shared/policy/usage.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { decide, type Dial, type LookUp, toKnown } from "../decide/decide-delivered.ts";
+import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decide-delivered.ts";
 import {
   mergeControlDocuments,
   readControlDocuments,
@@ -142,7 +142,7 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
   };
   // Counts calls per account, as claiming calls that cannot go within 5 s by the pace would be useless.
   const ahead = new Map<string, number>();
-  const known = { ...toKnown(read, deps), ahead };
+  const known = { ...toDecisionFacts(read, deps), ahead };
   const oldest = oldestAccepted(clock.now(), deps);
   for (const { id, call: delivered, account: dispatchedFor } of requested) {
     const row = rows.get(id);
@@ -180,11 +180,11 @@ async function dialAll(
 ): Promise<{ dial: Dial; result: Result }[]> {
   if (dials.length === 0) return [];
   const documents = createFreshDocuments(calls, { read, askedAt, breakersChanged }, deps);
-  const { delivery, end } = createDelivery(dials, { documents, deadline }, deps);
+  const { batch, end } = createDialBatch(dials, { documents, deadline }, deps);
   return Promise.all(
     dials.map(async (dial) => {
       // One call's error must not retry the other calls, whose requests may be under way.
-      const result = await dialChecked(dial, delivery).catch((error: unknown): Result => {
+      const result = await dialChecked(dial, batch).catch((error: unknown): Result => {
         deps.log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
         return { kind: "retry" };
       });
@@ -195,9 +195,9 @@ async function dialAll(
 }
 
 /** Dials a call that the checks of its agent permit. */
-async function dialChecked(dial: Dial, delivery: Delivery): Promise<Result> {
-  const permitted = await askChecks(dial, delivery);
-  if (permitted.kind === "dial") return dialCall(permitted, delivery);
+async function dialChecked(dial: Dial, batch: DialBatch): Promise<Result> {
+  const permitted = await askChecks(dial, batch);
+  if (permitted.kind === "dial") return dialCall(permitted, batch);
   return { kind: "not_dialed", verdict: permitted };
 }
 

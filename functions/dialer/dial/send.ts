@@ -8,7 +8,7 @@ import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { type Claim, type Refusal } from "./delivery.ts";
+import { type Claim, type Refusal } from "./dial-batch.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { Withheld } from "../../../shared/lib/http-client.ts";
 

@@ -1,7 +1,7 @@
 import { toDecided } from "../../../shared/rules/rule.ts";
 import { recordAnswerTime } from "../record/answer-times.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
-import type { Held, Claim, Delivery, Refusal, Result } from "./delivery.ts";
+import type { Held, Claim, DialBatch, Refusal, Result } from "./dial-batch.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import type { Settlement } from "../../../shared/calls/transitions.ts";
 import { countryOf } from "../../../shared/telephony/phone-number.ts";
@@ -17,12 +17,12 @@ import type { Sent } from "./send.ts";
 export async function settleCall(
   held: Held,
   sent: Refusal | Sent,
-  delivery: Delivery,
+  batch: DialBatch,
 ): Promise<Result> {
   const { claim, slots } = held;
   if ("refused" in sent) {
     slots.release();
-    return settleUnsent(held, sent, delivery);
+    return settleUnsent(held, sent, batch);
   }
   // The next call can be claimed while this one is settled, in the same round trip.
   if (isAboutCall(sent.outcome)) {
@@ -30,14 +30,14 @@ export async function settleCall(
     const { dial } = claim;
     const { answerMs, read } = sent;
     const times = { answerMs, checkedMs: dial.permission?.ms ?? 0, read };
-    const settling = settleSent(held, sent, delivery);
-    const [result] = await Promise.all([settling, recordAnswerTime(dial, times, delivery.deps)]);
+    const settling = settleSent(held, sent, batch);
+    const [result] = await Promise.all([settling, recordAnswerTime(dial, times, batch.deps)]);
     return result;
   }
   // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are kept until
   // the breaker has counted it, as it may open.
-  delivery.stopped.add(claim.dial.backlog);
-  return settleSent(held, sent, delivery);
+  batch.stopped.add(claim.dial.backlog);
+  return settleSent(held, sent, batch);
 }
 
 /** True if the answer concerns only this call, so that the backlog's next call may go. */
@@ -51,9 +51,9 @@ function isAboutCall(outcome: DialOutcome): boolean {
 async function settleUnsent(
   { claim, taken }: Held,
   { refused }: Refusal,
-  delivery: Delivery,
+  batch: DialBatch,
 ): Promise<Result> {
-  const { deps, writes } = delivery;
+  const { deps, writes } = batch;
   const { dial, row, version } = claim;
   await taken.give();
   // A call that keeps its place keeps its earlier due time.
@@ -67,12 +67,12 @@ async function settleUnsent(
     settlement.dueAt = unknownDueAt(row, { now: at, fraction }, deps);
   }
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
-  return report(settlement, { claim, settling, fields: {} }, delivery);
+  return report(settlement, { claim, settling, fields: {} }, batch);
 }
 
 /** Writes the provider's answer, then applies it to the number's cap, the live calls and the breakers. */
-async function settleSent(held: Held, sent: Sent, delivery: Delivery): Promise<Result> {
-  const { deps, writes } = delivery;
+async function settleSent(held: Held, sent: Sent, batch: DialBatch): Promise<Result> {
+  const { deps, writes } = batch;
   const { claim } = held;
   const { dial, row, version, startedAt } = claim;
   // A refused probe says nothing of its call, which goes behind the others.
@@ -80,16 +80,16 @@ async function settleSent(held: Held, sent: Sent, delivery: Delivery): Promise<R
   const known = { call: dial.call, row, claim: version, isPutBack };
   const settlement = toSettlement(sent.outcome, known, deps);
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
-  await count(held, sent, delivery).catch((error: unknown) => {
+  await count(held, sent, batch).catch((error: unknown) => {
     // The outcome is written or queued, and only counts of it are lost.
     deps.log("warning", "breaker.update_failed", { call_id: row.id, error: errorForLog(error) });
   });
   const ms = settlement.at - startedAt;
   const fields = { provider: dial.target.route.provider, attempt: row.attempt, ms };
-  return report(settlement, { claim, settling, fields }, delivery);
+  return report(settlement, { claim, settling, fields }, batch);
 }
 
-async function count({ claim, taken }: Held, sent: Sent, { deps }: Delivery): Promise<void> {
+async function count({ claim, taken }: Held, sent: Sent, { deps }: DialBatch): Promise<void> {
   const { outcome, sentAt, read } = sent;
   const { row, dial } = claim;
   const { client, agentId, numberHash } = row;
@@ -113,7 +113,7 @@ async function report(
     settling,
     fields,
   }: { claim: Claim; settling: Settling; fields: Omit<LogFields, "state"> },
-  { deps }: Delivery,
+  { deps }: DialBatch,
 ): Promise<Result> {
   const { call } = claim.dial;
   if (settling === "refused") {

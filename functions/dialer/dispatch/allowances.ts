@@ -2,7 +2,11 @@ import { claimLifeMs, paceAheadMs, roundTripsToPermit } from "../../../shared/li
 import { waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
+import {
+  type ClientAgent,
+  type BreakerDocument,
+  mayProbe,
+} from "../../../shared/policy/breakers.ts";
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
 import { grantPermits, listPermitTimes, type Pace } from "../../../shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -79,7 +83,7 @@ const pacedMax = 10_000;
 
 /** Facts that a backlog's allowance depends on, besides its account's. */
 export interface BacklogNow {
-  of: BacklogOf;
+  of: ClientAgent;
   breaker: BreakerDocument | undefined;
   accountBreaker: BreakerDocument | undefined;
   answers: StoredDocument<"backlog">["value"]["answers"];
@@ -189,7 +193,7 @@ function findSlowRoom(
  * Counts the calls in flight of a client and agent: urgent and other ones share an allowance. All that are under way
  * count for the backlog of the others.
  */
-function countBoth(of: BacklogOf, countIn: (key: string) => number): number {
+function countBoth(of: ClientAgent, countIn: (key: string) => number): number {
   const levels = [true, false].map((isUrgent) => ({ ...of, isUrgent }));
   return sumOf(levels.map((level) => countIn(waitingBacklogOf(level))));
 }

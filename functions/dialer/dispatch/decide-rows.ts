@@ -1,9 +1,9 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { BacklogOf } from "../../../shared/policy/breakers.ts";
+import type { ClientAgent } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { decide, isLeftUnread, toKnown } from "../decide/decide-delivered.ts";
+import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { writeDecided } from "../record/write-decisions.ts";
 
@@ -14,7 +14,7 @@ export const writtenOffMax = 500;
 /** A due row, with its backlog. */
 export interface DueRow {
   id: string;
-  of: BacklogOf;
+  of: ClientAgent;
 }
 
 /** Returns a call with the fields that id and backlog determine, which are enough to find its documents. */
@@ -43,7 +43,7 @@ export async function decideRows(
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   if (read.isSuspended) return decided;
-  const known = toKnown(read, deps);
+  const known = toDecisionFacts(read, deps);
   for (const [id, brief] of rows) {
     const row: CallRow = { ...brief, version: "" };
     const call = row.state === "WAITING" ? toCall(row) : undefined;
@@ -79,7 +79,7 @@ export async function writeOff(
     { numbers: true },
     deps,
   );
-  const known = toKnown(read, deps);
+  const known = toDecisionFacts(read, deps);
   await writeDecided(
     calls.flatMap(({ call, row }) => {
       const decision = decide(call, row, known);

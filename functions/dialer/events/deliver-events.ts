@@ -102,7 +102,7 @@ async function takeTurn(
   const { receiver, lease, breaker, deadline } = turn;
   if (await lease.isTaken()) return { ids: idsOf(messages) };
   if (breaker.isOpen && !breaker.isProbeDue) return nothing;
-  let delivery: Delivery | undefined;
+  let delivery: ReceiverTurn | undefined;
   try {
     for await (const part of readParts(messages, receiver, deps)) {
       const pending = await readPending(part, receiver, deps);
@@ -170,7 +170,7 @@ function idsOf(messages: readonly DeliveredMessage[]): string[] {
 }
 
 /** The state of a receiver's turn under its lease. */
-interface Delivery extends Turn {
+interface ReceiverTurn extends Turn {
   /** Latest time at which the turn begins a request. */
   endAt: number;
   /** Earliest time of the next request. */
@@ -195,7 +195,7 @@ interface Delivery extends Turn {
  */
 async function deliverDue(
   pending: readonly PendingEvent[],
-  delivery: Delivery,
+  delivery: ReceiverTurn,
   deps: DialerDeps,
 ): Promise<number | "others" | undefined> {
   const { breaker } = delivery;
@@ -221,7 +221,7 @@ async function deliverDue(
 /** Delivers some events, and writes their outcomes. Resolves to false if some are left. */
 async function deliverSome(
   events: readonly PendingEvent[],
-  delivery: Delivery,
+  delivery: ReceiverTurn,
   deps: DialerDeps,
 ): Promise<boolean> {
   const { clock, concurrency } = deps;
@@ -256,7 +256,7 @@ export function slotOf({ name }: Pick<Receiver, "name">): string {
 
 async function deliverOne(
   event: PendingEvent,
-  delivery: Delivery,
+  delivery: ReceiverTurn,
   deps: DialerDeps,
 ): Promise<DeliveryOutcome> {
   const { clock, settings, log } = deps;
@@ -281,7 +281,7 @@ async function deliverOne(
 }
 
 /** Returns the outcome of a delivery by its answer. A failed probe does not count as a try. */
-function toOutcome(answer: EventAnswer, { isProbe }: Delivery): DeliveryOutcome {
+function toOutcome(answer: EventAnswer, { isProbe }: ReceiverTurn): DeliveryOutcome {
   if (isTaken(answer)) return { kind: "taken" };
   if (isProbe) return { kind: "deferred" };
   return { kind: "failed", retryAfterMs: "status" in answer ? answer.retryAfterMs : undefined };

@@ -1,7 +1,7 @@
 import { type CallRow, resultsBacklogOf } from "../../../shared/calls/call-row.ts";
 import { hasEnded } from "../../../shared/calls/record-result.ts";
 import { type Decided, type Write, enterState } from "../../../shared/calls/transitions.ts";
-import { hasMadeWay, isTryPending } from "../../../shared/calls/chain.ts";
+import { isSuperseded, isTryPending } from "../../../shared/calls/chain.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 import { ends } from "../../../shared/rules/gates.ts";
@@ -9,7 +9,7 @@ import { findVerdict, toDecided } from "../../../shared/rules/rule.ts";
 import { appendEntry, cancelledCallEntry } from "../../../shared/policy/journal-entries.ts";
 import { planNextTry, toNextCall } from "../../../shared/policy/next-try.ts";
 import { readLastTries } from "../../../shared/ports/last-tries.ts";
-import { type Known, toKnown } from "../decide/decide-delivered.ts";
+import { type DecisionFacts, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
@@ -58,7 +58,7 @@ export async function makeNextTries(rows: readonly CallRow[], deps: DialerDeps):
   const documents = await readControlDocuments(calls, { numbers: true }, deps);
   // A restored ledger may lack a try that was dialed.
   if (documents.isSuspended) return;
-  const known = toKnown(documents, deps);
+  const known = toDecisionFacts(documents, deps);
   const writes = tries.map(({ row, call }): ToWrite => {
     return { call, row: undefined, decided: decideTry(row, call, known) };
   });
@@ -71,8 +71,8 @@ export async function makeNextTries(rows: readonly CallRow[], deps: DialerDeps):
 }
 
 /** Decides a new try: it waits for its time, unless the chain has ended meanwhile. */
-function decideTry(row: CallRow, call: ToWrite["call"], known: Known): Decided {
-  if (!hasMadeWay(row)) return placedBefore;
+function decideTry(row: CallRow, call: ToWrite["call"], known: DecisionFacts): Decided {
+  if (!isSuperseded(row)) return placedBefore;
   const dueAt = row.next?.dueAt ?? known.now;
   const waits = { state: "WAITING", reason: "retry", dueAt } as const;
   try {

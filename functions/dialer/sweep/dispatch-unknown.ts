@@ -2,7 +2,7 @@ import { toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-r
 import { accountNameOf } from "../../../shared/calls/call-request.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { decide, isLeftUnread, toKnown } from "../decide/decide-delivered.ts";
+import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { sendDispatches } from "../dispatch/send-dispatches.ts";
 import type { SweepTime } from "./sweep-time.ts";
@@ -61,7 +61,7 @@ async function decideUnknown(
 ): Promise<Map<string, CallRow>> {
   if (rows.length === 0) return new Map();
   const calls = rows.flatMap((row) => toCall(row) ?? []);
-  const known = toKnown(await readControlDocuments(calls, { numbers: false }, deps), deps);
+  const known = toDecisionFacts(await readControlDocuments(calls, { numbers: false }, deps), deps);
   const mayGo = rows.filter((row) => {
     const decision = decide(undefined, row, known);
     return !isLeftUnread(decision, row, deps) && decision.kind !== "leave";

@@ -7,7 +7,7 @@ import type { Route } from "../../../shared/calls/call-request.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { judgeFirstRow } from "../../../shared/rules/first-row.ts";
 import { ends } from "../../../shared/rules/gates.ts";
-import { toKnown } from "../decide/decide-delivered.ts";
+import { toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { changeRows, reportStates } from "../record/change-rows.ts";
@@ -185,7 +185,7 @@ async function readEnds(
   );
   const calls = toReview.flatMap((row) => toCall(row) ?? []);
   if (calls.length === 0) return new Map();
-  const known = toKnown(await readControlDocuments(calls, { numbers: true }, deps), deps);
+  const known = toDecisionFacts(await readControlDocuments(calls, { numbers: true }, deps), deps);
   return new Map(
     calls.flatMap((call) => {
       try {

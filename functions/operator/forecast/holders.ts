@@ -1,6 +1,6 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
-import { type BacklogOf, listNotClosedBreakers } from "../../../shared/policy/breakers.ts";
+import { type ClientAgent, listNotClosedBreakers } from "../../../shared/policy/breakers.ts";
 import { isLedgerSuspended } from "../../../shared/policy/controls.ts";
 import type { ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
 import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
@@ -17,7 +17,7 @@ export interface Holder {
 }
 
 /** Returns what holds the calls of an agent along a route; undefined if nothing does. */
-export type HolderOf = (of: BacklogOf, target: ResolvedRoute) => Holder | undefined;
+export type HolderOf = (of: ClientAgent, target: ResolvedRoute) => Holder | undefined;
 
 /** Returns a function that tells what holds calls, and remembers its answers. */
 export function createHolders(documents: DocumentsRead, now: number): HolderOf {

@@ -1,4 +1,4 @@
-import type { BacklogOf } from "../../../shared/policy/breakers.ts";
+import type { ClientAgent } from "../../../shared/policy/breakers.ts";
 import { type Call } from "../../../shared/calls/call-request.ts";
 import { toCall } from "../../../shared/calls/call-row.ts";
 import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
@@ -54,7 +54,7 @@ export interface BacklogsRead {
  * it.
  */
 export async function readBacklogs(
-  isWanted: (of: BacklogOf) => boolean,
+  isWanted: (of: ClientAgent) => boolean,
   { documents, ledger }: { documents: Documents; ledger: CallLedger },
 ): Promise<BacklogsRead> {
   const { backlogs, isCut } = await listBacklogs(documents);

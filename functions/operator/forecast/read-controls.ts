@@ -1,6 +1,6 @@
 import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { BacklogOf } from "../../../shared/policy/breakers.ts";
+import type { ClientAgent } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import {
@@ -57,7 +57,7 @@ export async function readControls(
   deps: RouteDeps,
 ): Promise<ControlsRead> {
   const { requests, client } = "requests" in asked ? asked : { requests: [], client: "" };
-  const accountsOf = (of: BacklogOf) =>
+  const accountsOf = (of: ClientAgent) =>
     plans.flatMap(({ table }) => {
       const route = table.find(of);
       return route === undefined ? [] : accountNameOf(route);
@@ -74,7 +74,7 @@ export async function readControls(
   );
   const waiting = read.waiting.filter(({ hasNumber }) => hasNumber).map(({ call }) => call);
   const agents = new Set([...posted, ...read.waiting.map(({ call }) => call.request.agent_id)]);
-  const backlogs = new Map<string, BacklogOf>();
+  const backlogs = new Map<string, ClientAgent>();
   for (const agentId of posted) backlogs.set(backlogOf({ client, agentId }), { client, agentId });
   for (const { call, backlog } of read.waiting) {
     backlogs.set(backlog, { client: call.client, agentId: call.request.agent_id });

@@ -171,12 +171,12 @@ describe("the next opening", () => {
         cases,
         fc.constantFrom(...names),
         fc.nat({ max: 5 * dayMs }),
-        ([rules, from], name, laterMs) => {
+        ([rules, from], name, preliminaryMs) => {
           const until = from + 20 * dayMs;
           const first = opening(rules, [name], from, { until }).at ?? until;
-          const later = opening(rules, [name], from + laterMs, { until }).at ?? until;
+          const later = opening(rules, [name], from + preliminaryMs, { until }).at ?? until;
           expect(later).toBeGreaterThanOrEqual(first);
-          if (from + laterMs <= first) expect(later).toBe(first);
+          if (from + preliminaryMs <= first) expect(later).toBe(first);
         },
       ),
       { numRuns: perTier({ quick: 25, slow: 150 }) },

@@ -25,7 +25,7 @@ export type Result =
   | { kind: "not_dialed"; verdict: Verdict };
 
 /** State that the calls of one delivery share. */
-export interface Delivery {
+export interface DialBatch {
   deps: DialerDeps;
   /** End of the invocation, in milliseconds since the epoch. */
   deadline: number;
@@ -84,11 +84,11 @@ const claimsARequest = 2;
  * Creates what the calls of a delivery share. `end` is to be called once a call has ended, as no account holds more
  * than half of the slots while calls of another are left.
  */
-export function createDelivery(
+export function createDialBatch(
   dials: readonly Dial[],
-  { documents, deadline }: Pick<Delivery, "documents" | "deadline">,
+  { documents, deadline }: Pick<DialBatch, "documents" | "deadline">,
   deps: DialerDeps,
-): { delivery: Delivery; end(dial: Dial): void } {
+): { batch: DialBatch; end(dial: Dial): void } {
   const { clock, concurrency } = deps;
   /** Number of calls left, by account. */
   const left = new Map<string, number>();
@@ -101,7 +101,7 @@ export function createDelivery(
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
   const common = { isShared, waitMsMax: slotWaitMsMax, clock };
-  const delivery: Delivery = {
+  const batch: DialBatch = {
     deps,
     deadline,
     slots: createSemaphore({
@@ -119,7 +119,7 @@ export function createDelivery(
     stopped: new Set(),
     ledger: { isDown: false },
   };
-  return { delivery, end: (dial) => count(dial, -1) };
+  return { batch, end: (dial) => count(dial, -1) };
 }
 
 /** Returns the maximum requests at once of accounts and checks. All checks together leave half of the connections to calls. */
