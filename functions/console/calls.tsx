@@ -11,7 +11,16 @@ import { Export } from "./export.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "./one-request.tsx";
-import { countText, Reason, StateName, Table, TestMark, textIn, Time } from "./shared.tsx";
+import {
+  countText,
+  Reason,
+  StateName,
+  Table,
+  TestMark,
+  textIn,
+  Time,
+  zoneText,
+} from "./shared.tsx";
 import { PhoneNumber, useNumberField } from "./phone-number.tsx";
 import { seekNumber, useSoughtNumber } from "./sought-number.ts";
 import { useList } from "./use-list.ts";
@@ -83,28 +92,55 @@ function Search({ filter, number }: { filter: Filter; number: string }) {
     if (sought === undefined && field.text.trim() !== "") return;
     const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
     seekNumber(sought?.number ?? "");
-    go(addressOf("calls", { state: filter["state"], ...Object.fromEntries(given) }));
+    const times = ["from", "until"].map((name) => [name, instantIn(textIn(form, name))] as const);
+    go(addressOf("calls", { state: filter["state"], ...Object.fromEntries([...given, ...times]) }));
   };
+  const count = Object.keys(filter).filter((name) => name !== "state").length;
   return (
-    <form
-      class="line"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void search(new FormData(event.currentTarget));
-      }}
-    >
-      {Object.entries(fields).map(([name, label]) => (
-        <label key={name}>
-          {label}
-          <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
-        </label>
-      ))}
-      <WithRole role="find">
-        <PhoneNumber label="Number" field={field} isRequired={false} />
-      </WithRole>
-      <button type="submit">Search</button>
-    </form>
+    <details class="filters" open={count > 0 || number !== ""}>
+      <summary>{count === 0 ? "Filters" : `Filters: ${count}`}</summary>
+      <form
+        class="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void search(new FormData(event.currentTarget));
+        }}
+      >
+        {Object.entries(fields).map(([name, label]) => (
+          <label key={name}>
+            {label}
+            <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
+          </label>
+        ))}
+        <WithRole role="find">
+          <PhoneNumber label="Number" field={field} isRequired={false} />
+        </WithRole>
+        {Object.entries({ from: "Accepted from", until: "Accepted until" }).map(([name, label]) => (
+          <label key={name}>
+            {label} ({zoneText()})
+            <input
+              key={filter[name]}
+              type="datetime-local"
+              name={name}
+              defaultValue={localIn(filter[name])}
+            />
+          </label>
+        ))}
+        <button type="submit">Search</button>
+      </form>
+    </details>
   );
+}
+
+/** Converts the text of a field of a local time to an instant; an empty one stays. */
+function instantIn(local: string): string {
+  return local === "" ? "" : new Date(local).toISOString();
+}
+
+function localIn(instant: string | undefined): string {
+  if (instant === undefined || Number.isNaN(Date.parse(instant))) return "";
+  const at = new Date(instant);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 /** Maximum calls of a page. */
@@ -200,7 +236,16 @@ function List({
   filter: Filter;
   opened: string | undefined;
 }) {
-  const columns = ["Call", "State", "Reason", "Agent", "Number", "Next", "Changed"];
+  const zone = zoneText();
+  const columns = [
+    `Call (${zone})`,
+    "State",
+    "Reason",
+    "Agent",
+    "Number",
+    `Next (${zone})`,
+    "Changed",
+  ];
   return (
     <Table label="Calls found" columns={columns}>
       {calls.map((call) => (

@@ -1,4 +1,4 @@
-import type { Backlogs, Counts, Pauses } from "../../shared/answers/answers.ts";
+import type { Backlogs, Counts, Pauses, Why } from "../../shared/answers/answers.ts";
 import type { ComponentChildren } from "preact";
 import type { CallState } from "../../shared/calls/states.ts";
 import { addressOf } from "./address.ts";
@@ -6,7 +6,7 @@ import { type Live, Shown, useLive } from "./desk.tsx";
 import { NeedList } from "./needs.tsx";
 import { ResultsOfCalls } from "./results.tsx";
 import { Age, ageText, countText } from "./shared.tsx";
-import { WhyCard } from "./why.tsx";
+import { useWhy, WhyCard } from "./why.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 
 const hourMs = 3_600_000;
@@ -65,6 +65,7 @@ function Cards({
   backlogs: Live<Backlogs>;
 }) {
   const { current, current_max: most, last_sweep_at } = counts;
+  const why = useWhy();
   const now = new Date();
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   const placedToday = counts.counts
@@ -86,7 +87,7 @@ function Cards({
       <Card name="Dialing now" value={currentIn("DIALING")} href={inState("DIALING")}>
         {currentIn("UNKNOWN")} with an unknown outcome
       </Card>
-      <Card name="Waiting" value={currentIn("WAITING")} href={inState("WAITING")}>
+      <Card name="Waiting" value={waitingText(why)} href={inState("WAITING")}>
         <OldestDue backlogs={backlogs} />
       </Card>
       <Card name="Placed today" value={countText(placedToday)} href={inState("PLACED")}>
@@ -94,6 +95,12 @@ function Cards({
       </Card>
     </ul>
   );
+}
+
+/** Formats the number of waiting calls, which the reasons below the cards have too. */
+function waitingText({ data, problem }: Live<Why>): string {
+  if (data === undefined) return problem === undefined ? "…" : "not known";
+  return `${countText(data.calls)}${data.is_whole ? "" : "+"}`;
 }
 
 /** Cards of open breakers and pauses, which keep calls from being dialed. */

@@ -1,4 +1,4 @@
-import { options, render } from "preact";
+import { type ComponentChildren, options, render } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { addressOf, type Place, usePlace, type View, views } from "./address.ts";
 import { type Ask, DeskContext, Roles, useTools } from "./desk.tsx";
@@ -25,34 +25,29 @@ function Page() {
       <a class="skip" href="#main" onClick={focusMain}>
         Skip to content
       </a>
-      <header>
-        <h1>Outbound Calls</h1>
-        {session.isOpen ? <CodesButton /> : null}
-        {session.isOpen ? (
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => {
-              announceSignOut();
-              session.leave();
-            }}
-          >
-            Sign out
-          </button>
-        ) : null}
-      </header>
-      <Said message={message} view={place.view} close={close} />
       {session.isOpen ? (
-        <Desk ask={session.ask} place={place} show={show} />
+        <Desk
+          ask={session.ask}
+          place={place}
+          show={show}
+          leave={session.leave}
+          said={<Said message={message} view={place.view} close={close} />}
+        />
       ) : (
-        <main id="main">
-          <SignIn
-            enter={(token) => {
-              close();
-              session.enter(token);
-            }}
-          />
-        </main>
+        <>
+          <header>
+            <h1>Outbound Calls</h1>
+          </header>
+          <Said message={message} view={place.view} close={close} />
+          <main id="main">
+            <SignIn
+              enter={(token) => {
+                close();
+                session.enter(token);
+              }}
+            />
+          </main>
+        </>
       )}
       {session.refused === undefined ? null : (
         <SignInAgain refused={session.refused} enter={session.enter} leave={session.leave} />
@@ -85,12 +80,37 @@ function focusMain(event: Event): void {
   document.querySelector<HTMLElement>("h2")?.focus();
 }
 
-function Desk({ ask, place, show }: { ask: Ask; place: Place; show(message: Message): void }) {
+interface DeskProps {
+  ask: Ask;
+  place: Place;
+  show(message: Message): void;
+  leave(): void;
+  said: ComponentChildren;
+}
+
+function Desk({ ask, place, show, leave, said }: DeskProps) {
   return (
     <DeskContext.Provider value={useTools(ask, { view: place.view, show })}>
-      <SearchBox />
       <NeedsReader>
+        <header>
+          <h1>Outbound Calls</h1>
+          <SearchBox />
+          <span class="line">
+            <CodesButton />
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => {
+                announceSignOut();
+                leave();
+              }}
+            >
+              Sign out
+            </button>
+          </span>
+        </header>
         <Navigation place={place} />
+        {said}
         <Roles>
           <Undoing>
             <PendingDecision>
@@ -141,7 +161,7 @@ function Heading({ place }: { place: Place }) {
     shown.current = place.view;
   }, [place.view]);
   return (
-    <h2 tabIndex={-1} ref={heading}>
+    <h2 class="unseen" tabIndex={-1} ref={heading}>
       {views[place.view]}
     </h2>
   );

@@ -67,7 +67,7 @@ export function SearchBox() {
         }}
       >
         <label>
-          Find anything
+          <span class="unseen">Find anything</span>
           <input
             name="text"
             autocomplete="off"
@@ -77,7 +77,7 @@ export function SearchBox() {
         </label>
         <button type="submit">Find</button>
       </form>
-      <div aria-live="polite">
+      <div class="found" aria-live="polite">
         {problem === undefined ? null : <p class="problem">{problem}</p>}
         {text === undefined || searched === undefined ? null : (
           <Choice text={text} searched={searched} close={() => setAnswer({})} />
@@ -139,7 +139,7 @@ function Choice({
   }
   return (
     <p class="line">
-      Nothing has this id or name{mayBeNumber(text) ? ", and it is no phone number" : ""}.
+      Nothing has this id or name{mayBeNumber(text) ? ", and it is no phone number. One of another country begins with + and its code" : ""}.
       {mayBeNumber(text) ? null : (
         <a href={addressOf("calls", { provider_call_id: text })} onClick={close}>
           Look through all calls for a provider's call id

@@ -1,6 +1,7 @@
 import { isTestClient } from "../../shared/calls/ids.ts";
 import { sayReason } from "../../shared/calls/say-reason.ts";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { CallDetail } from "../../shared/answers/answers.ts";
 
 /** Names a state in words: `Needs review`. */
@@ -12,6 +13,26 @@ export function stateText(state: CallDetail["history"][number]["state"]): string
 export function timeText(time: string | null): string {
   if (time === null) return "";
   return new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "long" });
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const dayOfYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const dayAndYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const dayMs = 86_400_000;
+
+/** Formats a time shortly, in the browser's zone: `today 17:51`, `24 Nov 17:51`. */
+export function shortTime(time: string, now = Date.now()): string {
+  const at = new Date(time);
+  const isOn = (ms: number) => new Date(ms).toDateString() === at.toDateString();
+  const isThisYear = at.getFullYear() === new Date(now).getFullYear();
+  const day = isOn(now)
+    ? "today"
+    : isOn(now - dayMs)
+      ? "yesterday"
+      : isOn(now + dayMs)
+        ? "tomorrow"
+        : (isThisYear ? dayOfYear : dayAndYear).format(at);
+  return `${day} ${clock.format(at)}`;
 }
 
 /** Returns the short name of the browser's zone today: `GMT+1`. */
@@ -42,8 +63,8 @@ export function Time({ at, callee = [] }: { at: string | null; callee?: readonly
   const there = zone === undefined || others.length > 0 ? undefined : calleeText(at, zone);
   return (
     <>
-      <time dateTime={at} title={at}>
-        {timeText(at)}
+      <time dateTime={at} title={timeText(at)}>
+        {shortTime(at)}
       </time>
       {there === undefined ? null : <span class="there"> callee: {there}</span>}
     </>
@@ -130,7 +151,10 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   );
 }
 
-/** A table that can be scrolled sideways on a narrow screen, also with the keyboard. */
+/**
+ * A table. On a narrow screen each row is a card, whose cells have the names of their columns; the first column stays in
+ * sight where a wide table is scrolled, also with the keyboard.
+ */
 export function Table({
   label,
   columns,
@@ -140,6 +164,22 @@ export function Table({
   columns: readonly string[];
   children: ComponentChildren;
 }) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const names = columns.join("\n");
+  useEffect(() => {
+    const { current } = body;
+    if (current === null) return undefined;
+    const name = () => {
+      for (const row of current.rows)
+        for (const [index, cell] of [...row.cells].entries())
+          cell.dataset["label"] = columns[index] ?? "";
+    };
+    name();
+    // Rows come and go without a rendering of the table.
+    const observer = new MutationObserver(name);
+    observer.observe(current, { childList: true, subtree: true });
+    return () => observer.disconnect();
+  }, [names]);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={label}>
       <table>
@@ -152,7 +192,7 @@ export function Table({
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody ref={body}>{children}</tbody>
       </table>
     </div>
   );

@@ -4,10 +4,12 @@
  * at OUTBOUND_CALLS_URL, with the token in OUTBOUND_CALLS_OPERATOR_TOKEN.
  */
 import { realpathSync } from "node:fs";
+import packageJson from "../../package.json" with { type: "json" };
 import { callStates } from "../../shared/calls/states.ts";
 import { bulkCommands } from "./calls/bulk-command.ts";
 import { callCommands } from "./calls/call-commands.ts";
 import { createClient } from "./calls/client.ts";
+import { completionCommands } from "./calls/completion-command.ts";
 import type { Command } from "./calls/command.ts";
 import { Failure, Misuse, Refusal } from "./calls/failures.ts";
 import { deadLetterCommands } from "./calls/dead-letter-commands.ts";
@@ -25,6 +27,8 @@ import { tokenCommands } from "./calls/token-commands.ts";
 import { usageCommands } from "./calls/usage-command.ts";
 import { waitingCommands } from "./calls/waiting-commands.ts";
 import { watchCommands } from "./calls/watch-commands.ts";
+
+const { version } = packageJson;
 
 const usage = `npm run calls -- COMMAND [OPTIONS]
 
@@ -69,7 +73,11 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
                                               the audit log: what operators did, or clients
 
   States: ${callStates.join(", ")}.
+  Any case does. In a pipe, tables are a row a line, with tabs between the cells.
 
+  completion bash|zsh|fish                    a script that completes commands and options
+
+  --version  the version of the service that this command is of
   --json   for scripts: a JSON value a line instead of tables; npm run -s keeps npm's own lines away
   --csv    lists, dnc check, erase and forecast as comma-separated values
   --yes, --dry-run   redial, cancel, dnc remove, erase, and pause of an account or client count first and ask; --yes
@@ -92,6 +100,7 @@ export const commands: Record<string, Command> = {
   ...watchCommands,
   ...tokenCommands,
   ...usageCommands,
+  ...completionCommands,
 };
 
 /** Runs one command and resolves to its exit code. */
@@ -99,6 +108,10 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
   try {
     const { values, positionals } = parse(words);
     const [command = "", ...rest] = positionals;
+    if (values.version === true) {
+      terminal.print(version);
+      return 0;
+    }
     if (command === "") {
       terminal.print(usage);
       return values.help === true ? 0 : 2;

@@ -11,10 +11,12 @@ export async function runCalls(
     app,
     sleep,
     environment = {},
+    isPiped = false,
   }: {
     app: ReturnType<typeof createApp>;
     sleep?: (ms: number) => Promise<void>;
     environment?: Record<string, string>;
+    isPiped?: boolean;
   },
 ): Promise<{ code: number; out: string; err: string }> {
   const out: string[] = [];
@@ -29,6 +31,7 @@ export async function runCalls(
     print: (line) => out.push(line),
     complain: (line) => err.push(line),
     isInteractive: false,
+    isPiped,
     sleep: sleep ?? (async () => undefined),
   });
   return { code, out: out.join("\n"), err: err.join("\n") };

@@ -16,8 +16,7 @@ import { Misuse, Refusal } from "./failures.ts";
 import type { Json } from "./json.ts";
 import { chosen, numberOf } from "./options.ts";
 import { countWaiting } from "./waiting-commands.ts";
-import { factsOf } from "./table.ts";
-import { say, show } from "./terminal.ts";
+import { say, show, showFacts } from "./terminal.ts";
 
 const callColumns = [
   "id",
@@ -61,7 +60,7 @@ export const callCommands: Record<string, Command> = {
       terminal.print(JSON.stringify({ ...whole, history }));
       return 0;
     }
-    terminal.print(factsOf(whole, terminal.columns));
+    showFacts(whole, terminal);
     const hasChecks = history.some(({ checks }) => checks !== undefined);
     const columns = hasChecks ? [...detailColumns, "checks"] : detailColumns;
     show(history, columns, { values, terminal });

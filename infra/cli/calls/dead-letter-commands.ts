@@ -8,8 +8,7 @@ import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
 import { Misuse } from "./failures.ts";
 import { numberOf } from "./options.ts";
-import { factsOf } from "./table.ts";
-import { show } from "./terminal.ts";
+import { show, showFacts } from "./terminal.ts";
 
 type DeadLetter = DeadLetterList["dead_letters"][number];
 
@@ -31,7 +30,7 @@ const verbs: Record<string, Command> = {
       terminal.print(JSON.stringify(whole));
       return 0;
     }
-    terminal.print(factsOf(whole, terminal.columns));
+    showFacts(whole, terminal);
     if (letter.message_kind === null) {
       terminal.print("This version cannot read it: a later version of the service has sent it.");
     }

@@ -110,6 +110,11 @@ export const helps: Record<string, Help> = {
     about: "Tells whether the ledger was restored, and to what time it went back.",
     example: "restored --at 2026-11-21T09:00:00Z",
   },
+  completion: {
+    words: "bash|zsh|fish",
+    about: "Prints a script that completes commands and options in this shell.",
+    example: "completion bash >> ~/.bash_completion",
+  },
   audit: {
     about: "Lists what operators did, or clients, newest first.",
     example: "audit --limit 200 --csv",

@@ -39,6 +39,7 @@ const options = {
   json: { type: "boolean" },
   csv: { type: "boolean" },
   help: { type: "boolean" },
+  version: { type: "boolean" },
   "calls-min": { type: "string" },
   agents: { type: "string" },
   rights: { type: "string" },
@@ -95,7 +96,11 @@ export const optionsOf: Record<string, string[]> = {
   dead: ["limit", "reveal", "all", "csv", "yes"],
   clients: ["agents", "calls-per-day", "waiting", "csv", ...asking],
   tokens: ["client", "agents", "rights", "mode", "not-after", "csv", ...asking],
+  completion: [],
 };
+
+/** Names of all options. */
+export const optionNames: readonly string[] = Object.keys(options);
 
 /** Words that a command takes after its name; the others take any number. */
 const wordsMaxOf: Record<string, number> = {
@@ -117,6 +122,7 @@ const wordsMaxOf: Record<string, number> = {
   restored: 0,
   clients: 2,
   tokens: 2,
+  completion: 1,
 };
 
 /** @throws a Misuse if a command has more words than it takes: it would do less than was asked for, or more */
@@ -137,10 +143,13 @@ export function parse(words: string[]) {
   });
   const [command = ""] = loose.positionals;
   const own = Object.hasOwn(optionsOf, command) ? optionsOf[command] : undefined;
-  const known = ["json", "help", ...(own ?? Object.keys(options))];
+  const known = ["json", "help", "version", ...(own ?? Object.keys(options))];
   for (const token of loose.tokens)
     if (token.kind === "option") requireKnown(token, known, command);
-  return parseArgs({ args: words, options, allowPositionals: true, strict: true });
+  const parsed = parseArgs({ args: words, options, allowPositionals: true, strict: true });
+  const { state } = parsed.values;
+  if (state !== undefined) parsed.values.state = state.toUpperCase().replaceAll(/[ -]/g, "_");
+  return parsed;
 }
 
 interface Option {

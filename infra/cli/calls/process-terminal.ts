@@ -21,6 +21,7 @@ export function processTerminal(): Terminal {
     isInteractive: stderr.isTTY,
     sleep: (ms) => sleep(ms),
     readInput: () => buffer(stdin),
+    isPiped: !stdout.isTTY,
     columns: Math.max(columnsMin, stdout.isTTY ? stdout.columns : columnsMin),
     // A question on a screen needs an answer from a keyboard.
     ...(stdin.isTTY && stderr.isTTY ? { ask: askOnTerminal } : {}),

@@ -35,19 +35,14 @@ export function tableOf(
   { columns: names, width }: { columns: readonly string[]; width: number | undefined },
 ): { text: string; leftOut: string[] } {
   const cells = rows.map((row) => names.map((name) => textOf(row[name])));
-  const plain = new Table({ head: [...names], style: { head: [], border: [] } });
-  plain.push(...cells);
-  const text = plain.toString();
-  const lineWidth = text.indexOf("\n");
-  if (width === undefined || lineWidth <= width) return { text, leftOut: [] };
   const all = names.map((name, index) =>
     columnOf(
       name,
       cells.map((row) => row[index] ?? ""),
     ),
   );
-  const columns = fitting(all, width);
-  const widths = widthsOf(columns, width);
+  const columns = width === undefined ? all : fitting(all, width);
+  const widths = widthsOf(columns, width ?? Infinity);
   const table = new Table({
     head: columns.map(({ name }, place) => wrapped(name, widths[place] ?? 0)),
     chars: noLines,
@@ -135,19 +130,23 @@ function wrapped(text: string, width: number): string {
 }
 
 /** Draws the facts of one thing, a line each, of at most `width` characters. */
-export function factsOf(facts: Json, width: number | undefined): string {
-  const shown = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
-  const nameWidth = Math.max(0, ...shown.map(([name]) => name.length)) + 2;
-  const table = new Table({
-    style: { head: [], border: [] },
-    ...(width === undefined
-      ? {}
-      : {
-          colWidths: [nameWidth, width - nameWidth - 3],
-          wordWrap: true,
-          wrapOnWordBoundary: false,
-        }),
-  });
-  for (const [name, value] of shown) table.push({ [name]: textOf(value) });
-  return table.toString();
+export function factsOf(facts: Json, width = Infinity): string {
+  const shown = listFacts(facts);
+  const nameWidth = Math.max(0, ...shown.map(([name]) => name.length)) + gap.length;
+  const room = Math.max(columnMin, width - nameWidth);
+  return shown
+    .map(([name, text]) => {
+      const [first = "", ...more] = wrapped(text, room).split("\n");
+      return [name.padEnd(nameWidth) + first, ...more.map((line) => " ".repeat(nameWidth) + line)];
+    })
+    .flat()
+    .map((line) => line.trimEnd())
+    .join("\n");
+}
+
+/** Returns the facts that there are, each by its name. */
+export function listFacts(facts: Json): [name: string, text: string][] {
+  return Object.entries(facts).flatMap(([name, value]): [string, string][] =>
+    value === null || value === undefined ? [] : [[name, textOf(value)]],
+  );
 }

@@ -1,8 +1,8 @@
 import { SingleBar } from "cli-progress";
 import { csvField } from "../../../shared/lib/csv.ts";
-import type { Json } from "./json.ts";
+import { type Json, textOf } from "./json.ts";
 import type { Values } from "./options.ts";
-import { tableOf } from "./table.ts";
+import { factsOf, listFacts, tableOf } from "./table.ts";
 
 /** The surroundings of the command, replaced in tests. */
 export interface Terminal {
@@ -19,6 +19,8 @@ export interface Terminal {
   ask?(question: string): Promise<string>;
   /** Reads stdin to its end. */
   readInput?(this: void): Promise<Uint8Array>;
+  /** True where stdout is no terminal: rows are lines of cells with tabs between, whole and without names. */
+  isPiped?: boolean;
   /** Maximum width of tables. Absent, they are as wide as they need. */
   columns?: number | undefined;
   /** Clears the screen. Absent where stdout is no screen. */
@@ -41,13 +43,13 @@ interface Output {
 }
 
 /**
- * Prints rows: as a table of these columns, with --csv as comma-separated values (RFC 4180) under their names, or with
+ * Prints rows: as a table of these columns, in a pipe a line each with tabs between the cells, with --csv as comma-separated values (RFC 4180) under their names, or with
  * --json each row whole, one per line.
  */
 export function show(
   rows: Json[],
   columns: string[],
-  { values: { json, csv }, terminal: { print, complain, columns: width } }: Output,
+  { values: { json, csv }, terminal: { print, complain, isPiped = false, columns: width } }: Output,
 ): void {
   if (json === true) {
     for (const row of rows) print(JSON.stringify(row));
@@ -58,6 +60,10 @@ export function show(
     for (const row of rows) print(columns.map((column) => csvField(row[column])).join(","));
     return;
   }
+  if (isPiped) {
+    for (const row of rows) print(columns.map((column) => textOf(row[column])).join("\t"));
+    return;
+  }
   if (rows.length === 0) {
     print("None.");
     return;
@@ -65,6 +71,12 @@ export function show(
   const { text, leftOut } = tableOf(rows, { columns, width });
   print(text);
   if (leftOut.length > 0) complain(`Without ${leftOut.join(", ")}: for these, widen the terminal.`);
+}
+
+/** Prints the facts of one thing: a line each, in a pipe with a tab after the name. */
+export function showFacts(facts: Json, { print, isPiped = false, columns }: Terminal): void {
+  if (isPiped) for (const fact of listFacts(facts)) print(fact.join("\t"));
+  else print(factsOf(facts, columns));
 }
 
 /** Prints a line for people, or with --json the answer. */

@@ -60,7 +60,9 @@ export const waitingCommands: Record<string, Command> = {
   async resume(_rest, values, { ask, terminal }) {
     const { agent: agent_id, account, client, breaker } = values;
     const names = "--agent, --account, --client or --breaker";
-    const what = chosen({ agent_id, account, client, breaker }, names);
+    // The tables name it `breaker account:vapi`.
+    const key = breaker?.replace(/^breaker /, "");
+    const what = chosen({ agent_id, account, client, breaker: key }, names);
     const answer = await ask<Resumed>("/resume", what);
     say(`Resumed: ${nameOf(answer)}.`, answer, { values, terminal });
     return 0;

@@ -2,8 +2,7 @@ import type { Command } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import type { Json } from "./json.ts";
 import { listCampaigns, listNamed, listRequests } from "./lists.ts";
-import { factsOf } from "./table.ts";
-import { show } from "./terminal.ts";
+import { show, showFacts } from "./terminal.ts";
 
 /** Interval between looks, in milliseconds, and the longest while the service fails. */
 const lookEveryMs = 5_000;
@@ -27,7 +26,7 @@ export const watchCommands: Record<string, Command> = {
     const query = new URLSearchParams({ name, client: values.client });
     const campaign = await ask<Json>(`/campaign?${query.toString()}`);
     if (values.json === true) terminal.print(JSON.stringify(campaign));
-    else terminal.print(factsOf(flattened(campaign), terminal.columns));
+    else showFacts(flattened(campaign), terminal);
     return 0;
   },
 

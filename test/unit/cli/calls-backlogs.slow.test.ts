@@ -23,8 +23,8 @@ describe("npm run calls -- backlogs", () => {
     await pause({ agent: "agent_sales" });
     await pause({ account: "webhook" });
     const table = await calls("backlogs");
-    expect(table).toMatch(/agent_sales +│ crm .* 2 .* Paused: agent agent_sales\. /);
-    expect(table).toMatch(/agent_support │ shop .* 500 or more .* Paused: account webhook\. /);
+    expect(table).toMatch(/agent_sales +crm .* 2 .* Paused: agent agent_sales\./);
+    expect(table).toMatch(/agent_support +shop .* 500 or more .* Paused: account webhook\./);
     expect(table).toContain(
       `Oldest due: ${isoOf(now - 2 * minuteMs)}.\nLast full sweep: none yet.`,
     );
@@ -41,10 +41,44 @@ describe("npm run calls -- backlogs", () => {
       client: "client_200",
       waiting: 1,
       head: { due_at: isoOf(now + 200) },
-      holders: [{ reason: "turn", calls: 1 }],
+      holders: [{ calls: 1 }],
     });
     expect(await linesOf("backlogs --json")).toEqual(all.slice(0, 50));
     expect(await linesOf("backlogs --limit 1 --json")).toEqual(all.slice(0, 1));
+  });
+});
+
+describe("npm run calls in a pipe", () => {
+  it("prints a row a line, whole, with tabs between the cells and nothing else", async () => {
+    const bench = createOperatorBench();
+    const [id = ""] = await bench.wait("agent_sales", -minuteMs);
+    const piped = (words: string) => runCalls(words.split(" "), { ...bench, isPiped: true });
+    const { out, err } = await piped("list --state waiting");
+    expect([out.split("\n").length, out.split("\t").slice(0, 3), err]).toEqual([
+      1,
+      [id, "WAITING", "r"],
+      "",
+    ]);
+    expect(out).not.toMatch(/ {2}|│/);
+    expect((await piped("list --state needs-review")).out).toBe("");
+    expect((await piped(`show ${id}`)).out.split("\n")).toContain(`id\t${id}`);
+  });
+
+  it("resumes the breaker that its table shows, tells its version, and completes in three shells", async () => {
+    const { app, open, breakersOf, breakers } = createOperatorBench();
+    await open(breakersOf("agent_sales").account);
+    const { out } = await runCalls(["pauses"], { app, isPiped: true });
+    const [shown = ""] = out.split("\t");
+    expect(shown).toMatch(/^breaker account:/);
+    expect((await runCalls(["resume", "--breaker", shown], { app })).code).toBe(0);
+    expect(await breakers()).toEqual([]);
+    expect((await runCalls(["--version"], { app })).out).toMatch(/^\d+\.\d+\.\d+/);
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const script = (await runCalls(["completion", shell], { app })).out;
+      expect(script).toMatch(/backlogs/);
+      expect(script).toMatch(/not-placed/);
+    }
+    expect((await runCalls(["completion", "tcsh"], { app })).code).toBe(2);
   });
 });
 

@@ -234,7 +234,7 @@ describe("npm run calls", () => {
     await bench.callsIn("WAITING", 2);
     const { out } = await bench.calls("stats --hours 2");
     expect(out).toMatch(/hour .* EXPIRED/);
-    expect(out).toMatch(/WAITING +│ 2 /);
+    expect(out).toMatch(/WAITING +2\b/);
     expect(out).toContain("Last full sweep: none yet.");
     const json: object = JSON.parse((await bench.calls("stats --json")).out);
     expect(json).toMatchObject({ counts: [{ state: "EXPIRED", count: 1 }] });

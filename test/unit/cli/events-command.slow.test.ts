@@ -75,7 +75,7 @@ describe("npm run events", () => {
     const { code, out } = await bench.events("list");
     expect(code).toBe(0);
     expect(out).toMatch(/told-all .* http:\/\/127\.0\.0\.1:9 .* closed/);
-    expect(out).toMatch(/told-ends .* call\.ended .* 2 /);
+    expect(out).toMatch(/told-ends .* call\.ended .* 2\b/);
     expect(out).not.toContain("secret-path");
     const json = (await bench.events("list --json")).out.split("\n");
     expect(json.map((line): unknown => JSON.parse(line))).toMatchObject([
