@@ -3,6 +3,7 @@ import { parseDialPlan } from "../support/plans.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import { accountNameOf } from "../../shared/calls/call-request.ts";
+import { tokenRights } from "../../shared/settings/tokens.ts";
 import { planChecks, withChecks } from "./checks.ts";
 import type { PostedCall, Scenario } from "./scenario.ts";
 
@@ -105,6 +106,8 @@ function planJson(traits: PlanTraits, isOld: boolean) {
   };
 }
 
+export const hashKey = "5f".repeat(32);
+
 /** The secret by which the webhook signs its callbacks. */
 export const webhookSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
@@ -113,12 +116,12 @@ export function environment(traits: PlanTraits, isOld = false): Record<string, s
   return {
     DIAL_PLAN: JSON.stringify(planJson(traits, isOld)),
     API_TOKENS: JSON.stringify([
-      entry("valid"),
-      entry("second"),
+      entry("valid", { rights: tokenRights }),
+      entry("second", { rights: tokenRights }),
       entry("of another agent", { agents: ["plain", "office"] }),
     ]),
     OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
-    HASH_KEY: "5f".repeat(32),
+    HASH_KEY: hashKey,
     WEBHOOK_SECRET: webhookSecret,
     FORMER_SECRET: `whsec_${Buffer.alloc(32, 8).toString("base64")}`,
     TELNYX_API_KEY: "telnyx-key",

@@ -14,6 +14,13 @@ export interface PostSeen {
   isTaken: boolean;
 }
 
+/** A request to a receiver that a client has made. */
+export interface OwnPost {
+  client: string;
+  /** JSON. */
+  body: string;
+}
+
 /** Time limit of a request. */
 const limitMs = 15_000;
 
@@ -42,7 +49,15 @@ export function createReceivers(world: World, { receivers }: Scenario, isStormy:
     return "taking";
   };
 
-  const postEvent: PostEvent = async ({ name }, { id, body }) => {
+  /** Own receivers fail now and then in a storm. Whose they are their address tells. */
+  const own: OwnPost[] = [];
+  const postOwn = async (url: string, body: string): Promise<EventAnswer> => {
+    own.push({ client: new URL(url).hostname.replace(".example", ""), body });
+    await world.wait(world.between(5, 1000), "an own receiver");
+    return { status: isStormy() && world.chance(0.3) ? 503 : 204, text: "" };
+  };
+  const postEvent: PostEvent = async ({ name, url, own: ofClient }, { id, body }) => {
+    if (ofClient !== undefined) return postOwn(url, body);
     const one = byName.get(name);
     if (one === undefined) throw new Error(`there is no receiver ${name}`);
     world.mayStop("post");
@@ -79,5 +94,5 @@ export function createReceivers(world: World, { receivers }: Scenario, isStormy:
         return answer(quickMs, { error: "ECONNRESET" });
     }
   };
-  return { seen, postEvent };
+  return { seen, own, postEvent };
 }

@@ -64,6 +64,18 @@ export interface Scenario {
   receivers: Receiving[];
   /** Checks before calls. Absent: the plan has none. */
   checks?: Checking | undefined;
+  /** Clients and operators who write as much as they may. Absent: nobody does. */
+  writes?: Writing[];
+}
+
+/** Many writes of one kind, as fast as they are answered. */
+export interface Writing {
+  atSeconds: number;
+  what: "orders" | "opt-outs" | "receivers" | "lists" | "tokens";
+  /** The client that writes; of lists and tokens the operator does. */
+  token: "valid" | "second";
+  count: number;
+  which: number;
 }
 
 /** Probabilities of what a receiver does with a request, beside taking the event and answering. */
@@ -284,6 +296,14 @@ const receiver = (name: Receiving["name"]): fc.Arbitrary<Receiving> =>
     downBy: fc.constantFrom("hanging", "failing"),
   });
 
+const writing: fc.Arbitrary<Writing> = fc.record({
+  atSeconds: fc.nat({ max: 1800 }),
+  what: fc.constantFrom("orders", "orders", "opt-outs", "receivers", "lists", "tokens"),
+  token: fc.constantFrom("valid", "second"),
+  count: fc.constantFrom(3, 20, 90, 130),
+  which: fc.nat({ max: 1000 }),
+});
+
 /** Generates everything that may happen to a few dozen calls. Shrinks to fewer calls, faults and acts. */
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   seed: fc.nat({ max: 2 ** 32 - 1 }),
@@ -330,4 +350,5 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
     .map((both) => both.flatMap((one) => one ?? [])),
   checks: fc.option(checking, { nil: undefined, freq: 2 }),
   retries: fc.boolean(),
+  writes: fc.array(writing, { maxLength: 2 }),
 });

@@ -1,3 +1,4 @@
+import { clientRights } from "../../shared/settings/tokens.ts";
 import type { Journal } from "../../shared/ports/journal.ts";
 import { createMemoryJournal } from "../support/memory-journal.ts";
 import { createApp } from "../../functions/api/app.ts";
@@ -34,6 +35,8 @@ import { callsUse, createSimulatedQueue, eventsUse, type QueueTraits } from "./q
 import { calmWeather, isCalm, type Scenario } from "./scenario.ts";
 import { turnViolations } from "./turn-rules.ts";
 import { noStops, World } from "./world.ts";
+import { writeViolations } from "./writer-rules.ts";
+import { createWriters, toOrders } from "./writers.ts";
 
 const hourMs = 3_600_000;
 /** A Thursday. Within a week of it, clocks are put back in Europe, and then in America. */
@@ -63,6 +66,8 @@ export interface Report {
   forged: number;
   /** Number of placed calls that were tries after another one. */
   triedAgain: number;
+  /** Number of writes of clients and operators who write as much as they may. */
+  written: number;
   /** Number of requests to receivers of events that were taken, and of those that were not. */
   eventsTaken: number;
   eventsRefused: number;
@@ -155,6 +160,7 @@ export async function simulate(
   /** Dead letters that could not be handled yet. */
   const letters = new Map<string, string>();
   const entries = createMemoryJournal();
+  const appended: string[] = [];
   /** Faults of the journal, which beside a restore is down for five minutes of each quarter of an hour. */
   const journalFaults = (): Faults => {
     const faults = faultsOf("queue")();
@@ -166,7 +172,11 @@ export async function simulate(
     ask(world, journalFaults(), "journal", work);
   /** Keeps what a restore must not undo, as epochs are kept: outside the ledger. */
   const journal: Journal = {
-    append: (name, body) => reach(() => entries.append(name, body)),
+    append: (name, body) =>
+      reach(async () => {
+        appended.push(name);
+        await entries.append(name, body);
+      }),
     list: (query) => reach(() => entries.list(query)),
     read: (name) => reach(() => entries.read(name)),
     remove: (name) => reach(() => entries.remove(name)),
@@ -236,6 +246,7 @@ export async function simulate(
     epochStore,
     settings: readApiSettings(variables, undefined, log),
     ...readTokens(variables, log),
+    clientRights,
     operatorOf: readOperators(variables, log),
     parts: bundledParts,
     readServed: () => Promise.reject(new Error("no simulated operator opens the page")),
@@ -268,6 +279,11 @@ export async function simulate(
   const clients = createClients(world, scenario, request);
   createRestores(world, scenario, ledger, documents.stored, epochs.current, request);
   const operator = createOperatorActs(world, scenario, request, provider.isPlaced);
+  const queued = () =>
+    queue.seen.flatMap((message) =>
+      message.kind === "calls" ? [[message.requestId, message.client] as const] : [],
+    );
+  const { written } = createWriters(world, scenario, request, () => queued().map(([id]) => id));
   world.after(0, "the storm begins", () => {
     world.stops = { kill: scenario.weather.kill, freeze: scenario.weather.freeze };
   });
@@ -308,6 +324,8 @@ export async function simulate(
     logged.filter(({ event }) => event === "call.unknown").map(({ call_id }) => call_id),
   );
   const rowsAtEnd = ledger.rows();
+  const clientsOf = new Map(queued());
+  const clientOf = (id: string) => clientsOf.get(id);
   const happened = {
     plan,
     scenario,
@@ -321,7 +339,7 @@ export async function simulate(
     requests: provider.requests,
     placements: provider.placements,
     rows: seen,
-    acts: operator.done(),
+    acts: [...operator.done(), ...toOrders(written, clientOf)],
     errors: operator.errors,
     answers,
     events: logged,
@@ -373,6 +391,18 @@ export async function simulate(
       ...(scenario.restore === undefined
         ? checkViolations({ ...told, asked: checks.seen, requests: provider.requests })
         : []),
+      ...writeViolations({
+        scenario,
+        written,
+        rows: seen,
+        clientOf,
+        documentOf: (kind, key) => documents.stored.get(`${kind} ${key}`)?.json,
+        appended,
+        left: await entries.list({ limit: 100_000 }),
+        ungathered: logged.filter(({ event }) => event === "journal.not_gathered").length,
+        ownPosts: receivers.own,
+        endAt,
+      }),
       ...chainViolations({ ...told, placements: provider.placements }),
       ...clockViolations({
         scenario,
@@ -396,6 +426,7 @@ export async function simulate(
     calledBack: callbacks.sent.filter(({ status }) => status === 204).length,
     forged: callbacks.sent.filter(({ mustBe }) => mustBe !== undefined).length,
     triedAgain: provider.placements.filter(({ id }) => happened.chainOf.has(id)).length,
+    written: written.length,
     eventsTaken: receivers.seen.filter(({ isTaken }) => isTaken).length,
     eventsRefused: receivers.seen.filter(({ isTaken }) => !isTaken).length,
     trace: world.trace,

@@ -139,7 +139,7 @@ export class World {
     if (invocation?.state === "killed") return () => undefined;
     if (invocation !== undefined) invocation.waits += 1;
     const happening = this.#add({
-      at: this.#now + Math.max(0, ms),
+      at: this.#now + Math.max(0, Math.ceil(ms)), // a clock has whole milliseconds
       what,
       invocation,
       happen: () => {
