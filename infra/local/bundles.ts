@@ -60,12 +60,21 @@ export function bundleWorkers(directory: string): Promise<BundledWorkers> {
   });
 }
 
-/** Puts the bundles of both Lambda functions into folders of `directory`, as they would be deployed; kept likewise. */
+/**
+ * Puts the bundles of both Lambda functions into folders of `directory`, as they would be deployed, and that of what starts
+ * them: Node would load 13 MB to strip its types. They are kept likewise.
+ */
 export async function bundleFunctions(directory: string): Promise<void> {
   const kept = join(cache, "functions.json");
   const files = await keepWhileUnchanged({ root, inputs, made, kept }, async () => {
-    const { bundleFunction, functionNames } = await import("../aws/bundle.ts");
-    await Promise.all(functionNames.map((name) => bundleFunction(name, join(directory, name))));
+    const { bundleForLambda, bundleFunction, functionNames } = await import("../aws/bundle.ts");
+    await Promise.all([
+      ...functionNames.map((name) => bundleFunction(name, join(directory, name))),
+      bundleForLambda(
+        join(import.meta.dirname, "lambda-bootstrap.ts"),
+        join(directory, "bootstrap"),
+      ),
+    ]);
     const { stop } = await import("esbuild");
     await stop(); // its process would keep 280 MB
     return readAll(directory);

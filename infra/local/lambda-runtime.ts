@@ -33,7 +33,7 @@ export interface LocalFunction {
   stop(): Promise<void>;
 }
 
-const bootstrap = resolve(import.meta.dirname, "lambda-bootstrap.ts");
+const ownBootstrap = resolve(import.meta.dirname, "lambda-bootstrap.ts");
 const respawnMs = 200;
 /** Nine processes would each let 48 MB of garbage gather before they look at it. Less costs no more CPU. */
 const nodeOptions = ["--max-semi-space-size=2"];
@@ -44,6 +44,8 @@ interface FunctionOptions {
   environment: Record<string, string>;
   instances: number;
   timeoutSeconds: number;
+  /** The bundle of lambda-bootstrap.ts. Absent: Node strips its types. */
+  bootstrap?: string;
 }
 
 /** State that the instances of a function share. */
@@ -98,7 +100,7 @@ function startMissing(shared: Shared): void {
 
 /** Starts a process of a function, once its Runtime API listens. Another one follows it when it dies, where one is needed. */
 function startInstance(shared: Shared): Instance {
-  const { name, bundle, environment } = shared;
+  const { name, bundle, environment, bootstrap = ownBootstrap } = shared;
   let child: ChildProcess | undefined;
   let gone = Promise.resolve();
   const slot = createSlot(shared, () => child?.kill("SIGKILL"));

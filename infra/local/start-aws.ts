@@ -90,7 +90,13 @@ interface LocalFunction {
   bundle?: string;
 }
 const start = (name: string, { bundle = name, ...limits }: LocalFunction) =>
-  startFunction({ name, bundle: join(bundles, bundle, "index.mjs"), environment, ...limits });
+  startFunction({
+    name,
+    bundle: join(bundles, bundle, "index.mjs"),
+    bootstrap: join(bundles, "bootstrap/index.mjs"),
+    environment,
+    ...limits,
+  });
 const api = start("api", { instances: 2, timeoutSeconds: 30 });
 // One more instance serves the schedule: a sweep waits behind no delivery.
 const instances = deliveriesAtOnce + eventsDeliveriesAtOnce + 1;

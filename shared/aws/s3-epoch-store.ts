@@ -14,7 +14,8 @@ export function createS3EpochStore(s3: () => Promise<S3Client>, bucket: string):
       const { DeleteObjectCommand, PutObjectCommand } = await import("@aws-sdk/client-s3");
       const client = await s3();
       const object = { Bucket: bucket, Key: nameOfEpoch(epoch) };
-      await client.send(new PutObjectCommand({ ...object, Body: "" }));
+      // The SDK warns of a body of unknown length where it is empty and no length is given.
+      await client.send(new PutObjectCommand({ ...object, Body: "", ContentLength: 0 }));
       if (before === 0) return;
       await client.send(new DeleteObjectCommand({ ...object, Key: nameOfEpoch(before) }));
     },
