@@ -122,8 +122,10 @@ function startInstance(shared: Shared): Instance {
         ...environment,
         AWS_LAMBDA_FUNCTION_NAME: name,
         AWS_LAMBDA_RUNTIME_API: `${host}:${port}`,
-        // Processes of one function compile its bundle once.
-        NODE_COMPILE_CACHE: join(dirname(bundle), ".compiled"),
+        // Processes of one function compile its bundle once. A module of the tests is no bundle.
+        ...(shared.bootstrap !== undefined && {
+          NODE_COMPILE_CACHE: join(dirname(bundle), ".compiled"),
+        }),
         PATH: process.env["PATH"],
       },
       stdio: ["ignore", "inherit", "inherit"],
