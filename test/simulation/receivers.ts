@@ -21,6 +21,9 @@ export interface OwnPost {
   body: string;
 }
 
+/** End of the hosts of clients' own receivers, behind the clients' names. */
+export const ownHost = "-calls.com";
+
 /** Time limit of a request. */
 const limitMs = 15_000;
 
@@ -52,7 +55,7 @@ export function createReceivers(world: World, { receivers }: Scenario, isStormy:
   /** Own receivers fail now and then in a storm. Whose they are their address tells. */
   const own: OwnPost[] = [];
   const postOwn = async (url: string, body: string): Promise<EventAnswer> => {
-    own.push({ client: new URL(url).hostname.replace(".example", ""), body });
+    own.push({ client: new URL(url).hostname.replace(ownHost, ""), body });
     await world.wait(world.between(5, 1000), "an own receiver");
     return { status: isStormy() && world.chance(0.3) ? 503 : 204, text: "" };
   };

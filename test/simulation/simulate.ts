@@ -68,6 +68,8 @@ export interface Report {
   triedAgain: number;
   /** Number of writes of clients and operators who write as much as they may. */
   written: number;
+  /** Number of requests to receivers that clients have made. */
+  ownTold: number;
   /** Number of requests to receivers of events that were taken, and of those that were not. */
   eventsTaken: number;
   eventsRefused: number;
@@ -427,6 +429,7 @@ export async function simulate(
     forged: callbacks.sent.filter(({ mustBe }) => mustBe !== undefined).length,
     triedAgain: provider.placements.filter(({ id }) => happened.chainOf.has(id)).length,
     written: written.length,
+    ownTold: receivers.own.length,
     eventsTaken: receivers.seen.filter(({ isTaken }) => isTaken).length,
     eventsRefused: receivers.seen.filter(({ isTaken }) => !isTaken).length,
     trace: world.trace,

@@ -4,6 +4,7 @@ import { jsonRequest } from "../support/json-request.ts";
 import type { Answer, Requesting } from "./clients.ts";
 import type { DoneAction } from "./operator-acts.ts";
 import { hashKey, tokens } from "./plan.ts";
+import { ownHost } from "./receivers.ts";
 import { people, type Scenario, type Writing } from "./scenario.ts";
 import type { World } from "./world.ts";
 
@@ -102,7 +103,7 @@ export function createWriters(
       }
       case "receivers": {
         const target = `r${n % 4}`;
-        const url = `https://${token}.example/${n}`;
+        const url = `https://${token}${ownHost}/${n}`;
         const path = `/v1/receivers/${target}`;
         await write(writing, { path, method: "PUT", body: { url }, target });
         return;

@@ -48,5 +48,8 @@ it.each(Object.entries(scenarios))(
     const report = await simulate({ ...quiet, seed: 7, posts, ...more });
     expect(report.violations).toEqual([]);
     expect(report.written).toBeGreaterThan(20);
+    if (more.writes?.some(({ what }) => what === "receivers") === true) {
+      expect(report.ownTold).toBeGreaterThan(0);
+    }
   },
 );
