@@ -16,7 +16,7 @@ const failuresMax = 5;
 export async function takeCheckProbe(
   check: string,
   read: DocumentsRead,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random">,
 ): Promise<Probe | undefined> {
   const probe = createProbe(undefined, deps);
   const breaker = read.get("breaker", checkBreakerOf(check));
@@ -28,7 +28,7 @@ export async function takeCheckProbe(
 export async function recordCheckAnswer(
   answer: CheckAnswer,
   { check, sentAt, read }: { check: string; sentAt: number; read: DocumentsRead },
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "log" | "random" | "memory">,
 ): Promise<void> {
   const key = checkBreakerOf(check);
   if (answer.decision === "failed") {

@@ -63,7 +63,10 @@ export async function resetCounters(
 const agentNotedMs = 10 * minuteMs;
 
 /** Notes that an agent takes calls, for providers with late agents. Otherwise a late agent would count as missing. */
-export async function noteAgent(call: JudgedCall, deps: DialerDeps): Promise<void> {
+export async function noteAgent(
+  call: JudgedCall,
+  deps: Pick<DialerDeps, "clock" | "memory" | "settings" | "documents" | "random">,
+): Promise<void> {
   const { clock, memory, settings } = deps;
   if (!settings.table.kinds.hasLateAgents(call.route)) return;
   const now = clock.now();
@@ -77,7 +80,7 @@ export async function noteAgent(call: JudgedCall, deps: DialerDeps): Promise<voi
 /** True if a call of the agent was placed within the hour, so that the agent exists and is only late. */
 export async function wasSeen(
   call: JudgedCall,
-  { documents, clock }: DialerDeps,
+  { documents, clock }: Pick<DialerDeps, "documents" | "clock">,
 ): Promise<boolean> {
   const key = agentSeenOf(call);
   const note = (await documents.read([{ kind: "failures", key }])).get("failures", key);
@@ -94,7 +97,7 @@ const countedNumbersMax = 1_000;
 export async function countRefusal(
   code: string,
   { call, read }: Judged,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "clock" | "memory" | "random">,
 ): Promise<{ inRow: number; countries: string[] }> {
   const { documents, clock, memory } = deps;
   const key = refusalsOf(call);
@@ -125,7 +128,10 @@ export const blamedInRowMax = 50;
  *
  * @returns the different numbers in a row that were blamed
  */
-export async function countBlamed({ call, read }: Judged, deps: DialerDeps): Promise<number> {
+export async function countBlamed(
+  { call, read }: Judged,
+  deps: Pick<DialerDeps, "documents" | "clock" | "memory">,
+): Promise<number> {
   const { documents, clock, memory } = deps;
   const key = refusalsOf(call);
   const name = blamedCounterOf(call.numberHash);
@@ -147,7 +153,7 @@ export async function countBlamed({ call, read }: Judged, deps: DialerDeps): Pro
 export async function endRefusals(
   key: string,
   read: DocumentsRead,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "memory" | "clock" | "documents" | "random">,
 ): Promise<void> {
   const { memory } = deps;
   const known = Object.keys(read.get("failures", key)?.value ?? {}).length;

@@ -105,7 +105,10 @@ export async function recordOutcome(
  * Records a refusal that blames the number, which says nothing about the backlog, unless the provider blames number
  * after number: then it is their format that is wrong.
  */
-async function recordBlamed(judged: Judged, deps: DialerDeps): Promise<void> {
+async function recordBlamed(
+  judged: Judged,
+  deps: Pick<DialerDeps, "clock" | "documents" | "memory" | "random" | "log">,
+): Promise<void> {
   if ((await countBlamed(judged, deps)) < blamedInRowMax) return;
   const { sentAt } = judged.call;
   const refused = blamedInRowMax;
@@ -118,7 +121,7 @@ async function recordBlamed(judged: Judged, deps: DialerDeps): Promise<void> {
 async function recordAnswer(
   { call, read }: Judged,
   { isPlaced }: { isPlaced: boolean },
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "log" | "memory" | "random">,
 ): Promise<void> {
   const { account, sentAt } = call;
   for (const name of [accountBreakerOf(account), backlogBreakerOf(call)]) {
@@ -134,7 +137,11 @@ async function recordAnswer(
 }
 
 /** Counts an answered request if failures are being counted. Otherwise there is no run to end. */
-async function countAnswered(key: string, read: DocumentsRead, deps: DialerDeps): Promise<void> {
+async function countAnswered(
+  key: string,
+  read: DocumentsRead,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random">,
+): Promise<void> {
   if ((read.get("failures", key)?.value["unreachable"] ?? 0) === 0) return;
   const name = { kind: "failures", key } as const;
   await deps.documents.add(name, { answered: 1 }, deps.clock.now() + failuresLifeMs);
@@ -145,7 +152,7 @@ async function countAnswered(key: string, read: DocumentsRead, deps: DialerDeps)
 async function resetFailures(
   { key, sentAt }: { key: string; sentAt: number },
   read: DocumentsRead,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "random">,
 ): Promise<void> {
   const failures = read.get("failures", key);
   const { since = 0, ...counted } = failures?.value ?? {};
@@ -154,7 +161,11 @@ async function resetFailures(
 }
 
 /** Records a request that stayed unanswered. */
-async function recordTimeout(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
+async function recordTimeout(
+  code: string,
+  call: JudgedCall,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "memory" | "log">,
+): Promise<void> {
   const { documents, clock } = deps;
   const key = backlogBreakerOf(call);
   const expiresAt = clock.now() + failuresLifeMs;
@@ -178,7 +189,11 @@ async function recordTimeout(code: string, call: JudgedCall, deps: DialerDeps): 
 }
 
 /** Ends the run of failures after an answer, and halves the counts above twenty, so that old ones weigh less. */
-async function settleCounters(key: string, isAnswered: boolean, deps: DialerDeps): Promise<void> {
+async function settleCounters(
+  key: string,
+  isAnswered: boolean,
+  deps: Pick<DialerDeps, "documents" | "random">,
+): Promise<void> {
   const name = { kind: "failures", key } as const;
   const current = (await deps.documents.read([name])).get("failures", key);
   if (current === undefined) return;
@@ -196,7 +211,11 @@ async function settleCounters(key: string, isAnswered: boolean, deps: DialerDeps
  * Records in the account's breaker that this backlog's breaker has opened. If another backlog's has opened, and no
  * call of the account was answered since, the account's breaker opens.
  */
-async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
+async function blameAccount(
+  code: string,
+  call: JudgedCall,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random" | "log" | "memory">,
+): Promise<void> {
   const key = accountBreakerOf(call.account);
   const name = shortNameOf(backlogOf(call));
   const now = deps.clock.now();
@@ -222,7 +241,11 @@ async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): P
  * Only requests sent after the run's first failure was known count, as a burst's quick failures come in before its
  * successes.
  */
-async function countForAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
+async function countForAccount(
+  code: string,
+  call: JudgedCall,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "log" | "memory">,
+): Promise<void> {
   const { documents, clock } = deps;
   const key = accountBreakerOf(call.account);
   const name = { kind: "failures", key } as const;

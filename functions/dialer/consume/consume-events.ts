@@ -147,7 +147,7 @@ function isSoon(answer: AckOrRetry): answer is Exclude<AckOrRetry, "ack"> {
 async function sendAnew(
   message: EventMessage,
   answer: Exclude<AckOrRetry, "ack">,
-  { eventsQueue }: DialerDeps,
+  { eventsQueue }: Pick<DialerDeps, "eventsQueue">,
 ): Promise<AckOrRetry> {
   const again = (message.again ?? 0) + 1;
   // Lambda stops a chain of messages after sixteen. The queue's own retry begins none.

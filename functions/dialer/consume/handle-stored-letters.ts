@@ -59,7 +59,9 @@ export async function handleStoredLetters(unlimited: DialerDeps, deadline: numbe
   }
 }
 
-async function listLetters({ deadLetters }: DialerDeps): Promise<StoredLetter[]> {
+async function listLetters({
+  deadLetters,
+}: Pick<DialerDeps, "deadLetters">): Promise<StoredLetter[]> {
   const letters: StoredLetter[] = [];
   let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
@@ -72,7 +74,10 @@ async function listLetters({ deadLetters }: DialerDeps): Promise<StoredLetter[]>
 }
 
 /** Forgets letters that are stored no more: one that was put back may come again. */
-function forgetGone(letters: readonly StoredLetter[], { memory }: DialerDeps): void {
+function forgetGone(
+  letters: readonly StoredLetter[],
+  { memory }: Pick<DialerDeps, "memory">,
+): void {
   const stored = new Set(letters.map(({ name }) => name));
   for (const name of memory.lettersWaitUntil.keys()) {
     if (!stored.has(name)) memory.lettersWaitUntil.delete(name);

@@ -71,7 +71,10 @@ async function createDecider(
 const idsPerRead = 500;
 
 /** Returns the ids of calls that have rows from an earlier delivery. */
-async function findWritten(calls: readonly Call[], { ledger }: DialerDeps): Promise<Set<string>> {
+async function findWritten(
+  calls: readonly Call[],
+  { ledger }: Pick<DialerDeps, "ledger">,
+): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let start = 0; start < calls.length; start += idsPerRead) {
     const some = calls.slice(start, start + idsPerRead).map(({ id }) => id);

@@ -72,7 +72,7 @@ function settlingKeys({ of, target, backlog }: ResolvedCall): DocumentKey[] {
 /** Reads documents, and checks that the ledger was not restored. */
 export async function readWithSuspension(
   keys: readonly DocumentKey[],
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "memory" | "clock" | "epochStore" | "log">,
 ): Promise<ControlDocuments> {
   const { documents, memory } = deps;
   const { epochSeen: seenBefore = 0 } = memory;

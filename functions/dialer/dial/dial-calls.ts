@@ -95,7 +95,10 @@ export async function dialCalls(
 }
 
 /** Returns what a dialed call adds to the usage of the hour. */
-function stepsOf({ dial, result }: { dial: Dial; result: Result }, deps: DialerDeps): UsageStep[] {
+function stepsOf(
+  { dial, result }: { dial: Dial; result: Result },
+  deps: Pick<DialerDeps, "clock" | "settings">,
+): UsageStep[] {
   if (result.kind !== "done" || result.state === undefined) return [];
   const { call, row, target } = dial;
   const { route } = target;

@@ -113,7 +113,12 @@ export interface Allowances {
 
 export function createAllowances(
   seen: { view: View; inFlight: InFlight; notes: AccountNotes; dueRows: DueRows },
-  { clock, memory, concurrency, consumers }: DialerDeps,
+  {
+    clock,
+    memory,
+    concurrency,
+    consumers,
+  }: Pick<DialerDeps, "clock" | "memory" | "concurrency" | "consumers">,
 ): Allowances {
   const { view, inFlight, notes } = seen;
   const connections = concurrency * consumers;

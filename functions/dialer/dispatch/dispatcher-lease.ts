@@ -11,7 +11,9 @@ const takeOverTries = 10;
 export type DispatcherLease = StoredDocument<"dispatcher">;
 
 /** Takes over from a dispatcher that does not beat or has run its time. Undefined: the other dispatcher goes on. */
-export async function takeOver(deps: DialerDeps): Promise<DispatcherLease | undefined> {
+export async function takeOver(
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "dispatcher" | "log">,
+): Promise<DispatcherLease | undefined> {
   const { documents, clock, random, dispatcher } = deps;
   for (let tries = 0; tries < takeOverTries; tries++) {
     const current = (await documents.read([dispatcherKey])).get("dispatcher", dispatcherKey.key);
@@ -39,7 +41,7 @@ export async function takeOver(deps: DialerDeps): Promise<DispatcherLease | unde
 export async function beat(
   lease: DispatcherLease,
   changes: Partial<ValueOf<"dispatcher">>,
-  { documents, clock, random }: DialerDeps,
+  { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
 ): Promise<DispatcherLease | undefined> {
   const value = { ...lease.value, beatAt: clock.now(), ...changes };
   const next = { ...lease, version: random.version(), value };
@@ -51,7 +53,7 @@ export async function beat(
 export async function releaseDispatcher(
   lease: DispatcherLease,
   outliving: Partial<ValueOf<"dispatcher">>,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random">,
 ): Promise<void> {
   await beat(lease, { ...outliving, holder: null }, deps);
 }

@@ -86,7 +86,11 @@ async function runLoop(
  *
  * @returns false if a row has become due meanwhile
  */
-async function endIdle(lease: DispatcherLease, looks: Looks, deps: DialerDeps): Promise<boolean> {
+async function endIdle(
+  lease: DispatcherLease,
+  looks: Looks,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random">,
+): Promise<boolean> {
   await releaseDispatcher(lease, toOutliving(looks), deps);
   await readAll(looks, deps);
   return isIdle(looks, deps.clock.now());

@@ -14,7 +14,7 @@ import type { Waiting } from "./view.ts";
 const quickMax = 200;
 
 /** Reads everything that turns depend on, in one round trip. */
-export async function readAll(looks: Looks, deps: DialerDeps): Promise<void> {
+export async function readAll(looks: Looks, deps: Pick<DialerDeps, "clock">): Promise<void> {
   const { view, dueRows } = looks;
   const [isListed] = await Promise.all([view.read(), dueRows.readInFlight()]);
   if (isListed) dueRows.forgetGone();
@@ -22,7 +22,10 @@ export async function readAll(looks: Looks, deps: DialerDeps): Promise<void> {
 }
 
 /** Forgets rows that their deliveries have left unchanged, as they are not in flight. */
-function forgetLeft({ view, dueRows, inFlight }: Looks, { clock }: DialerDeps): void {
+function forgetLeft(
+  { view, dueRows, inFlight }: Looks,
+  { clock }: Pick<DialerDeps, "clock">,
+): void {
   dueRows.forget(inFlight.forgetLeft((row) => view.refusesUntil(row.backlog), clock.now()));
 }
 
@@ -86,7 +89,7 @@ export async function send(
 function noteWaits(
   { left, rows, taken }: { left: readonly string[]; rows: ChosenRow[]; taken: ReadonlySet<string> },
   { waits, view, dueRows }: Looks,
-  { clock }: DialerDeps,
+  { clock }: Pick<DialerDeps, "clock">,
 ): void {
   const served = new Set(rows.flatMap(({ id, backlog }) => (taken.has(id) ? backlog : [])));
   const unsent = rows.flatMap(({ backlog }) => (served.has(backlog) ? [] : backlog));
@@ -133,7 +136,7 @@ export function toOutliving({ view, notes, inFlight, waits, lookedAt }: Looks): 
 function noteCompleted(
   accounts: Iterable<string>,
   { view, notes, inFlight }: Looks,
-  { clock }: DialerDeps,
+  { clock }: Pick<DialerDeps, "clock">,
 ): void {
   const at = clock.now();
   const troubled = new Set([...view.all()].flatMap((one) => (hasBreaker(one) ? one.account : [])));
@@ -147,7 +150,7 @@ function noteCompleted(
 function quickAmong(
   backlogs: readonly Waiting[],
   { dueRows }: Looks,
-  { clock }: DialerDeps,
+  { clock }: Pick<DialerDeps, "clock">,
 ): Set<string> {
   const now = clock.now();
   return new Set(
@@ -185,7 +188,7 @@ function isBlocked({ breaker, accountBreaker }: Waiting, by: number): boolean {
 async function pollFull(
   full: readonly string[],
   { view, polledAt }: Looks,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "eventsQueue">,
 ): Promise<void> {
   const now = deps.clock.now();
   const due = new Set(full.filter((one) => now - (polledAt.get(one) ?? -Infinity) >= pollLiveMs));
@@ -202,7 +205,7 @@ async function pollFull(
 async function writeBusy(
   busy: ReadonlyMap<string, boolean>,
   { view }: Looks,
-  { documents, random }: DialerDeps,
+  { documents, random }: Pick<DialerDeps, "documents" | "random">,
 ): Promise<void> {
   const changes = [...busy].flatMap(([key, isBusy]) => {
     const current = view.accountDocument(key);

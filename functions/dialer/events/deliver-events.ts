@@ -144,7 +144,7 @@ interface Part {
 async function* readParts(
   messages: readonly DeliveredMessage[],
   { name, own }: Receiver,
-  { ledger, clock }: DialerDeps,
+  { ledger, clock }: Pick<DialerDeps, "ledger" | "clock">,
 ): AsyncGenerator<Part> {
   const ids = idsOf(messages);
   const known = new Set(messages.flatMap(({ message }) => message.calls));
@@ -257,7 +257,7 @@ export function slotOf({ name }: Pick<Receiver, "name">): string {
 async function deliverOne(
   event: PendingEvent,
   delivery: ReceiverTurn,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "settings" | "log">,
 ): Promise<DeliveryOutcome> {
   const { clock, settings, log } = deps;
   const { receiver, breaker } = delivery;

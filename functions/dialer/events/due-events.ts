@@ -84,7 +84,7 @@ export async function readPending(
 /** Moves calls into the lists of their clients' current receivers, where sweeps find them. */
 async function moveStrays(
   rows: readonly CallRow[],
-  { ledger, random, settings }: DialerDeps,
+  { ledger, random, settings }: Pick<DialerDeps, "ledger" | "random" | "settings">,
 ): Promise<void> {
   const changes = rows.flatMap((row) => {
     const own = findReceiver(row.client, settings.plan);
@@ -137,7 +137,7 @@ export async function writeDeliveries(
 
 async function writeRequests(
   delivered: ReadonlyMap<PendingEvent, DeliveryOutcome>,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random">,
 ): Promise<Written> {
   const written: Written = { pending: [], exhausted: 0 };
   for (const [event, outcome] of delivered) {
@@ -153,7 +153,7 @@ async function writeRequests(
 async function writeCalls(
   delivered: ReadonlyMap<PendingEvent, DeliveryOutcome>,
   receiver: Receiver,
-  { ledger, clock, random, settings }: DialerDeps,
+  { ledger, clock, random, settings }: Pick<DialerDeps, "ledger" | "clock" | "random" | "settings">,
 ): Promise<Written> {
   const byCall = new Map<string, Map<number, Tried>>();
   for (const [event, outcome] of delivered) {

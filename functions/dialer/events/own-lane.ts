@@ -24,7 +24,9 @@ const lanes = Array.from({ length: ownLanes }, (_, n) =>
  *
  * @returns undefined if other deliveries have all of them
  */
-async function takeOwnLane(deps: DialerDeps): Promise<AsyncDisposable | undefined> {
+async function takeOwnLane(
+  deps: Pick<DialerDeps, "documents" | "clock" | "log" | "random" | "sweepSeconds">,
+): Promise<AsyncDisposable | undefined> {
   const read = await deps.documents.read(lanes.map(receiverKeyOf));
   const leases = lanes.map((name) => leaseIn(read, { name }, deps));
   const taken = await Promise.all(leases.map((one) => one.isTaken()));
@@ -42,7 +44,7 @@ async function takeOwnLane(deps: DialerDeps): Promise<AsyncDisposable | undefine
 export async function serveInLane<Own>(
   receivers: readonly Own[],
   { serve, leave }: Record<"serve" | "leave", (own: Own) => Promise<void>>,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random" | "log" | "sweepSeconds">,
 ): Promise<void> {
   if (receivers.length === 0) return;
   await using lane = await takeOwnLane(deps).catch(() => undefined);
@@ -52,7 +54,7 @@ export async function serveInLane<Own>(
 /** Returns what becomes of a message for which there is no lane: by the next sweep there is a newer one. */
 export function withoutLane(
   { message, attempt }: { message: EventMessage; attempt: number },
-  { clock, sweepSeconds }: DialerDeps,
+  { clock, sweepSeconds }: Pick<DialerDeps, "clock" | "sweepSeconds">,
 ): AckOrRetry {
   const isOld = message.kind === "deliver" && clock.now() - message.sentAt > sweepSeconds * 1000;
   return isOld ? "ack" : { retryAfterSeconds: Math.min(2 ** attempt, lanedSecondsMax) };

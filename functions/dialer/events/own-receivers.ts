@@ -10,14 +10,19 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { failuresMax, isGone, isTaken, type ReceiverBreaker } from "./receiver-breaker.ts";
 
 /** Returns what `ownReceiversOf` and its like need. */
-export function ownDepsOf({ settings, documents, clock, memory }: DialerDeps) {
+export function ownDepsOf({
+  settings,
+  documents,
+  clock,
+  memory,
+}: Pick<DialerDeps, "settings" | "documents" | "clock" | "memory">) {
   return { plan: settings.plan, documents, clock, ownReceivers: memory.ownReceivers };
 }
 
 /** Finds a receiver by its name: one of the dial plan, or a client's own. */
 export async function findReceiverOf(
   name: string,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "settings" | "clock" | "documents" | "memory">,
 ): Promise<Receiver | undefined> {
   const key = parseOwnReceiver(name);
   if (key === undefined) return findReceiverNamed(name, deps.settings.plan);

@@ -42,7 +42,7 @@ export function breakerKeysOf({ name }: Receiver) {
 export function receiverBreakerIn(
   read: DocumentsRead,
   { name }: Receiver,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "memory" | "log">,
 ): ReceiverBreaker {
   const { documents } = deps;
   const key = receiverBreakerOf(name);
@@ -93,7 +93,7 @@ export function receiverBreakerIn(
 async function isOverBy(
   answer: EventAnswer,
   key: string,
-  { documents, clock }: DialerDeps,
+  { documents, clock }: Pick<DialerDeps, "documents" | "clock">,
 ): Promise<boolean> {
   if (isGone(answer)) return true;
   const expiresAt = clock.now() + failuresLifeMs;

@@ -53,7 +53,7 @@ type TriedRequest = Tried & { finishedAt: number | null };
 export async function writeRequestDelivery(
   request: string,
   tried: TriedRequest,
-  { documents, clock, random }: DialerDeps,
+  { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
 ): Promise<DeliveryState | undefined> {
   const name = { kind: "request", key: request } as const;
   return retry(async () => {

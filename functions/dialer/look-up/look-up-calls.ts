@@ -116,7 +116,7 @@ export async function findNow(lookUp: LookUp, deps: DialerDeps): Promise<void> {
 /** True if a call whose claims a restore lost may wait longer, as thousands may have come due at once. */
 function mayStillBePolled(
   { lostUntil, unknownSince }: CallRow,
-  { clock, settings }: DialerDeps,
+  { clock, settings }: Pick<DialerDeps, "clock" | "settings">,
 ): boolean {
   const reviewAt = (unknownSince ?? 0) + settings.plan.reviewAfterSeconds * 1000;
   return lostUntil !== null && clock.now() < reviewAt + restoredExtraMs;
@@ -133,7 +133,10 @@ async function writeLookupMiss({ row, orReview }: LookUp, deps: DialerDeps): Pro
 }
 
 /** @throws if the provider could not be asked */
-async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefined> {
+async function ask(
+  lookUp: LookUp,
+  deps: Pick<DialerDeps, "settings">,
+): Promise<FoundCall | undefined> {
   const { call, row } = lookUp;
   const provider = deps.settings.providerOf(row.route);
   const sought: SoughtCall = { call, attempt: row.attempt, ...findPeriod(row, deps) };

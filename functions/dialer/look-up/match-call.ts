@@ -27,7 +27,7 @@ export type FoundPlaced = Exclude<FoundCall, { notPlaced: NotPlaced }>;
  */
 export function findPeriod(
   { claimedAt, lostUntil, route }: Pick<CallRow, "lostUntil"> & { claimedAt: number; route: Route },
-  { settings }: DialerDeps,
+  { settings }: Pick<DialerDeps, "settings">,
 ): Pick<SoughtCall, "from" | "until"> {
   const limitMs = settings.table.account(route).timeoutSeconds * 1000;
   return {
@@ -45,7 +45,7 @@ export function findPeriod(
 export async function findOwnId(
   found: FoundPlaced,
   lookUp: LookUp,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "ledger" | "documents" | "clock" | "random" | "settings">,
 ): Promise<string | undefined> {
   if (found.by === "id") return found.providerCallId;
   const { call, row } = lookUp;

@@ -42,7 +42,10 @@ export async function changeRows<Row extends CallRow>(
 }
 
 /** Logs and counts rows by the states that they entered. */
-export async function reportStates(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
+export async function reportStates(
+  rows: readonly CallRow[],
+  deps: Pick<DialerDeps, "log" | "clock" | "documents" | "memory" | "settings">,
+): Promise<void> {
   logStates(rows, deps);
   const at = deps.clock.now();
   await countSteps(
@@ -51,7 +54,7 @@ export async function reportStates(rows: readonly CallRow[], deps: DialerDeps): 
   );
 }
 
-function logStates(rows: readonly CallRow[], deps: DialerDeps): void {
+function logStates(rows: readonly CallRow[], deps: Pick<DialerDeps, "log">): void {
   for (const row of rows) {
     const call = toCall(row);
     if (call !== undefined) logDecision(call, { state: row.state, reason: row.reason }, deps);

@@ -154,11 +154,13 @@ function createKeys(hashKeys: HashKeys) {
   };
 }
 
+type CapDeps = Pick<DialerDeps, "documents" | "clock" | "random" | "settings" | "log">;
+
 /**
  * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
  * are written one after another, so that two calls never take the last room together.
  */
-export function createCaps({ documents, clock, random, settings, log }: DialerDeps) {
+export function createCaps({ documents, clock, random, settings, log }: CapDeps) {
   const inTurn = createTurns();
   const { keysOf, otherKeysOf } = createKeys(settings.hashKeys);
   const { readAll, writeAll } = createCapDocuments({ documents, clock, random });

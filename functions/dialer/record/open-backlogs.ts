@@ -13,7 +13,10 @@ const writeTries = 3;
  *
  * @throws if a document cannot be written. Then no row may be written
  */
-export async function ensureBacklogs(rows: readonly LevelOf[], deps: DialerDeps): Promise<void> {
+export async function ensureBacklogs(
+  rows: readonly LevelOf[],
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "memory">,
+): Promise<void> {
   const { documents, clock, random, memory } = deps;
   const now = clock.now();
   const known = memory.backlogsUsedAt;

@@ -20,7 +20,7 @@ export interface Permit {
 }
 
 /** Takes permits for the calls of one delivery. Permits requested at the same time share one statement and its window. */
-export function createPermits(deps: DialerDeps) {
+export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "memory">) {
   const { documents, clock, memory } = deps;
   const loaders = new Map<string, DataLoader<Pace, number | undefined>>();
   /** True once a permit of this delivery was void. The next ones are requested further ahead. */

@@ -16,7 +16,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 export async function renewEntries(
   calls: readonly Call[],
   read: DocumentsRead,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "settings" | "documents" | "clock" | "random" | "log">,
 ): Promise<void> {
   const { hashKeys } = deps.settings;
   const entries = calls.flatMap((call) => {

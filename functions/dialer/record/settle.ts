@@ -62,7 +62,7 @@ export async function settleSurely(
 async function writeSettlement(
   row: CallRow,
   { settlement, version, write }: { settlement: Settlement; version: string; write: WriteRow },
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random" | "memory" | "log">,
 ): Promise<"written" | "refused" | "conflict"> {
   const { id, state } = settlement;
   const next = applySettlement(row, settlement, version);
@@ -81,7 +81,7 @@ async function writeSettlement(
 export async function sendOutcome(
   settlement: Settlement,
   delaySeconds: number,
-  { queue, log }: DialerDeps,
+  { queue, log }: Pick<DialerDeps, "queue" | "log">,
 ): Promise<"written" | "lost"> {
   try {
     await queue.send({ kind: "outcome", settlement }, delaySeconds);

@@ -21,7 +21,7 @@ interface Answered {
 export function toSettlement(
   outcome: DialOutcome,
   { call, row, claim, isPutBack = false }: Answered,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "random" | "settings">,
 ): Settlement {
   const now = deps.clock.now();
   const fraction = deps.random.fraction();

@@ -26,7 +26,10 @@ export function isBeating(
  *
  * @param dueAt due times of the rows, in milliseconds since the epoch
  */
-export async function wakeForRows(dueAt: readonly number[], deps: DialerDeps): Promise<void> {
+export async function wakeForRows(
+  dueAt: readonly number[],
+  deps: Pick<DialerDeps, "wakeDispatcher" | "documents" | "clock" | "log">,
+): Promise<void> {
   const { wakeDispatcher, documents, clock, log } = deps;
   if (wakeDispatcher === undefined) return;
   const now = clock.now();

@@ -88,7 +88,11 @@ async function report(made: readonly ToWrite[], deps: DialerDeps): Promise<void>
   await Promise.all([countSteps(steps, deps), wakeForRows(dueAt, deps)]);
 }
 
-function toChange({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
+function toChange(
+  { call, row, decided: to }: ToWrite,
+  at: number,
+  deps: Pick<DialerDeps, "memory" | "settings" | "random">,
+) {
   const next = applyDecision(
     row,
     { newCall: toNewCall(call, deps), decision: to },
@@ -101,7 +105,10 @@ function toChange({ call, row, decided: to }: ToWrite, at: number, deps: DialerD
 }
 
 /** Adds steps of calls to the usage of the hour. If this fails, only these counts are too low. */
-export async function countSteps(steps: readonly UsageStep[], deps: DialerDeps): Promise<void> {
+export async function countSteps(
+  steps: readonly UsageStep[],
+  deps: Pick<DialerDeps, "documents" | "clock" | "settings" | "memory" | "log">,
+): Promise<void> {
   const { documents, clock, settings, memory, log } = deps;
   const { retentionDays, agents } = settings.plan;
   const kept = { retentionMs: retentionDays * dayMs, known: memory.usage, agents };
@@ -110,7 +117,10 @@ export async function countSteps(steps: readonly UsageStep[], deps: DialerDeps):
   });
 }
 
-export function toNewCall(call: Call, { settings, memory }: DialerDeps): NewCall {
+export function toNewCall(
+  call: Call,
+  { settings, memory }: Pick<DialerDeps, "settings" | "memory">,
+): NewCall {
   const { plan, hashKeys } = settings;
   const { context } = call.request;
   const echo = echoOf(context, findReceiver(call.client, plan));

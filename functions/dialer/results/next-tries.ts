@@ -25,7 +25,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 export function completeResult(
   { before, recorded }: { before: CallRow; recorded: CallRow | undefined },
   { at }: Write,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "settings">,
 ): CallRow | undefined {
   if (recorded?.tries === undefined) return recorded;
   const { tries, result, request } = recorded;
@@ -112,7 +112,10 @@ export async function cancelNextTry(row: CallRow, deps: DialerDeps): Promise<voi
 }
 
 /** Has the journal end a cancelled try again if a restore brings it back without what its ancestor's provider has said since. */
-async function noteCancelled({ id }: CallRow, deps: DialerDeps): Promise<void> {
+async function noteCancelled(
+  { id }: CallRow,
+  deps: Pick<DialerDeps, "settings" | "clock" | "journal" | "random" | "log">,
+): Promise<void> {
   const retentionMs = deps.settings.plan.retentionDays * dayMs;
   const order = { at: deps.clock.now(), by: "system", client: null, retentionMs };
   await appendEntry(cancelledCallEntry(id, order), deps).catch((error: unknown) =>

@@ -40,7 +40,9 @@ const clockMarginMs = minuteMs;
  * Sends a message for each account with placed calls whose results are due, and one for all accounts of test calls. Accounts that are no longer in the plan
  * are not polled, as their secrets may be gone.
  */
-export async function sendPolls(deps: DialerDeps): Promise<void> {
+export async function sendPolls(
+  deps: Pick<DialerDeps, "ledger" | "eventsQueue" | "clock" | "settings">,
+): Promise<void> {
   const { ledger, eventsQueue, clock, settings } = deps;
   const { results, agents, providers } = settings.plan;
   const routed = Object.values(agents).map(({ provider }) => provider);

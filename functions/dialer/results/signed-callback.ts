@@ -70,7 +70,10 @@ export async function followSigned(
 }
 
 /** @throws if only a later version can read the row: the callback waits for it */
-async function readRow(id: string, { ledger }: DialerDeps): Promise<CallRow | undefined> {
+async function readRow(
+  id: string,
+  { ledger }: Pick<DialerDeps, "ledger">,
+): Promise<CallRow | undefined> {
   const { rows, unreadable } = await ledger.read([id]);
   if (unreadable.has(id)) throw new Error("the row is of a later version");
   return rows.get(id);
@@ -80,7 +83,7 @@ async function readRow(id: string, { ledger }: DialerDeps): Promise<CallRow | un
 function findRouteOf(
   { account }: Callback,
   named: CallRow | undefined,
-  { settings }: DialerDeps,
+  { settings }: Pick<DialerDeps, "settings">,
 ): Route | undefined {
   if (named?.route?.provider === account) return named.route;
   return Object.values(settings.plan.agents).find(({ provider }) => provider === account);
@@ -180,7 +183,7 @@ async function proveLost(
 async function verified(
   { account, call, signed }: Callback,
   route: Route | undefined,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "settings" | "log" | "clock" | "memory">,
 ): Promise<DeliveryOutcome | AckOrRetry> {
   const { providerOf } = deps.settings;
   const told = route && signed && (await providerOf(route).readCallback?.(signed, route, call?.id));
@@ -209,7 +212,7 @@ interface Claimed {
 function findClaim(
   row: CallRow,
   { message: { account, call }, told }: Told,
-  { settings, random }: DialerDeps,
+  { settings, random }: Pick<DialerDeps, "settings" | "random">,
 ): Claimed | undefined {
   const { claims, released = [], attempt } = row;
   const isOfAccount = row.route?.provider === account;
@@ -231,7 +234,10 @@ function findClaim(
 }
 
 /** Raises an alarm, at most once an hour: the secret may be wrong, or somebody knows a callback URL. */
-function warnUnverified(fields: LogFields, { clock, log, memory }: DialerDeps): void {
+function warnUnverified(
+  fields: LogFields,
+  { clock, log, memory }: Pick<DialerDeps, "clock" | "log" | "memory">,
+): void {
   const now = clock.now();
   const isSaid = now - memory.unverifiedSaidAt < warnEveryMs;
   if (!isSaid) memory.unverifiedSaidAt = now;

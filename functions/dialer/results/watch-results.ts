@@ -27,7 +27,10 @@ const system = "system";
  * Counts results of calls. Pauses agents whose calls end as they are answered, or are blocked, if the plan says so, and
  * lets blocked numbers of pools rest. Results of test calls say nothing about an agent. Never throws: a result that could not be counted changes nothing else.
  */
-export async function watchResults(ended: readonly CallRow[], deps: DialerDeps): Promise<void> {
+export async function watchResults(
+  ended: readonly CallRow[],
+  deps: Pick<DialerDeps, "settings" | "log" | "clock" | "documents" | "random">,
+): Promise<void> {
   const { plan } = deps.settings;
   const real = ended.filter(({ client }) => !isTestClient(client));
   const rows = real.map((row) => ({ ...row, isOfPool: isOfPool(row, plan) }));
@@ -60,7 +63,7 @@ function isOfPool({ agentId, route }: CallRow, plan: DialPlan): boolean {
 async function watchPools(
   account: string,
   own: readonly EndedRow[],
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random" | "settings" | "log">,
 ): Promise<void> {
   const now = deps.clock.now();
   let resting: string[] = [];
@@ -87,7 +90,7 @@ async function watchPools(
 async function watchAgent(
   agentId: string,
   own: readonly EndedRow[],
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random" | "log">,
 ): Promise<void> {
   const { clock } = deps;
   const name = { kind: "agent-results", key: agentId } as const;
@@ -111,7 +114,11 @@ async function watchAgent(
  * Pauses an agent until somebody resumes it, unless it is paused so. A pause that would end by itself is written over.
  * Returns true if this has paused it.
  */
-async function pauseAgent(agent: string, at: number, deps: DialerDeps): Promise<boolean> {
+async function pauseAgent(
+  agent: string,
+  at: number,
+  deps: Pick<DialerDeps, "documents" | "random">,
+): Promise<boolean> {
   const of = { agent };
   const change = (paused: ValueOf<"pause"> | undefined) => {
     const isOpenEnded = paused !== undefined && paused.until === undefined;

@@ -103,7 +103,7 @@ export async function postpone(
   await changeRows([row], change, deps);
 }
 
-function waitMinutesOf({ route }: OpenRow, { settings }: DialerDeps): number {
+function waitMinutesOf({ route }: OpenRow, { settings }: Pick<DialerDeps, "settings">): number {
   return findPolling(route, settings.plan)?.waitMinutes ?? 0;
 }
 

@@ -14,7 +14,9 @@ const knownMsMax = 300_000;
  * not read the epoch cannot notice a restore, so it dials nobody. Sweeps, which read the epoch themselves, find its
  * calls. Each delivery reads for itself, as a Worker may not wait for another request's answer.
  */
-export async function seeEpoch(deps: DialerDeps): Promise<void> {
+export async function seeEpoch(
+  deps: Pick<DialerDeps, "epochStore" | "clock" | "memory" | "log">,
+): Promise<void> {
   const { epochStore, clock, memory, log } = deps;
   const now = clock.now();
   if (memory.epochSeen !== undefined && now - memory.epochReadAt < readEveryMs) return;
@@ -54,7 +56,7 @@ export function forgetLedger(memory: DialerMemory, restoredAt: number): void {
 export async function checkEpoch(
   outside: number,
   read: DocumentsRead,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random" | "log">,
 ): Promise<StoredDocument<"restore"> | undefined> {
   const { clock, documents, random, log } = deps;
   const current = read.get("restore", restoreKey.key);
@@ -94,7 +96,9 @@ const heartbeatMsMax = 300_000;
 const checkEveryMs = minuteMs;
 
 /** Raises an alarm if no sweep has completed a full round for five minutes; at most once a minute. */
-export async function watchHeartbeat(deps: DialerDeps): Promise<void> {
+export async function watchHeartbeat(
+  deps: Pick<DialerDeps, "documents" | "clock" | "log" | "memory">,
+): Promise<void> {
   const { documents, clock, log, memory } = deps;
   const now = clock.now();
   if (now - memory.heartbeatReadAt < checkEveryMs) return;

@@ -25,7 +25,9 @@ const breakersMax = 500;
  *
  * @throws if the ledger or the documents cannot be read
  */
-export async function logGauges(deps: DialerDeps): Promise<void> {
+export async function logGauges(
+  deps: Pick<DialerDeps, "documents" | "log" | "ledger" | "clock">,
+): Promise<void> {
   const { documents, log } = deps;
   const [review, expired, breakers, due] = await Promise.all([
     countReviews(deps),
@@ -47,7 +49,11 @@ export async function logGauges(deps: DialerDeps): Promise<void> {
 const expiredMsMax = 2 * hourMs;
 
 /** Returns the seconds since which nothing is deleted: what expired before that has been. */
-async function measureExpired({ documents, clock, log }: DialerDeps): Promise<number> {
+async function measureExpired({
+  documents,
+  clock,
+  log,
+}: Pick<DialerDeps, "documents" | "clock" | "log">): Promise<number> {
   const now = clock.now();
   const upkeep = (await documents.read([upkeepKey])).get("upkeep", upkeepKey.key);
   const { purgedUntil = now } = upkeep?.value ?? {};
@@ -62,7 +68,7 @@ function isOpenByTrouble({ state, cause }: ValueOf<"breaker">): boolean {
 }
 
 /** Counts the real calls that need review. Any number of test calls hides none of them: what was not read counts as one. */
-async function countReviews({ ledger }: DialerDeps): Promise<number> {
+async function countReviews({ ledger }: Pick<DialerDeps, "ledger">): Promise<number> {
   let count = 0;
   let before: string | undefined;
   for (let page = 0; page < reviewPagesMax && count < reviewMax; page++) {
@@ -83,7 +89,10 @@ async function measureDue({
   ledger,
   documents,
   clock,
-}: DialerDeps): Promise<{ due_calls: number; oldest_due_seconds: number }> {
+}: Pick<DialerDeps, "ledger" | "documents" | "clock">): Promise<{
+  due_calls: number;
+  oldest_due_seconds: number;
+}> {
   const until = clock.now();
   let count = 0;
   let oldest = until;

@@ -8,7 +8,9 @@ import type { DialerDeps } from "../runtime/context.ts";
  * on whoever lacks one of them dials nobody, and the time runs after which the former key may be ended. A
  * list that names a key that is not held stops everybody already, and is left: of three names, no HASH_KEY could hold all.
  */
-export async function noteHashKeys(deps: DialerDeps): Promise<void> {
+export async function noteHashKeys(
+  deps: Pick<DialerDeps, "settings" | "clock" | "documents" | "random">,
+): Promise<void> {
   const { hashKeys } = deps.settings;
   if (hashKeys.former === undefined) return;
   const name = nameOfKey(hashKeys.current);

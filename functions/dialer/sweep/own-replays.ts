@@ -99,7 +99,7 @@ async function takeReplayStep(
 async function makePending(
   ids: readonly string[],
   { name: receiver, own: { name: own, createdAt } }: OwnReceiver,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "ledger" | "clock" | "log" | "eventsQueue" | "random">,
 ): Promise<void> {
   if (ids.length === 0) return;
   const read = (some: readonly string[]) => deps.ledger.read(some);

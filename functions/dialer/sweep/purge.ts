@@ -20,7 +20,7 @@ type Purged = Pick<ValueOf<"upkeep">, "purge" | "purgeBeganAt" | "purgedUntil">;
 export async function purgeSome(
   last: Purged,
   time: SweepTime,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "log" | "documents" | "ledger" | "settings">,
 ): Promise<Partial<Purged>> {
   const { clock, log } = deps;
   const now = clock.now();
@@ -38,7 +38,7 @@ export async function purgeSome(
 /** Returns the position after one page of rows. */
 async function purgeRows(
   after: string,
-  { ledger, clock, settings, log }: DialerDeps,
+  { ledger, clock, settings, log }: Pick<DialerDeps, "ledger" | "clock" | "settings" | "log">,
 ): Promise<NonNullable<Purged["purge"]>> {
   const before = clock.now() - settings.plan.retentionDays * dayMs;
   const { rows, next } = await ledger.ended({ before, after: after || undefined, limit: pageRows });
@@ -57,7 +57,7 @@ async function purgeRows(
 /** Returns the position after some thousand documents. Null: none follows. */
 async function purgeDocuments(
   { document }: NonNullable<Purged["purge"]>,
-  { documents }: DialerDeps,
+  { documents }: Pick<DialerDeps, "documents">,
 ): Promise<Purged["purge"]> {
   const last = await documents.purge(document);
   return last === undefined ? null : { document: last };

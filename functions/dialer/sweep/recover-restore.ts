@@ -203,7 +203,7 @@ async function readEnds(
 }
 
 /** Returns the route along which a call can be looked up, if it was dialed. */
-function routeToPoll(row: CallRow, { settings }: DialerDeps): Route | undefined {
+function routeToPoll(row: CallRow, { settings }: Pick<DialerDeps, "settings">): Route | undefined {
   const isWaiting = row.state === "WAITING";
   const route = (isWaiting ? undefined : row.route) ?? settings.table.find(row);
   return route !== undefined && settings.providerOf(route).lookUp !== undefined ? route : undefined;

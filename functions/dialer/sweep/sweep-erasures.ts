@@ -14,7 +14,7 @@ const erasuresMax = 100;
 export async function sweepErasures(
   { erasuresAfter }: Pick<ValueOf<"upkeep">, "erasuresAfter">,
   time: SweepTime,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "log" | "ledger">,
 ): Promise<Pick<ValueOf<"upkeep">, "erasuresAfter">> {
   const { documents, clock, random, log } = deps;
   const after = erasuresAfter ?? undefined;

@@ -90,7 +90,11 @@ export function roomOf(
   return Math.min(most, Math.max(1, Math.floor(requestsPerSecond * sweepSeconds)));
 }
 
-async function sendFor(receiver: Receiver, each: number, deps: DialerDeps): Promise<void> {
+async function sendFor(
+  receiver: Receiver,
+  each: number,
+  deps: Pick<DialerDeps, "ledger" | "eventsQueue" | "clock">,
+): Promise<void> {
   const { ledger, eventsQueue, clock } = deps;
   const now = clock.now();
   const [due = []] = await ledger.due({
@@ -104,7 +108,11 @@ async function sendFor(receiver: Receiver, each: number, deps: DialerDeps): Prom
 }
 
 /** Raises an alarm if an event has been pending for longer than all its tries take. */
-function warnLate({ name }: Receiver, dueAt: number, { clock, log }: DialerDeps): void {
+function warnLate(
+  { name }: Receiver,
+  dueAt: number,
+  { clock, log }: Pick<DialerDeps, "clock" | "log">,
+): void {
   if (clock.now() - dueAt <= lateMs) return;
   log("alarm", "events.late", { receiver: name, due_at: new Date(dueAt).toISOString() });
 }

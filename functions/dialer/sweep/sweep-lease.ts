@@ -69,7 +69,7 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
 export async function isTaken(
   name: "sweep" | "upkeep",
   until: number,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "clock" | "documents" | "log">,
 ): Promise<boolean> {
   return (
     until > deps.clock.now() && !(await isLeaseVoid({ name, until, lifeMs: sweepLeaseMs }, deps))

@@ -108,7 +108,7 @@ async function sweepClients(
 function shareTurns(
   receivers: readonly OwnReceiver[],
   read: DocumentsRead,
-  { clock, random, sweepSeconds }: DialerDeps,
+  { clock, random, sweepSeconds }: Pick<DialerDeps, "clock" | "random" | "sweepSeconds">,
 ): Map<string, number> {
   const now = clock.now();
   const room = new Map<string, number>();

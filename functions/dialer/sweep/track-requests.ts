@@ -74,7 +74,10 @@ function toSteps(requests: readonly RequestDocument[]): RequestDocument[][] {
  * Sends messages for finished requests whose events have been pending for some time: for each receiver at most as
  * many as it can take until the next sweep, or one as the probe of an open circuit breaker.
  */
-async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
+async function sendFinished(
+  page: readonly RequestDocument[],
+  deps: Pick<DialerDeps, "eventsQueue" | "documents" | "clock" | "settings" | "sweepSeconds">,
+): Promise<void> {
   const { eventsQueue, documents, clock, settings, sweepSeconds } = deps;
   const now = clock.now();
   const due = page.filter(
@@ -96,7 +99,7 @@ async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps):
 /** Returns the requests whose next call is finished, by one read of these calls. */
 async function withFirstFinished(
   page: readonly RequestDocument[],
-  { ledger, clock }: DialerDeps,
+  { ledger, clock }: Pick<DialerDeps, "ledger" | "clock">,
 ): Promise<RequestDocument[]> {
   const now = clock.now();
   const open = page.filter(({ value }) => value.finishedAt === null);
@@ -151,7 +154,10 @@ async function trackStep(requests: readonly RequestDocument[], deps: DialerDeps)
 }
 
 /** Writes requests, and sends messages for the events of those that are complete. */
-async function writeAndSend(requests: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
+async function writeAndSend(
+  requests: readonly RequestDocument[],
+  deps: Pick<DialerDeps, "documents" | "eventsQueue" | "random" | "clock" | "settings">,
+): Promise<void> {
   const { documents, eventsQueue, random, clock, settings } = deps;
   if (requests.length === 0) return;
   const written = await documents.write(
@@ -177,7 +183,7 @@ async function writeAndSend(requests: readonly RequestDocument[], deps: DialerDe
  */
 async function readDelivered(
   requests: readonly RequestDocument[],
-  { documents }: DialerDeps,
+  { documents }: Pick<DialerDeps, "documents">,
 ): Promise<Set<string>> {
   const fresh = requests.filter(({ value }) => value.finished === 0);
   if (fresh.length === 0) return new Set();
@@ -196,7 +202,7 @@ type Counted = Pick<RequestDocument["value"], "finished" | "states" | "results">
 async function countFinished(
   requests: readonly RequestDocument[],
   from: (request: RequestDocument) => number,
-  { ledger, clock }: DialerDeps,
+  { ledger, clock }: Pick<DialerDeps, "ledger" | "clock">,
 ): Promise<Map<string, Counted>> {
   const counted = new Map<string, Counted>(
     requests.map((one) => [one.key, { finished: from(one), states: {}, results: {} }]),

@@ -57,7 +57,9 @@ export async function upkeep(deps: DialerDeps, deadline: number): Promise<void> 
 }
 
 /** Takes the lease. Resolves to undefined if another run has it, or the ledger was restored. */
-async function takeUpkeep(deps: DialerDeps): Promise<StoredDocument<"upkeep"> | undefined> {
+async function takeUpkeep(
+  deps: Pick<DialerDeps, "documents" | "epochStore" | "clock" | "random" | "log">,
+): Promise<StoredDocument<"upkeep"> | undefined> {
   const { documents, epochStore, clock, random } = deps;
   const outside = await epochStore.read();
   const read = await documents.read([sweepKey, restoreKey, upkeepKey]);

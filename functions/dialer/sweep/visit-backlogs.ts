@@ -80,7 +80,10 @@ async function endExpired(
   return true;
 }
 
-function warnOfGone(backlogs: readonly Backlog[], { settings, log }: DialerDeps): void {
+function warnOfGone(
+  backlogs: readonly Backlog[],
+  { settings, log }: Pick<DialerDeps, "settings" | "log">,
+): void {
   for (const { value } of backlogs) {
     const { agentId: agent_id, client } = value;
     if (findAgentRoute(agent_id, settings.plan) !== undefined) continue;
@@ -92,7 +95,10 @@ function warnOfGone(backlogs: readonly Backlog[], { settings, log }: DialerDeps)
  * Removes documents of empty backlogs that nobody has used for long. One of calls that are not urgent stays while urgent
  * calls of its client and agent may wait, as it has their speed.
  */
-async function removeUnused(empty: readonly Backlog[], deps: DialerDeps): Promise<void> {
+async function removeUnused(
+  empty: readonly Backlog[],
+  deps: Pick<DialerDeps, "documents" | "clock">,
+): Promise<void> {
   const { documents, clock } = deps;
   const unused = empty.filter(({ value }) => clock.now() - value.usedAt > unusedMs);
   const urgentKeys = unused

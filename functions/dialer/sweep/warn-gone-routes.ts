@@ -19,7 +19,12 @@ const backlogsMax = 500;
  */
 export async function warnGoneRoutes(
   { routesGone: known = [] }: KnownGone,
-  { documents, ledger, settings, log }: DialerDeps,
+  {
+    documents,
+    ledger,
+    settings,
+    log,
+  }: Pick<DialerDeps, "documents" | "ledger" | "settings" | "log">,
 ): Promise<KnownGone> {
   const listed = await documents.list("backlog", { limit: backlogsMax });
   const gone = listed

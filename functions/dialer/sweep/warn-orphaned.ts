@@ -17,7 +17,7 @@ const lookEveryMs = dayMs;
  */
 export async function warnOrphaned(
   { receivers: known = [], orphanedAt = 0 }: KnownReceivers,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "ledger" | "clock" | "settings" | "log">,
 ): Promise<KnownReceivers> {
   const { ledger, clock, settings, log } = deps;
   const now = clock.now();

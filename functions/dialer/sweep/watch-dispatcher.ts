@@ -11,7 +11,9 @@ const pagesMax = 5;
  * Raises an alarm if no dispatcher has beaten for three minutes while a call was due for as long. If a dispatcher
  * beats, reads only one document.
  */
-export async function watchDispatcher(deps: DialerDeps): Promise<void> {
+export async function watchDispatcher(
+  deps: Pick<DialerDeps, "documents" | "clock" | "log" | "ledger">,
+): Promise<void> {
   const { documents, clock, log } = deps;
   const { kind, key } = dispatcherKey;
   const silentSince = clock.now() - silentMsMax;
@@ -24,7 +26,10 @@ export async function watchDispatcher(deps: DialerDeps): Promise<void> {
 }
 
 /** True if a waiting call was due by then. If there are more pages than are searched, one is assumed. */
-async function isAnyDue(until: number, { ledger, documents }: DialerDeps): Promise<boolean> {
+async function isAnyDue(
+  until: number,
+  { ledger, documents }: Pick<DialerDeps, "ledger" | "documents">,
+): Promise<boolean> {
   let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
     const listed = await documents.list("backlog", { after, limit: pageBacklogs });

@@ -25,7 +25,7 @@ const waysOn =
  */
 export async function watchSize(
   { size, sizeRaisedAt = 0 }: KnownSize,
-  { ledgerSize, clock, log }: DialerDeps,
+  { ledgerSize, clock, log }: Pick<DialerDeps, "ledgerSize" | "clock" | "log">,
 ): Promise<KnownSize> {
   const now = clock.now();
   const lastAt = size?.samples.at(-1)?.at ?? -Infinity;
