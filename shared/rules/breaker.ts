@@ -1,7 +1,7 @@
 import { claimAheadMsMax } from "../lib/timing.ts";
 import { listNotClosedBreakers, listOpenBreakers, mayProbe } from "../policy/breakers.ts";
-import type { Facts, KeyedBacklog, Passage, Verdict } from "./rule.ts";
-import type { ResolvedCall } from "./resolved-call.ts";
+import type { Facts, Holder, KeyedBacklog, Passage, Room, RoomFacts, Verdict } from "./rule.ts";
+import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 
 type Asked = Pick<Facts, "documents">;
@@ -44,4 +44,28 @@ export function beforeClaim(
 ): Verdict | undefined {
   const open = listOpenBreakers(target?.breakers ?? [], documents);
   return open.every((one) => mayProbe(one, of, at)) ? undefined : held;
+}
+
+/** An open breaker leaves one call at a time, and a half-open one as many as were answered. */
+export function room(
+  _account: unknown,
+  { breaker, inFlight }: Pick<RoomFacts, "breaker" | "inFlight">,
+): Room | undefined {
+  const { state, room: opened = 0 } = breaker?.value ?? {};
+  // The backlog's own allowance decides which backlog may probe.
+  if (state === "open") return { count: inFlight === 0 ? 1 : 0, why: "breaker_open", most: 1 };
+  return state === "half_open" ? { count: opened - inFlight } : undefined;
+}
+
+/** Half-open, an account that answers quickly soon is as fast as before. */
+export function holders(
+  { account, breakers }: ResolvedRoute,
+  { documents }: Pick<Facts, "documents">,
+): Holder[] {
+  const isQuick = documents.get("account", account.name)?.value.quick === true;
+  return listNotClosedBreakers(breakers, documents).flatMap(({ key, value }) =>
+    value.state === "half_open" && isQuick
+      ? []
+      : { reason: "breaker_open", name: key, until: null },
+  );
 }

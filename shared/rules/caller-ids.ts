@@ -1,5 +1,5 @@
-import type { Facts, KeyedAccount, Passage, Verdict } from "./rule.ts";
-import type { ResolvedCall } from "./resolved-call.ts";
+import type { Facts, Holder, KeyedAccount, Passage, Verdict } from "./rule.ts";
+import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { Route } from "../calls/call-request.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import { countryOf } from "../telephony/phone-number.ts";
@@ -78,4 +78,17 @@ export function admit(
   if (target?.route.callerIds === undefined) return undefined;
   const route = withCallerId(target.route, call.request.phone_number, { documents, now });
   return route === undefined ? { kind: "hold", reason: "caller_ids" } : { route };
+}
+
+/** A pool rests until its first number has rested. */
+export function holders(
+  { route }: ResolvedRoute,
+  { documents, now }: Pick<Facts, "documents" | "now">,
+): Holder[] {
+  if (!isPoolResting(route, { documents, now })) return [];
+  const { kind, key } = callerIdsKeyOf(route);
+  const { numbers = {} } = documents.get(kind, key)?.value ?? {};
+  const { callerIds = [], provider } = route;
+  const until = Math.min(...callerIds.map((number) => numbers[number]?.restsUntil ?? 0));
+  return [{ reason: "caller_ids", name: provider, until }];
 }

@@ -1,7 +1,17 @@
-import { countedIn, dayKeyOf } from "../policy/day-counts.ts";
-import type { ClaimedCall, Facts, KeyedAccount, Taking, Verdict } from "./rule.ts";
-import type { ResolvedCall } from "./resolved-call.ts";
+import { countedIn, dayKeyOf, nextDayAt } from "../policy/day-counts.ts";
+import type {
+  ClaimedCall,
+  Facts,
+  KeyedAccount,
+  Room,
+  RoomFacts,
+  SimulatedLimit,
+  Taking,
+  Verdict,
+} from "./rule.ts";
+import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
+import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 
 export function keys({ target }: KeyedAccount, now: number): DocumentKey[] {
   const { name = "", callsPerDay } = target?.account ?? {};
@@ -13,14 +23,51 @@ export function admit(
   { target }: ResolvedCall,
   { documents, now }: Pick<Facts, "documents" | "now">,
 ): Verdict | undefined {
-  const { name = "", callsPerDay } = target?.account ?? {};
-  if (callsPerDay === undefined || countedIn(documents, { account: name }, now) < callsPerDay) {
-    return undefined;
-  }
-  return held;
+  return target !== undefined && isDayFull(target, { documents, now }) ? held : undefined;
+}
+
+export function isDayFull(
+  { account }: Pick<ResolvedRoute, "account">,
+  day: Pick<Facts, "documents" | "now">,
+): boolean {
+  return freeOn(account, day) <= 0;
+}
+
+/** Returns how many more calls the account may place on the day of `now`. */
+function freeOn(
+  { name, callsPerDay }: ResolvedAccount,
+  { documents, now }: Pick<Facts, "documents" | "now">,
+): number {
+  if (callsPerDay === undefined) return Infinity;
+  return callsPerDay - countedIn(documents, { account: name }, now);
+}
+
+export function room(
+  account: ResolvedAccount,
+  { documents, now, sent, inFlight }: Omit<RoomFacts, "countOthers" | "breaker">,
+): Room | undefined {
+  if (account.callsPerDay === undefined) return undefined;
+  const count = freeOn(account, { documents, now }) - sent;
+  return { count, why: "calls_per_day", ...(count > 0 ? {} : { most: inFlight }) };
 }
 
 const held = { kind: "hold", reason: "calls_per_day" } as const;
+
+/** Days after the first have none of the account's calls yet. */
+export function simulate(
+  { name, callsPerDay }: ResolvedAccount,
+  { documents, now }: Pick<Facts, "documents" | "now">,
+): SimulatedLimit | undefined {
+  if (callsPerDay === undefined) return undefined;
+  const counts = new Map([[nextDayAt(now), countedIn(documents, { account: name }, now)]]);
+  const countOn = (at: number) => counts.get(nextDayAt(at)) ?? 0;
+  return {
+    limit: "calls_per_day",
+    freeAt: (at) => (countOn(at) < callsPerDay ? at : nextDayAt(at)),
+    begin: (at) => void counts.set(nextDayAt(at), countOn(at) + 1),
+    isCause: ({ ready, freeAt }) => freeAt > ready,
+  };
+}
 
 /** The days of the accounts of one delivery's calls. */
 export interface AccountDays {

@@ -25,11 +25,14 @@ import type {
   ClaimFacts,
   ClockFacts,
   Facts,
+  HoldersOf,
   Judge,
   KeyedAccount,
   KeyedBacklog,
   KeyedNumber,
   Keys,
+  RoomOf,
+  Simulate,
   Take,
 } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
@@ -169,3 +172,12 @@ export const clock: readonly Judge<ClaimFacts>[] = [
   expiry.stay,
   hours.stay,
 ];
+
+/** Room of an account for further calls, beside its pace and what it has taken at once so far. The first full one says why. */
+export const rooms: readonly RoomOf[] = [breaker.room, callsPerDay.room, liveCalls.room];
+
+/** Whatever may hold all calls of a client and agent. Forecasts name the one that lasts longest. */
+export const holders: readonly HoldersOf[] = [pause.holders, breaker.holders, callerIds.holders];
+
+/** Limits of an account in the queues of a forecast. Each begins where the one before it leaves room. */
+export const simulated: readonly Simulate[] = [liveCalls.simulate, callsPerDay.simulate];

@@ -1,4 +1,13 @@
-import type { ClaimedCall, KeyedAccount, Taking, Verdict } from "./rule.ts";
+import type {
+  ClaimedCall,
+  Facts,
+  KeyedAccount,
+  Room,
+  RoomFacts,
+  SimulatedLimit,
+  Taking,
+  Verdict,
+} from "./rule.ts";
 import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 import { minuteMs } from "../lib/units.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
@@ -37,7 +46,7 @@ export function liveCallsIn(
 }
 
 /** Returns the mean duration of an account's ended calls in milliseconds; undefined if none has ended yet. */
-export function meanMsIn(
+function meanMsIn(
   read: DocumentsRead,
   { account, limit }: { account: string; limit: number },
 ): number | undefined {
@@ -58,6 +67,35 @@ export function liveMsMax({
 export function keys({ target }: KeyedAccount): DocumentKey[] {
   const { name = "", liveCalls = 0 } = target?.account ?? {};
   return liveKeysOf(name, liveCalls);
+}
+
+export function room(
+  { name: account, liveCalls: limit }: ResolvedAccount,
+  { documents, inFlight, countOthers }: Omit<RoomFacts, "sent" | "breaker">,
+): Room | undefined {
+  if (limit === undefined) return undefined;
+  const live = new Set(liveCallsIn(documents, { account, limit }).map(({ call }) => call));
+  const count = limit - live.size - countOthers(live);
+  return { count, why: "live_calls", ...(count > 0 ? {} : { most: inFlight }) };
+}
+
+/** Each call is assumed to last as long as the mean. */
+export function simulate(
+  { name: account, liveCalls: limit, meanCallSeconds }: ResolvedAccount,
+  { documents, now }: Pick<Facts, "documents" | "now">,
+): SimulatedLimit | undefined {
+  if (limit === undefined) return undefined;
+  const meanMs = meanMsIn(documents, { account, limit }) ?? meanCallSeconds * 1000;
+  const ends = liveCallsIn(documents, { account, limit })
+    .map(({ at }) => Math.max(now, at + meanMs))
+    .toSorted((one, other) => one - other);
+  const lineAt = () => ends[ends.length - limit] ?? 0;
+  return {
+    limit: "live_calls",
+    freeAt: (at) => Math.max(at, lineAt()),
+    begin: (at) => void ends.push(at + meanMs),
+    isCause: ({ at }) => lineAt() === at,
+  };
 }
 
 /** The live calls of the accounts of one delivery's calls. */

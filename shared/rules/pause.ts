@@ -1,5 +1,5 @@
-import type { Facts, KeyedBacklog, Verdict } from "./rule.ts";
-import type { ResolvedCall } from "./resolved-call.ts";
+import type { Facts, Holder, KeyedBacklog, Verdict } from "./rule.ts";
+import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import { pauseKeysOf } from "../policy/controls.ts";
 
@@ -22,4 +22,16 @@ export function admit(
 ): Verdict | undefined {
   if (target === undefined || !isPaused(target.pauses, documents)) return undefined;
   return { kind: "hold", reason: "paused" };
+}
+
+export function holders(
+  { pauses }: ResolvedRoute,
+  { documents }: Pick<Facts, "documents">,
+): Holder[] {
+  return pauses.flatMap(({ kind, key }) => {
+    const pause = documents.get(kind, key)?.value;
+    if (pause === undefined) return [];
+    const [name = ""] = Object.entries(pause.of).map((words) => words.join(" "));
+    return { reason: "paused", name, until: pause.until ?? null };
+  });
 }

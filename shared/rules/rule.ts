@@ -1,4 +1,4 @@
-import type { RouteTable } from "../dial-plan/route-table.ts";
+import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 import type { Permission } from "../calls/passed-check.ts";
@@ -6,6 +6,8 @@ import type { Decided } from "../calls/transitions.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import type { HashKeys } from "../telephony/phone-number.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
+import type { StandsBy } from "../calls/stands-by.ts";
+import type { BreakerDocument } from "../policy/breakers.ts";
 
 /** The answer of a rule that stands in a call's way. */
 export type Verdict =
@@ -65,6 +67,62 @@ export function listKeys<Of>(
 export function distinctKeys(keys: readonly DocumentKey[]): DocumentKey[] {
   return [...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()];
 }
+
+/** Facts on which the room of an account depends. */
+export interface RoomFacts extends Pick<Facts, "documents" | "now"> {
+  /** The account's breaker. Undefined: it is closed. */
+  breaker: BreakerDocument | undefined;
+  /** Calls of the account that were dispatched or are being dialed. */
+  inFlight: number;
+  /** Those of them that wait for a dialer still, so that no document counts them. */
+  sent: number;
+  /** Counts the calls in flight that are none of these. */
+  countOthers(calls: ReadonlySet<string>): number;
+}
+
+/** The number of further calls that a rule leaves to an account. */
+export interface Room {
+  count: number;
+  /** Why no more may go. Undefined: they wait for their turn. */
+  why?: StandsBy;
+  /** Present: no other rule is asked, and the account takes this number at once. */
+  most?: number;
+}
+
+/** A rule's question about an account. Undefined: the rule leaves any number of calls. */
+export type RoomOf = (account: ResolvedAccount, facts: RoomFacts) => Room | undefined;
+
+/** The limit of an account in a forecast, which goes on from what was read. */
+export interface SimulatedLimit {
+  limit: "live_calls" | "calls_per_day";
+  /** Returns the first time from `ready` on at which the limit leaves room for a call. */
+  freeAt(ready: number): number;
+  /** Counts a call that begins at `at`. */
+  begin(at: number): void;
+  /** True if a call that goes at `at` waited for this limit last. */
+  isCause(call: { ready: number; freeAt: number; at: number }): boolean;
+}
+
+/** Begins to simulate the limit of an account. Undefined: the plan has none. */
+export type Simulate = (
+  account: ResolvedAccount,
+  facts: Pick<Facts, "documents" | "now">,
+) => SimulatedLimit | undefined;
+
+/** Something that keeps all calls of a client and agent waiting. */
+export interface Holder {
+  reason: string;
+  /** The pause's `agent X` or `account X`, the key of the breaker, the account of the pool; empty after a restore. */
+  name: string;
+  /** Time at which it ends by itself, in milliseconds since the epoch. Null: somebody must act, or a provider recover. */
+  until: number | null;
+}
+
+/** Returns what holds the calls along a route, even if it has ended by now. */
+export type HoldersOf = (
+  target: ResolvedRoute,
+  facts: Pick<Facts, "documents" | "now">,
+) => readonly Holder[];
 
 /** A rule's question about a call at a gate. Pure and synchronous. */
 export type Judge<Asked = Facts> = (
@@ -188,6 +246,19 @@ export function pass<Asked extends Pick<Facts, "at">>(
     return { kind: "passed", target, notBefore };
   }
   return { kind: "passed", target: { ...target, route }, notBefore };
+}
+
+/** Returns the room that several rules leave to an account: that of the first which is full, or else the least. */
+export function leastRoom(
+  rooms: readonly RoomOf[],
+  account: ResolvedAccount,
+  facts: RoomFacts,
+): Room {
+  const all = rooms.flatMap((room) => room(account, facts) ?? []);
+  const full = all.find(({ most }) => most !== undefined);
+  if (full !== undefined) return full;
+  const count = Math.min(...all.map((one) => one.count));
+  return all.find((one) => one.count === count && one.why !== undefined) ?? { count };
 }
 
 /** Returns the first verdict of judges that change nothing of a call that may go; undefined: it may. */

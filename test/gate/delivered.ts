@@ -1,5 +1,5 @@
 import type { Call, Route } from "../../shared/calls/call-request.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
+import { type CallRow, waitingBacklogOf } from "../../shared/calls/call-row.ts";
 import type { Send } from "../../shared/lib/http-client.ts";
 import { minuteMs } from "../../shared/lib/units.ts";
 import type { StoredText } from "../../shared/ports/document-kinds.ts";
@@ -23,6 +23,7 @@ export interface Dialing {
   createMemory(): object;
   Withheld: new (message: string) => Error;
   dialCalls(requested: readonly object[], deps: object, deadline: number): Promise<Set<string>>;
+  dispatch(deps: object, deadline: number): Promise<void>;
 }
 
 /** A delivery: its calls, what stands in the ledger, and how providers, checks and ports behave. */
@@ -56,7 +57,50 @@ export async function deliverBoth(
   return { was: before.left, is: after.left, requests: before.requests };
 }
 
-function randomWorld(seed: number, { parse }: Dialing): World {
+/** Time for which a dispatcher looks at a world, in milliseconds. */
+const dispatchMs = 20_000;
+
+/** Has both sides dispatch the waiting calls of the same random world. Returns what each has left behind, as text. */
+export async function dispatchBoth(
+  seed: number,
+  { was, is }: { was: Dialing; is: Dialing },
+): Promise<{ was: string; is: string; sent: number }> {
+  const world = withBacklogs({ ...randomWorld(seed, was), isInstant: true, faults: 0 });
+  const dispatch = async (side: Dialing) => {
+    const { left } = await leave(world, side, async (deps) => {
+      await side.dispatch(deps, world.now + dispatchMs);
+      return [];
+    });
+    // Then, the pace of each account was read, whether or not the plan limits it.
+    return left.replaceAll(/ *"port documents\.read pace:.*\n/g, "");
+  };
+  const before = await dispatch(was);
+  return { was: before, is: await dispatch(is), sent: before.split('"sent {').length - 1 };
+}
+
+/** Adds the documents of the backlogs in which rows wait, without which no dispatcher knows them. */
+function withBacklogs(world: World): World {
+  const usedAt = world.now - minuteMs;
+  const rows = world.rows.map((row): CallRow => {
+    if (row.state !== "WAITING") return row;
+    const backlog = waitingBacklogOf(row);
+    const fraction = fractionOf(world.seed, `due ${row.id}`);
+    return { ...row, backlog, dueAt: world.now - Math.floor(minuteMs * (fraction - 0.2)) };
+  });
+  const backlogs = rows.flatMap(({ state, backlog, client, agentId, isUrgent }): StoredText[] => {
+    if (state !== "WAITING" || backlog === null) return [];
+    const fraction = fractionOf(world.seed, `answers ${backlog}`);
+    const answers = fraction < 0.5 ? "quick" : fraction < 0.8 ? "slow" : null;
+    const isTest = client.startsWith("test:");
+    const mark = isTest ? (isUrgent ? "urgent test" : "test") : isUrgent;
+    const json = JSON.stringify({ client, agentId, isUrgent: mark, usedAt, answers });
+    return [{ kind: "backlog", key: backlog, version: `v${backlog}`, json, expiresAt: null }];
+  });
+  return { ...world, rows, documents: [...world.documents, ...backlogs] };
+}
+
+/** Returns the world of a seed: a plan of one side, calls, rows, documents and how ports behave. */
+export function randomWorld(seed: number, { parse }: Dialing): World {
   const chance = createChance(seed);
   const { is, one, below } = chance;
   const isOpen = is(0.7);
@@ -133,7 +177,20 @@ function createClock(start: number) {
   };
 }
 
-async function deliver(world: World, side: Dialing): Promise<{ left: string; requests: number }> {
+/** Has a side dial the calls of a world. */
+function deliver(world: World, side: Dialing): Promise<{ left: string; requests: number }> {
+  return leave(world, side, async (deps) => {
+    const { requested, now, deadlineMs } = world;
+    return [...(await side.dialCalls(requested, deps, now + deadlineMs))];
+  });
+}
+
+/** Has a side work in a world, and returns what it leaves behind. `work` resolves to the calls to be delivered again. */
+async function leave(
+  world: World,
+  side: Dialing,
+  work: (deps: object) => Promise<string[]>,
+): Promise<{ left: string; requests: number }> {
   const { seed, now, plan, hashKeys } = world;
   const clock = createClock(now);
   const { settings } = side.parse(plan, hashKeys);
@@ -151,7 +208,10 @@ async function deliver(world: World, side: Dialing): Promise<{ left: string; req
   const requests: string[] = [];
   const queue = troubled("queue", {
     send: async (message: object) => void traces.push(`sent ${JSON.stringify(message)}`),
-    sendMany: async (all: readonly object[]) => all.length,
+    sendMany: async (all: readonly object[]) => {
+      for (const message of all) traces.push(`sent ${JSON.stringify(message)}`);
+      return all.length;
+    },
   });
   const deps = {
     queue,
@@ -189,11 +249,10 @@ async function deliver(world: World, side: Dialing): Promise<{ left: string; req
       event === "route.gone" || traces.push(`${level} ${event} ${JSON.stringify(fields)}`),
     memory: side.createMemory(),
   };
-  const work = side.dialCalls(world.requested, deps, now + world.deadlineMs).then(
-    (ids) => [...ids],
-    (error: unknown) => [`throws ${error instanceof Error ? error.message : ""}`],
-  );
-  const retried = await clock.run(work);
+  const done = work(deps).catch((error: unknown) => [
+    `throws ${error instanceof Error ? error.message : ""}`,
+  ]);
+  const retried = await clock.run(done);
   // Calls that meet the limit of their day are refused together. A live call has no end of its own any more.
   const masked = (text: string) =>
     text

@@ -18,8 +18,11 @@ import { ends, orders, permitTime } from "../../shared/rules/gates.ts";
 import { toDecided, type Verdict } from "../../shared/rules/rule.ts";
 import * as core from "./frozen/core.mjs";
 import { dialOf } from "../support/resolved.ts";
-import type { Dialing } from "./delivered.ts";
+import type { Forecasting } from "./forecast.ts";
 import type { Asked, AskedLater, Side } from "./judged.ts";
+import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
+import { forecastCalls } from "../../functions/operator/forecast/forecast-calls.ts";
+import { createHoldersNow } from "../../functions/operator/forecast/holders-now.ts";
 
 const log: Log = () => undefined;
 
@@ -40,10 +43,15 @@ const readOnce =
     isUnread ? Promise.reject(new Error("not read")) : Promise.resolve(documents);
 
 /** The rules as they were before they had modules of their own. */
-export const frozen: Side & Dialing = {
+export const frozen: Side & Forecasting = {
+  forecast: core.forecastCalls,
+  holdersNow: (read, { plan, ...inputs }: { plan?: object }) =>
+    core.createHoldersNow(read, { plan, ...inputs }),
+
   Withheld: core.Withheld,
   createMemory: core.createDialerMemory,
   dialCalls: core.dialCalls,
+  dispatch: core.dispatch,
   parse(value, hashKeys) {
     const read = core.readDialPlan(value);
     if ("problems" in read) throw new Error(JSON.stringify(read.problems));
@@ -97,11 +105,18 @@ function decideNow({ documents, clock, concurrency }: Asked, settings: object) {
 }
 
 /** The rules as they are. */
-export const today: Side & Dialing = {
+export const today: Side & Forecasting = {
+  forecast: (posted, plan, inputs) => forecastCalls(Object(posted), Object(plan), Object(inputs)),
+  holdersNow(read, plan) {
+    const holderOf = createHoldersNow(Object(read), Object(plan));
+    return (waiting) => holderOf(Object(waiting)).heldBy;
+  },
+
   Withheld,
   createMemory: createDialerMemory,
   dialCalls: (requested, deps, deadline) =>
     dialCalls(requested.map(Object), Object(deps), deadline),
+  dispatch: (deps, deadline) => dispatch(Object(deps), deadline),
   parse(value, hashKeys) {
     const read = readDialPlan(value);
     if ("problems" in read) throw new Error(JSON.stringify(read.problems));

@@ -16,6 +16,8 @@ import type { DueRows } from "./due-rows.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Allowance } from "./shares.ts";
 import type { View } from "./view.ts";
+import { leastRoom, type Room, type RoomFacts } from "../../../shared/rules/rule.ts";
+import { rooms } from "../../../shared/rules/gates.ts";
 
 /** Maximum calls in flight of an account without a pace before its speed is known. */
 const firstAllowance = 25;
@@ -24,7 +26,8 @@ const unreachableMax = 5;
 
 /** Facts that an account's allowance depends on. */
 interface AccountNow {
-  breaker: BreakerDocument | undefined;
+  /** Room that the account's rules leave. */
+  room: Room;
   pace: Pace | undefined;
   /** The pace's theoretical arrival time, see rate.ts. */
   arrivalUs: number;
@@ -35,10 +38,6 @@ interface AccountNow {
   sent: number;
   /** Maximum calls in flight of an account whose queue lags. */
   lagMax: number | undefined;
-  /** Number of further live calls that the plan permits. Infinity without a limit. */
-  linesFree: number;
-  /** Number of further calls that the plan permits on this day. Infinity without a limit. */
-  dayFree: number;
 }
 
 /**
@@ -50,31 +49,23 @@ function allowAccount(
   account: AccountNow,
   { now, connections }: { now: number; connections: number },
 ): Allowance {
-  const { breaker, pace, arrivalUs, completed, inFlight, sent, lagMax = Infinity } = account;
-  const { linesFree, dayFree } = account;
-  if (breaker?.value.state === "open") {
-    // The backlog's own allowance decides which backlog may probe.
-    return { count: inFlight === 0 ? 1 : 0, most: 1, why: "breaker_open" };
+  const { room, pace, arrivalUs, completed, inFlight, sent, lagMax = Infinity } = account;
+  if (room.most !== undefined) {
+    return { count: Math.max(0, room.count), most: room.most, why: room.why ?? null };
   }
-  if (dayFree <= 0) return { count: 0, most: inFlight, why: "calls_per_day" };
-  if (linesFree <= 0) return { count: 0, most: inFlight, why: "live_calls" };
-  const opened = breaker?.value.state === "half_open" ? breaker.value.room - inFlight : Infinity;
-  const room = Math.min(opened, linesFree, dayFree);
-  const byLines = room === linesFree ? "live_calls" : undefined;
-  const byRoom = room === dayFree ? "calls_per_day" : byLines;
   if (pace === undefined) {
     const most = Math.min(Math.max(firstAllowance, 2 * sumOf(completed)), 2 * connections, lagMax);
     const free = most - inFlight;
-    const why = room < free && byRoom ? byRoom : "in_flight";
-    return { count: Math.max(0, Math.min(free, room)), most, why };
+    const why = room.count < free && room.why ? room.why : "in_flight";
+    return { count: Math.max(0, Math.min(free, room.count)), most, why };
   }
   const window = { notBefore: Math.ceil(now), notAfter: now + paceAheadMs };
   const { granted, baseUs } = grantPermits(arrivalUs, pace, { ...window, count: pacedMax });
   const all = listPermitTimes(baseUs, pace, { granted, notBefore: window.notBefore });
   const permitTimes = all.slice(sent);
-  const count = Math.max(0, Math.min(permitTimes.length, room, lagMax));
+  const count = Math.max(0, Math.min(permitTimes.length, room.count, lagMax));
   const most = Math.min(all.length, lagMax);
-  const why = room < permitTimes.length && byRoom ? byRoom : "pace";
+  const why = room.count < permitTimes.length && room.why ? room.why : "pace";
   return { count, most, why, permitTimes: permitTimes.slice(0, count) };
 }
 
@@ -130,22 +121,29 @@ export function createAllowances(
   }
 
   return {
-    ofAccount({ name: account, pace, timeoutSeconds, liveCalls, callsPerDay }) {
-      const live = view.liveIn(account, liveCalls ?? 0);
-      const linesUsed = live.size + inFlight.countOthers(account, live);
+    ofAccount(resolved) {
+      const { name: account, pace, timeoutSeconds } = resolved;
+      const now = clock.now();
+      const sent = inFlight.sentOf(account);
+      const facts: RoomFacts = {
+        documents: view.documents(),
+        now,
+        breaker: view.breakerOf(account),
+        inFlight: inFlight.countOf(account),
+        sent,
+        countOthers: (calls) => inFlight.countOthers(account, calls),
+      };
       return allowAccount(
         {
-          breaker: view.breakerOf(account),
+          room: leastRoom(rooms, resolved, facts),
           pace,
           arrivalUs: view.arrivalUsOf(account),
           completed: notes.completedOf(account),
-          inFlight: inFlight.countOf(account),
-          sent: inFlight.sentOf(account) + withoutPermit(account, timeoutSeconds),
+          inFlight: facts.inFlight,
+          sent: sent + withoutPermit(account, timeoutSeconds),
           lagMax: notes.lagMaxOf(account),
-          linesFree: (liveCalls ?? Infinity) - linesUsed,
-          dayFree: (callsPerDay ?? Infinity) - view.dayCountOf(account) - inFlight.sentOf(account),
         },
-        { now: clock.now(), connections },
+        { now, connections },
       );
     },
     ofBacklog(key) {

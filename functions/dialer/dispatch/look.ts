@@ -9,6 +9,7 @@ import { writeOff, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import { sendDispatches } from "./send-dispatches.ts";
 import type { Waiting } from "./view.ts";
+import { isDayFull } from "../../../shared/rules/calls-per-day.ts";
 
 /** Maximum backlogs of one quick look. */
 const quickMax = 200;
@@ -114,7 +115,10 @@ export function isIdle({ view, inFlight, dueRows }: Looks, now: number): boolean
   return !view
     .allowed()
     .some(
-      (one) => dueRows.mayBeDue(one.backlog, by) && !isBlocked(one, by) && !view.isDayFull(one),
+      (one) =>
+        dueRows.mayBeDue(one.backlog, by) &&
+        !isBlocked(one, by) &&
+        !isDayFull(one.target, { documents: view.documents(), now }),
     );
 }
 

@@ -15,7 +15,6 @@ import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/controls.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
-import { countedIn } from "../../../shared/policy/day-counts.ts";
 import {
   createResolver,
   type ResolvedRoute,
@@ -26,7 +25,6 @@ import { readWithSuspension } from "../decide/control-documents.ts";
 import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
 import { isPoolResting } from "../../../shared/rules/caller-ids.ts";
-import { liveCallsIn } from "../../../shared/rules/live-calls.ts";
 import { accountKeys } from "../../../shared/rules/gates.ts";
 import { distinctKeys, listKeys } from "../../../shared/rules/rule.ts";
 
@@ -59,12 +57,8 @@ export interface View {
   accountDocument(account: string): StoredDocument<"account"> | undefined;
   /** Returns the theoretical arrival time of an account's pace (rate.ts), in microseconds. */
   arrivalUsOf(account: string): number;
-  /** Returns the live calls of an account whose maximum is `limit`, as read. */
-  liveIn(account: string, limit: number): ReadonlySet<string>;
-  /** Returns the calls that count towards an account's day, as read; 0 if the plan does not limit them. */
-  dayCountOf(account: string): number;
-  /** True if an account may place no more calls on this day. */
-  isDayFull(one: Waiting): boolean;
+  /** Returns the documents of accounts and of the sweep, as read. */
+  documents(): DocumentsRead;
   /** True while nothing may be dispatched: after a restore, or while a restore could go unnoticed. */
   isSuspended(): boolean;
   /** True during a listing. There may be backlogs that were never read. */
@@ -101,7 +95,6 @@ export function createView(deps: DialerDeps): View {
     state: { get: () => undefined, isSuspended: true },
   };
   let waiting = new Map<string, Waiting>();
-  const dayCountOf = (account: string) => countedIn(controls.state, { account }, deps.clock.now());
   return {
     async read() {
       const tests = testRoutesIn(list, table); // a new one is known from the next look on
@@ -128,13 +121,7 @@ export function createView(deps: DialerDeps): View {
     },
     accountDocument: (account) => controls.state.get("account", account),
     arrivalUsOf: (account) => controls.state.get("pace", account)?.value.arrivalUs ?? 0,
-    liveIn(account, limit) {
-      const live = liveCallsIn(controls.state, { account, limit });
-      return new Set(live.map(({ call }) => call));
-    },
-    dayCountOf,
-    isDayFull: ({ account, target }) =>
-      dayCountOf(account) >= (target.account.callsPerDay ?? Infinity),
+    documents: () => controls.state,
     isSuspended() {
       const { state } = controls;
       const sweep = state.get(sweepKey.kind, sweepKey.key)?.value;

@@ -1,15 +1,13 @@
 import { findServedAt } from "../../../shared/policy/dispatcher.ts";
 import { comparePositions } from "../../../shared/ports/ledger.ts";
-import { countedIn, nextDayAt } from "../../../shared/policy/day-counts.ts";
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import type { Facts } from "../../../shared/rules/rule.ts";
 import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyServed, createTurns } from "../../../shared/policy/turns.ts";
 import type { Limit } from "./forecast-schema.ts";
 import type { Queued } from "./queued.ts";
 import { paceKeyOf } from "../../../shared/rules/pace.ts";
-import { liveCallsIn, meanMsIn } from "../../../shared/rules/live-calls.ts";
+import { simulated } from "../../../shared/rules/gates.ts";
 
 /** The calls of a forecast that wait for one account, in the order in which they are served. */
 export interface AccountQueue {
@@ -109,57 +107,25 @@ function createLimits(
   const { pace: planned } = account;
   const isSlow = seenPace !== undefined && seenPace.intervalUs > (planned?.intervalUs ?? 0);
   const pace = isSlow ? seenPace : (planned ?? unpaced);
-  const live = createLine(account, { from, documents });
-  const day = createDays(account, { from, documents });
+  const limits = simulated.flatMap((simulate) => simulate(account, { now: from, documents }) ?? []);
   return {
     /** Returns the next service of a call that is due at `dueAt`. */
     next(served: Served, dueAt: number): Served {
-      const freeAt = live?.freeAt() ?? 0;
-      const ready = Math.max(served.at, dueAt, freeAt);
-      const notBefore = day?.freeAt(ready) ?? ready;
+      let notBefore = Math.max(served.at, dueAt);
+      const free = limits.map((one) => {
+        const ready = notBefore;
+        notBefore = one.freeAt(ready);
+        return { one, ready, freeAt: notBefore };
+      });
       const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
       const at = toPermitTime(baseUs, pace, { index: 0, notBefore });
-      const byPace = isSlow ? "speed" : "pace";
-      const byLine = freeAt === at ? "live_calls" : byPace;
-      const limit = notBefore > ready ? "calls_per_day" : byLine;
+      const by = free.findLast(({ one, ready, freeAt }) => one.isCause({ ready, freeAt, at }));
+      const limit = by?.one.limit ?? (isSlow ? "speed" : "pace");
       return { at, limit, arrivalUs: baseUs + pace.intervalUs };
     },
     dial(at: number) {
-      live?.begin(at);
-      day?.count(at);
+      for (const one of limits) one.begin(at);
     },
-  };
-}
-
-/** The calls that an account with `callsPerDay` has placed on each day, UTC. */
-function createDays(
-  { name, callsPerDay }: ResolvedAccount,
-  { from, documents }: { from: number; documents: DocumentsRead },
-) {
-  if (callsPerDay === undefined) return undefined;
-  const counts = new Map([[nextDayAt(from), countedIn(documents, { account: name }, from)]]);
-  const countOn = (at: number) => counts.get(nextDayAt(at)) ?? 0;
-  return {
-    /** Returns the first time from `at` on at which the day has room. Days after it have none of these calls yet. */
-    freeAt: (at: number) => (countOn(at) < callsPerDay ? at : nextDayAt(at)),
-    count: (at: number) => void counts.set(nextDayAt(at), countOn(at) + 1),
-  };
-}
-
-/** The live calls of an account with `liveCalls`. Each is assumed to last as long as the mean. */
-function createLine(
-  { name: account, liveCalls: limit, meanCallSeconds }: ResolvedAccount,
-  { from, documents }: { from: number; documents: DocumentsRead },
-) {
-  if (limit === undefined) return undefined;
-  const meanMs = meanMsIn(documents, { account, limit }) ?? meanCallSeconds * 1000;
-  const ends = liveCallsIn(documents, { account, limit })
-    .map(({ at }) => Math.max(from, at + meanMs))
-    .toSorted((one, other) => one - other);
-  return {
-    /** Time at which the next call may begin. */
-    freeAt: () => ends[ends.length - limit] ?? 0,
-    begin: (at: number) => void ends.push(at + meanMs),
   };
 }
 

@@ -8,13 +8,13 @@ import {
   type ResolvedRoute,
   type Resolver,
 } from "../../../shared/rules/resolved-call.ts";
-import { createHolders, type Holder, type HolderOf } from "./holders.ts";
+import { createHolders, type HolderOf } from "./holders.ts";
 import type { ControlsRead } from "./read-controls.ts";
 import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
 import { byTime, delivery, ends } from "../../../shared/rules/gates.ts";
 import * as doNotCall from "../../../shared/rules/do-not-call.ts";
-import { type Facts, findVerdict, pass } from "../../../shared/rules/rule.ts";
+import { type Facts, findVerdict, type Holder, pass } from "../../../shared/rules/rule.ts";
 import { findPlanErrors, type readCallAt } from "../../api/calls/call-errors.ts";
 import type { ProblemError } from "../../api/http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";

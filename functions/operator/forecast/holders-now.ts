@@ -1,14 +1,12 @@
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
-import { countedIn } from "../../../shared/policy/day-counts.ts";
-import { byTime } from "../../../shared/rules/gates.ts";
-import { findVerdict } from "../../../shared/rules/rule.ts";
+import { byTime, rooms } from "../../../shared/rules/gates.ts";
+import { findVerdict, leastRoom } from "../../../shared/rules/rule.ts";
 import { findStillReason } from "../../../shared/policy/dispatcher.ts";
 import { createResolver, type ResolvedCall } from "../../../shared/rules/resolved-call.ts";
 import { createHolders } from "./holders.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
 import type { ControlsRead } from "./read-controls.ts";
-import { liveCallsIn } from "../../../shared/rules/live-calls.ts";
 
 /** The holder of a waiting call now. */
 export interface HeldBy {
@@ -74,17 +72,15 @@ export function createHoldersNow(
 
 /** Returns what holds the due calls of an account that nothing else holds. */
 function findAccountHolder(
-  { name: account, liveCalls = Infinity, callsPerDay = Infinity }: ResolvedAccount,
+  resolved: ResolvedAccount,
   { read: { documents, seenPaces }, now }: { read: ControlsRead; now: number },
 ): HeldBy {
+  const { name: account } = resolved;
   const held = (reason: string): HeldBy => ({ reason, name: account, isExact: true });
-  if (callsPerDay < Infinity && countedIn(documents, { account }, now) >= callsPerDay) {
-    return held("calls_per_day");
-  }
-  const isFull =
-    liveCalls < Infinity &&
-    liveCallsIn(documents, { account, limit: liveCalls }).length >= liveCalls;
-  if (isFull) return held("live_calls");
+  // Calls in flight that no document counts yet are not known here.
+  const facts = { documents, now, breaker: undefined, inFlight: 0, sent: 0, countOthers: () => 0 };
+  const room = leastRoom(rooms, resolved, facts);
+  if (room.most !== undefined && room.why !== undefined) return held(room.why);
   if (seenPaces.has(account)) return held("slow");
   const why = findStillReason(account, documents);
   return held(why !== null && turnReasons.has(why) ? why : "turn");

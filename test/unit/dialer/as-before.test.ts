@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { deliverBoth } from "../../gate/delivered.ts";
+import { deliverBoth, dispatchBoth } from "../../gate/delivered.ts";
 import { compare } from "../../gate/judged.ts";
 import { frozen, today } from "../../gate/sides.ts";
 import { perTier } from "../../support/per-tier.ts";
+import { forecastBoth } from "../../gate/forecast.ts";
 
 /** Number of random calls that are judged; `npm run test:as-before` judges 100,000. A delivery takes as long as 25. */
 const cases = Number(process.env["CASES"] ?? perTier({ quick: 2_500, slow: 5_000 }));
@@ -36,4 +37,24 @@ describe("the rules in modules of their own", () => {
       expect(requests).toBeGreaterThan(deliveries / 2);
     },
   );
+
+  it("dispatch the same calls", { timeout }, async () => {
+    let sent = 0;
+    const worlds = cases / 100;
+    for (let index = 0; index < worlds; index++) {
+      const world = seed * 1_000_003 + index;
+      const both = await dispatchBoth(world, sides);
+      expect(both.is, `seed ${world}`).toBe(both.was);
+      sent += both.sent;
+    }
+    expect(sent).toBeGreaterThan(worlds / 2);
+  });
+
+  it("forecast the same ends, and name what holds calls now", { timeout }, async () => {
+    for (let index = 0; index < cases / 25; index++) {
+      const world = seed * 1_000_003 + index;
+      const { was, is } = await forecastBoth(world, sides);
+      expect(is, `seed ${world}`).toBe(was);
+    }
+  });
 });

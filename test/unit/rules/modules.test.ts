@@ -16,6 +16,9 @@ const questions = new Set([
   "beforeClaim",
   "take",
   "stay",
+  "room",
+  "holders",
+  "simulate",
 ]);
 /** A judge that a list makes from others. */
 const made = new Set(["lost-by-restore.ts admit"]);
