@@ -11,6 +11,8 @@ export const views = {
   forecast: "Forecast",
   send: "Send",
   "do-not-call": "Do not call",
+  clients: "Clients",
+  incidents: "Incidents",
   audit: "Audit log",
 } as const;
 export type View = keyof typeof views;

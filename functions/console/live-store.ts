@@ -4,7 +4,7 @@ import { type Ask, messageOf } from "./client.ts";
 export const refreshMs = 15_000;
 /** Longest interval of reads, and longest while the service fails. */
 const everyMsMax = 10 * 60_000;
-const failingMsMax = 60_000;
+const failingMsMax = 30_000;
 /** Data older than so many intervals are shown with their time. */
 const oldIntervals = 3;
 

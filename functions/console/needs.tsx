@@ -171,6 +171,9 @@ const viewOf: Partial<Record<Need["kind"], View>> = {
   breaker: "accounts",
   pause: "accounts",
   pool: "accounts",
+  events: "incidents",
+  dead_letters: "incidents",
+  restored: "incidents",
   review: "review",
 };
 

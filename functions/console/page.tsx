@@ -203,6 +203,10 @@ function Loaded({ views: loaded, place }: { views: Views; place: Place }) {
       return <loaded.Send />;
     case "do-not-call":
       return <loaded.DoNotCall />;
+    case "clients":
+      return <loaded.Clients />;
+    case "incidents":
+      return <loaded.Incidents />;
     case "audit":
       return <loaded.Audit />;
   }

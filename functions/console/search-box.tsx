@@ -96,7 +96,7 @@ async function numberIn(text: string, ask: Ask): Promise<string | undefined> {
 /** Several things of one name to choose from, or what else may be done where there is none. */
 function Choice({
   text,
-  searched: { found, number },
+  searched: { found: exact, suggested, number },
   close,
 }: {
   text: string;
@@ -106,11 +106,13 @@ function Choice({
   // The box stands outside of the views, to which the roles are told.
   const { data: me } = useLive<Me>("/me", rolesMs);
   const lacksRole = me !== undefined && !me.roles.includes("find");
+  const found = exact.length > 0 ? exact : suggested;
   if (found.length > 0) {
     return (
-      <ul class="line plain" aria-label="Found">
+      <ul class="line plain" aria-label={exact.length > 0 ? "Found" : "Did you mean"}>
+        {exact.length > 0 ? null : <li class="hint">Did you mean</li>}
         {found.map((one) => (
-          <li key={one.kind}>
+          <li key={`${one.kind} ${one.id}`}>
             <a
               href={viewOf(one)}
               onClick={() => {
@@ -139,7 +141,11 @@ function Choice({
   }
   return (
     <p class="line">
-      Nothing has this id or name{mayBeNumber(text) ? ", and it is no phone number. One of another country begins with + and its code" : ""}.
+      Nothing has this id or name
+      {mayBeNumber(text)
+        ? ", and it is no phone number. One of another country begins with + and its code"
+        : ""}
+      .
       {mayBeNumber(text) ? null : (
         <a href={addressOf("calls", { provider_call_id: text })} onClick={close}>
           Look through all calls for a provider's call id

@@ -38,13 +38,7 @@ export function CheckAndSend({
         <div class="line">
           <label>
             Name of the campaign
-            <input
-              name="campaign"
-              required
-              maxLength={64}
-              pattern="\S.*"
-              autocomplete="off"
-            />
+            <input name="campaign" required maxLength={64} pattern="\S.*" autocomplete="off" />
           </label>
           <label>
             Token of the client

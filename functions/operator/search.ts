@@ -2,6 +2,9 @@ import { readCallId, readRequestId } from "../../shared/calls/ids.ts";
 import * as z from "../../shared/lib/zod.ts";
 import type { ListOf } from "../../shared/ports/ledger.ts";
 import { allHashesOf, isE164 } from "../../shared/telephony/phone-number.ts";
+import { readUsage } from "../api/actions/read-usage.ts";
+import { dayMs } from "../../shared/lib/units.ts";
+import { otherNames } from "../../shared/policy/usage.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { phoneNumber } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
@@ -9,6 +12,10 @@ import { lookUpText, refuseLookUp } from "./look-up.ts";
 import { listByNumber } from "./list-by-number.ts";
 
 const textCharactersMax = 300;
+
+/** Suggestions of one answer, and days of usage in which their names are found. */
+const suggestedMax = 10;
+const usageDays = 31;
 
 const foundSchema = z.strictObject({
   kind: z.enum(["call", "request", "number", "campaign", "agent", "client"]),
@@ -18,6 +25,13 @@ type Found = z.infer<typeof foundSchema>;
 
 const searchedSchema = z.strictObject({
   found: z.array(foundSchema),
+  suggested: z
+    .array(foundSchema)
+    .check(
+      z.describe(
+        `Where nothing was found: agents, clients and campaigns that begin with the text, in any case, at most ${suggestedMax}`,
+      ),
+    ),
   number: z
     .nullable(z.string())
     .check(z.describe("The number that was looked for, E.164; null: none")),
@@ -57,11 +71,36 @@ const search = declareRoute({
         : findNamed({ kind: "agent", id: text }, { agentId: text }, deps),
       findNamed({ kind: "client", id: text }, { client: text }, deps),
     ]);
-    return { found: found.flat(), number: number ?? null };
+    const all = found.flat();
+    const suggested = all.length > 0 || number !== undefined ? [] : await suggest(text, deps);
+    return { found: all, suggested, number: number ?? null };
   },
 });
 
 export const searchRoutes = [search];
+
+/** Finds agents, clients and campaigns whose names begin with a text, in any case. */
+async function suggest(text: string, deps: RouteDeps): Promise<Found[]> {
+  const { plan, clock, documents } = deps;
+  const to = clock.now();
+  const { usage } = await readUsage({ from: to - usageDays * dayMs, to }, documents);
+  const names: Record<"agent" | "client" | "campaign", Set<string>> = {
+    agent: new Set([...Object.keys(plan.agents), ...usage.map(({ agentId }) => agentId)]),
+    client: new Set(usage.map(({ client }) => client)),
+    campaign: new Set(usage.map(({ campaign }) => campaign ?? "")),
+  };
+  const start = text.toLowerCase();
+  const fits = (name: string) =>
+    name !== "" && name !== "*" && name !== otherNames && name.toLowerCase().startsWith(start);
+  return (["agent", "client", "campaign"] as const)
+    .flatMap((kind) =>
+      [...names[kind]]
+        .filter(fits)
+        .toSorted()
+        .map((id): Found => ({ kind, id })),
+    )
+    .slice(0, suggestedMax);
+}
 
 async function findCallOf(text: string, { ledger }: RouteDeps): Promise<Found[]> {
   const id = readCallId(text);

@@ -44,6 +44,8 @@ describe("the operator's page", () => {
       ["review", "No call needs review."],
       ["calls", "There is no such call."],
       ["accounts", "No call waits."],
+      ["clients", "Clients that operators made"],
+      ["incidents", "The ledger was not restored."],
       ["audit", "No operator has done anything yet."],
     ] as const) {
       await open(view);

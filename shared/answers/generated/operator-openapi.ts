@@ -2116,6 +2116,13 @@ export interface operations {
                             /** @description Its id or name; of a number, E.164 */
                             id: string;
                         }[];
+                        /** @description Where nothing was found: agents, clients and campaigns that begin with the text, in any case, at most 10 */
+                        suggested: {
+                            /** @enum {string} */
+                            kind: "call" | "request" | "number" | "campaign" | "agent" | "client";
+                            /** @description Its id or name; of a number, E.164 */
+                            id: string;
+                        }[];
                         /** @description The number that was looked for, E.164; null: none */
                         number: string | null;
                     };

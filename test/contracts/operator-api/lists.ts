@@ -127,11 +127,21 @@ export function itListsByName(api: OperatorApiBench): void {
       { kind: "agent", id: client },
       { kind: "client", id: client },
     ]);
+    const near = await ask("/search", { text: "AGENT_SAL" });
+    expect(near.body).toMatchObject({
+      found: [],
+      suggested: [{ kind: "agent", id: "agent_sales" }],
+    });
     expect((await ask("/search", { text: "+12025550197" })).body).toEqual({
       found: [],
+      suggested: [],
       number: "+12025550197",
     });
-    expect((await ask("/search", { text: aName("no") })).body).toEqual({ found: [], number: null });
+    expect((await ask("/search", { text: aName("no") })).body).toEqual({
+      found: [],
+      suggested: [],
+      number: null,
+    });
     for (const text of ["", "  ", "x".repeat(301)]) {
       expect((await ask("/search", { text })).status).toBe(422);
     }

@@ -46,7 +46,7 @@ describe("a number is looked up", () => {
   it("by a text for who has the role find, and for others other things of the name are", async () => {
     const { ask, recorded } = createAsking();
     const asSee = await ask("/search", { text: number }, tokens.opsSee);
-    expect([asSee.status, asSee.body]).toEqual([200, { found: [], number }]);
+    expect([asSee.status, asSee.body]).toEqual([200, { found: [], suggested: [], number }]);
     expect(await recorded()).toEqual([]);
     await ask("/search", { text: "agent_sales" }, tokens.opsFind);
     expect(await recorded()).toEqual([]);
