@@ -70,6 +70,7 @@ function wire(bare: WorkerEnv): Handlers {
     concurrency: 5, // a Worker may open six connections at once; one is left for the ledger
     consumers: Number(environment["CONSUMERS"]) || consumersDefault,
     statementsLeft,
+    sharesStatements: true,
     // The next cron starts the next dispatcher.
     dispatcher: { lifeMs: 50_000, headsPerLook: 5_000, endsIdle: false },
     sweepSeconds: sweepSecondsOf(environment),

@@ -11,32 +11,33 @@ import type { ClaimedCall } from "../../../shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 type DayDeps = Pick<DialerDeps, "documents" | "log">;
+/** Handles calls of one day together. Returns those for which it succeeded. */
+type Handle = (claims: readonly ClaimedCall[], deps: DayDeps) => Promise<readonly ClaimedCall[]>;
 
 /**
- * Counts the claimed calls of one delivery towards the days of their accounts. Those counted, or given back, at the same
- * time share a statement.
+ * Counts the claimed calls of one delivery towards the days of their accounts. Those of one day that are counted, or given
+ * back, at the same time share a statement. No day waits for another's.
  */
 export function createAccountDays(deps: DayDeps): AccountDays {
-  /** Has each day's claims handled together, and returns for each whether it is among the results. */
-  const together = (handle: (claims: readonly ClaimedCall[]) => Promise<readonly ClaimedCall[]>) =>
-    new DataLoader<ClaimedCall, boolean>(
-      async (claims) => {
-        const byDay = [...Map.groupBy(claims, dayNameOf).values()];
-        const handled = await Promise.allSettled(byDay.map(handle));
-        return claims.map((one) => {
-          const result = handled[byDay.findIndex((some) => some.includes(one))];
-          if (result?.status === "fulfilled") return result.value.includes(one);
-          return new Error("the calls of a day could not be counted", { cause: result?.reason });
-        });
-      },
-      { cache: false },
-    );
-  const entering = together((claims) => enterDay(claims, deps));
-  const leaving = together((claims) => leaveDay(claims, deps));
-  return {
-    enter: (claim) => entering.load(claim),
-    leave: async (claim) => void (await leaving.load(claim)),
+  const together = (handle: Handle) => {
+    const days = new Map<string, DataLoader<ClaimedCall, boolean>>();
+    return async (claim: ClaimedCall): Promise<boolean> => {
+      const name = dayNameOf(claim);
+      const loader =
+        days.get(name) ??
+        new DataLoader<ClaimedCall, boolean>(
+          async (claims) => {
+            const handled = await handle(claims, deps);
+            return claims.map((one) => handled.includes(one));
+          },
+          { cache: false },
+        );
+      days.set(name, loader);
+      return loader.load(claim);
+    };
   };
+  const leave = together(leaveDay);
+  return { enter: together(enterDay), leave: async (claim) => void (await leave(claim)) };
 }
 
 function dayNameOf({ dial, row }: ClaimedCall): string {

@@ -87,18 +87,21 @@ function createTurns() {
 
 /**
  * Creates reads and writes of numbers' documents, one for each hash of a number. Those of a delivery at the same time share
- * a statement.
+ * a statement where the store is one engine. Elsewhere one that hangs would keep back the calls to all other numbers.
  */
 function createCapDocuments({
   documents,
   clock,
   random,
-}: Pick<DialerDeps, "documents" | "clock" | "random">) {
+  sharesStatements = false,
+}: Pick<DialerDeps, "documents" | "clock" | "random" | "sharesStatements">) {
+  const read = (keys: readonly string[]) =>
+    documents.read(keys.map((key) => ({ kind: "cap", key })));
   const reads = new DataLoader<string, StoredDocument<"cap"> | undefined>(
     async (keys) => {
-      const read = await documents.read(keys.map((key) => ({ kind: "cap", key })));
+      const found = await read(keys);
       // A document that only a later version can read keeps back the calls to its own number alone.
-      return keys.map((key) => attempt(() => read.get("cap", key)));
+      return keys.map((key) => attempt(() => found.get("cap", key)));
     },
     { cache: false },
   );
@@ -106,7 +109,11 @@ function createCapDocuments({
     cache: false,
   });
   return {
-    readAll: (keys: readonly string[]) => Promise.all(keys.map((key) => reads.load(key))),
+    async readAll(keys: readonly string[]) {
+      if (sharesStatements) return Promise.all(keys.map((key) => reads.load(key)));
+      const found = await read(keys);
+      return keys.map((key) => found.get("cap", key));
+    },
     /** Writes one after the other, and resolves to false where one has another version than that seen. */
     async writeAll(
       keys: readonly string[],
@@ -120,7 +127,10 @@ function createCapDocuments({
           next: { ...cap, version: random.version() },
           seen: current?.version ?? null,
         };
-        if (!(await writes.load(change))) return false;
+        const isWritten = sharesStatements
+          ? await writes.load(change)
+          : (await documents.write([change]))[0];
+        if (isWritten !== true) return false;
       }
       return true;
     },
@@ -154,16 +164,20 @@ function createKeys(hashKeys: HashKeys) {
   };
 }
 
-type CapDeps = Pick<DialerDeps, "documents" | "clock" | "random" | "settings" | "log">;
+type CapDeps = Pick<
+  DialerDeps,
+  "documents" | "clock" | "random" | "settings" | "log" | "sharesStatements"
+>;
 
 /**
  * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
  * are written one after another, so that two calls never take the last room together.
  */
-export function createCaps({ documents, clock, random, settings, log }: CapDeps) {
+export function createCaps(deps: CapDeps) {
+  const { clock, settings, log } = deps;
   const inTurn = createTurns();
   const { keysOf, otherKeysOf } = createKeys(settings.hashKeys);
-  const { readAll, writeAll } = createCapDocuments({ documents, clock, random });
+  const { readAll, writeAll } = createCapDocuments(deps);
 
   return {
     /**

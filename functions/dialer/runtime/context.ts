@@ -25,6 +25,11 @@ export interface DialerDeps {
   documents: Documents;
   /** Returns how many statements the current invocation may still send to the ledger and the documents. */
   statementsLeft(): number;
+  /**
+   * True where the documents are one engine, as D1 is: a statement then hangs or fails for all of them alike, so the calls
+   * of a delivery share theirs. Default: false.
+   */
+  sharesStatements?: boolean;
   deadLetters: DeadLetters;
   /** Keeps changes that a restore of the ledger must not undo. */
   journal: Journal;

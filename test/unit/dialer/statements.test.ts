@@ -1,8 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { createD1Documents } from "../../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../../shared/cloudflare/d1-ledger.ts";
+import { countedIn, dayKeyOf } from "../../../shared/policy/day-counts.ts";
 import { createDialerBench } from "../../support/dialer.ts";
-import { callsNow, dispatchOf } from "../../support/dialer-calls.ts";
+import {
+  aCallNow,
+  callsNow,
+  dispatchOf,
+  hashOf,
+  numberOf,
+  ownAccount,
+  sendEach,
+} from "../../support/dialer-calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { createSqliteD1 } from "../../support/sqlite-d1.ts";
 
@@ -15,6 +24,7 @@ async function countStatements(calls: number, plan: object): Promise<number> {
   const { database, statements } = createSqliteD1();
   const bench = createDialerBench({ plan, concurrency, startAt: "2026-06-01T20:00Z" });
   const { deps } = bench;
+  deps.sharesStatements = true;
   deps.ledger = createD1Ledger(database);
   const known = await deps.documents.list("account", { limit: 9 });
   deps.documents = createD1Documents(database, {
@@ -50,4 +60,44 @@ describe("a delivery of waiting calls", () => {
       expect(counted).toEqual([without, withCaps]);
     },
   );
+
+  it("that share their statements keeps the cap of each number, and the day of the account", async () => {
+    const plan = {
+      maxCalls: { count: 1, days: 1 },
+      providers: { webhook: { callsPerDay: 4 } },
+    };
+    const bench = createDialerBench({ plan, concurrency, startAt: "2026-06-01T20:00Z" });
+    bench.deps.sharesStatements = true;
+    const numbers = [0, 1, 0, 2, 1, 3, 4, 0, 5].map(numberOf);
+    const waiting = numbers.map((phone_number) =>
+      rowIn("WAITING", aCallNow(bench, { phone_number }), { at: bench.now(), dueAt: bench.now() }),
+    );
+    await writeRows(waiting, bench.rows, bench.documents);
+    await bench.send(dispatchOf(waiting));
+    await bench.deliver();
+    const dialed = bench.dialed.map(({ call }) => call.request.phone_number);
+    expect(new Set(dialed).size).toBe(dialed.length);
+    // Four took the day's room, one of which its number's cap refused: it gave its room back.
+    expect(dialed).toHaveLength(3);
+    const day = dayKeyOf({ account: ownAccount }, bench.now());
+    expect(countedIn(await bench.documents.read([day]), { account: ownAccount }, bench.now())).toBe(
+      3,
+    );
+  });
+
+  it("that share their statements holds back the calls alone whose cap only a later version can read", async () => {
+    const plan = { maxCalls: { count: 1, days: 1 } };
+    const bench = createDialerBench({ plan, concurrency, startAt: "2026-06-01T20:00Z" });
+    bench.deps.sharesStatements = true;
+    const calls = callsNow(bench, 5);
+    const key = hashOf(numberOf(2));
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only a later version knows the form
+    const value = { entries: "later" } as unknown as { entries: [] };
+    const next = { kind: "cap" as const, key, version: "v", value, expiresAt: null };
+    await bench.documents.write([{ next, seen: null }]);
+    await sendEach(bench, ...calls);
+    await bench.deliver();
+    const dialed = bench.dialed.map(({ call }) => call.request.phone_number);
+    expect(dialed.toSorted()).toEqual([0, 1, 3, 4].map(numberOf));
+  });
 });

@@ -219,23 +219,49 @@ describe("documents that never answer", () => {
     expect(bench.dialed).toEqual([]);
   });
 
+  /** Has reads or writes of documents never end that concern the cap of the first call's number. */
+  const silenceCap = (
+    { bench }: ReturnType<typeof createBench>,
+    method: "read" | "write",
+    [bad]: readonly Call[],
+  ) => {
+    const key = hashOf(bad?.request.phone_number ?? "");
+    const isBad = (document: { kind: string; key: string }) =>
+      document.kind === "cap" && document.key === key;
+    bench.breakDocuments(
+      method === "read"
+        ? { read: (keys) => (keys.some(isBad) ? silent() : bench.documents.read(keys)) }
+        : {
+            write: (changes) =>
+              changes.some(({ next }) => isBad(next)) ? silent() : bench.documents.write(changes),
+          },
+    );
+  };
+
   it.each(["read", "write"] as const)(
-    "one %s of caps makes the calls of its statement wait, and the next delivery dials each once",
+    "one %s of a number's cap makes its call wait, and dials all others at once",
     async (method) => {
-      const { bench } = createBench({ plan: { maxCalls: { count: 1, days: 1 } } });
+      const made = createBench({ plan: { maxCalls: { count: 1, days: 1 } } });
+      const { bench, dialedAfter } = made;
       const calls = callsNow(bench, 12);
-      const [bad] = calls;
-      const key = hashOf(bad?.request.phone_number ?? "");
-      const isBad = (document: { kind: string; key: string }) =>
-        document.kind === "cap" && document.key === key;
-      bench.breakDocuments(
-        method === "read"
-          ? { read: (keys) => (keys.some(isBad) ? silent() : bench.documents.read(keys)) }
-          : {
-              write: (changes) =>
-                changes.some(({ next }) => isBad(next)) ? silent() : bench.documents.write(changes),
-            },
-      );
+      const [bad, ...others] = calls;
+      silenceCap(made, method, calls);
+      await sendEach(bench, ...calls);
+      expect(await within(60, bench.deliver())).toEqual(calls.map(() => "ack"));
+      for (const { id } of others) expect(dialedAfter.get(id)).toBeLessThanOrEqual(1);
+      expect(dialedAfter.size).toBe(11);
+      expect(bad && (await stateOf(bench, bad))).toBe("WAITING");
+    },
+  );
+
+  it.each(["read", "write"] as const)(
+    "one %s of caps that calls share makes them wait, and the next delivery dials each once",
+    async (method) => {
+      const made = createBench({ plan: { maxCalls: { count: 1, days: 1 } } });
+      const { bench } = made;
+      bench.deps.sharesStatements = true; // as on D1, where a statement ends for all of them or for none
+      const calls = callsNow(bench, 12);
+      silenceCap(made, method, calls);
       await sendEach(bench, ...calls);
       expect(await within(60, bench.deliver())).toEqual(calls.map(() => "ack"));
       expect(await statesOf(bench, calls)).toEqual(calls.map(() => "WAITING"));
