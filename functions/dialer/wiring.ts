@@ -14,24 +14,21 @@ export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
 
 export function createDialerMemory(): DialerMemory {
   return {
-    backlogsUsedAt: new Map(),
-    roundTripsMs: [],
-    countedNumbers: new Map(),
-    agentsNotedAt: new Map(),
-    breakersChanged: 0,
-    answers: new Map(),
-    heartbeatReadAt: -Infinity,
-    epochSeen: undefined,
-    epochReadAt: -Infinity,
-    epochKnownAt: -Infinity,
-    restoredAt: 0,
-    lettersListAt: -Infinity,
-    lettersWaitUntil: new Map(),
-    unverifiedSaidAt: -Infinity,
-    unreadableSaidOf: new Set(),
+    ledger: { backlogsUsedAt: new Map(), roundTripsMs: [] },
+    breakers: { changed: 0, countedNumbers: new Map(), agentsNotedAt: new Map() },
+    answerTimes: new Map(),
+    epoch: {
+      seen: undefined,
+      readAt: -Infinity,
+      knownAt: -Infinity,
+      restoredAt: 0,
+      heartbeatReadAt: -Infinity,
+    },
+    letters: { listAt: -Infinity, waitUntil: new Map() },
+    callbacks: { unverifiedSaidAt: -Infinity },
+    documents: { unreadableSaidOf: new Set(), hasClientEntries: false },
     usage: new Map(),
     ownReceivers: new Map(),
-    readsMore: false,
   };
 }
 

@@ -119,7 +119,7 @@ const ofRestores = toMutants(
     [
       "a ledger that goes back is noticed",
       "readWithSuspension",
-      argument("isLedgerSuspended", 1, "epochSeen - 1"),
+      argument("isLedgerSuspended", 1, "seen - 1"),
     ],
     [
       "a process that just began notices it",
@@ -129,7 +129,7 @@ const ofRestores = toMutants(
     [
       "an epoch that moves on holds nobody",
       "readWithSuspension",
-      argument("isLedgerSuspended", 1, "epochSeen"),
+      argument("isLedgerSuspended", 1, "seen"),
     ],
     ["clocks of processes differ", "restoreMarginMs", becomes("0")],
     [

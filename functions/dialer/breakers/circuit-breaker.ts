@@ -115,7 +115,7 @@ export async function openBreaker(
     },
     deps,
   );
-  memory.breakersChanged += 1;
+  memory.breakers.changed += 1;
   const isOpened = changed !== undefined && changed.before?.state !== "open";
   if (isOpened) {
     const fields = {
@@ -172,7 +172,7 @@ export async function answerBreaker(
     deps,
   );
   if (changed === undefined) return;
-  deps.memory.breakersChanged += 1;
+  deps.memory.breakers.changed += 1;
   if (changed.after === null && changed.before?.state !== "closed") {
     deps.log("info", "breaker.closed", { breaker: key });
   }

@@ -71,8 +71,8 @@ export async function noteAgent(
   if (!settings.table.kinds.hasLateAgents(call.route)) return;
   const now = clock.now();
   const key = agentSeenOf(call);
-  if (now - (memory.agentsNotedAt.get(key) ?? -Infinity) < agentNotedMs) return;
-  memory.agentsNotedAt.set(key, now);
+  if (now - (memory.breakers.agentsNotedAt.get(key) ?? -Infinity) < agentNotedMs) return;
+  memory.breakers.agentsNotedAt.set(key, now);
   const change = () => ({ value: { at: now }, expiresAt: now + hourMs });
   await changeDocument({ name: { kind: "failures", key }, change }, deps);
 }
@@ -101,8 +101,8 @@ export async function countRefusal(
 ): Promise<{ inRow: number; countries: string[] }> {
   const { documents, clock, memory } = deps;
   const key = refusalsOf(call);
-  const counted = memory.countedNumbers.get(key) ?? new Set<string>();
-  memory.countedNumbers.set(key, counted);
+  const counted = memory.breakers.countedNumbers.get(key) ?? new Set<string>();
+  memory.breakers.countedNumbers.set(key, counted);
   if (counted.has(call.numberHash)) return { inRow: 0, countries: [] };
   if (counted.size >= countedNumbersMax) counted.clear();
   counted.add(call.numberHash);
@@ -139,8 +139,8 @@ export async function countBlamed(
   const { numbers } = readRefusals(known);
   if (numbers >= blamedInRowMax || name in known) return numbers;
   // A placed call whose documents were read before this count ends the run all the same.
-  const counted = memory.countedNumbers.get(key) ?? new Set<string>();
-  memory.countedNumbers.set(key, counted.add(name));
+  const counted = memory.breakers.countedNumbers.get(key) ?? new Set<string>();
+  memory.breakers.countedNumbers.set(key, counted.add(name));
   const expiresAt = clock.now() + failuresLifeMs;
   return readRefusals(await documents.add({ kind: "failures", key }, { [name]: 1 }, expiresAt))
     .numbers;
@@ -157,7 +157,7 @@ export async function endRefusals(
 ): Promise<void> {
   const { memory } = deps;
   const known = Object.keys(read.get("failures", key)?.value ?? {}).length;
-  if (known + (memory.countedNumbers.get(key)?.size ?? 0) === 0) return;
-  memory.countedNumbers.delete(key);
+  if (known + (memory.breakers.countedNumbers.get(key)?.size ?? 0) === 0) return;
+  memory.breakers.countedNumbers.delete(key);
   await resetCounters(key, deps);
 }

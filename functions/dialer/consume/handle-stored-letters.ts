@@ -35,13 +35,13 @@ export async function handleStoredLetters(unlimited: DialerDeps, deadline: numbe
   const deadLetters = withTimeLimits(unlimited.deadLetters, queueSecondsMax);
   const deps = { ...unlimited, deadLetters };
   const { random, memory, clock, log } = deps;
-  if (clock.now() < memory.lettersListAt) return;
+  if (clock.now() < memory.letters.listAt) return;
   try {
     const letters = await listLetters(deps);
-    if (letters.length === 0) memory.lettersListAt = clock.now() + listAgainMs;
+    if (letters.length === 0) memory.letters.listAt = clock.now() + listAgainMs;
     forgetGone(letters, deps);
     const due = letters.filter(
-      ({ name }) => (memory.lettersWaitUntil.get(name) ?? 0) <= clock.now(),
+      ({ name }) => (memory.letters.waitUntil.get(name) ?? 0) <= clock.now(),
     );
     if (due.length === 0) return;
     // Each sweep begins elsewhere: letters that end their process keep no others waiting.
@@ -79,8 +79,8 @@ function forgetGone(
   { memory }: Pick<DialerDeps, "memory">,
 ): void {
   const stored = new Set(letters.map(({ name }) => name));
-  for (const name of memory.lettersWaitUntil.keys()) {
-    if (!stored.has(name)) memory.lettersWaitUntil.delete(name);
+  for (const name of memory.letters.waitUntil.keys()) {
+    if (!stored.has(name)) memory.letters.waitUntil.delete(name);
   }
 }
 
@@ -93,7 +93,7 @@ async function handleAlone(name: string, deps: DialerDeps): Promise<void> {
   const { documents } = withPortLimits(deps);
   // Also where it cannot be fetched: the next sweep goes on with the others.
   const expiresAt = clock.now() + retryMs;
-  memory.lettersWaitUntil.set(name, expiresAt);
+  memory.letters.waitUntil.set(name, expiresAt);
   const key = { kind: "failures", key: `letter:${name}` } as const;
   const lease = { ...key, version: random.version(), value: {}, expiresAt };
   const [isMine] = await documents.write([{ next: lease, seen: null }]).catch((error: unknown) => {
@@ -117,5 +117,5 @@ async function handleStored(name: string, deps: DialerDeps): Promise<void> {
   const handle = queueOf(name) === "events" ? handleDeadEvent : handleDeadLetter;
   const handled = await handle(delivered, deps);
   if (handled === "done") return deadLetters.remove(name);
-  if (handled === "unreadable") memory.lettersWaitUntil.set(name, Infinity);
+  if (handled === "unreadable") memory.letters.waitUntil.set(name, Infinity);
 }

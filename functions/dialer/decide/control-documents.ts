@@ -51,14 +51,14 @@ export async function readControlDocuments(
     ...listKeys(callKeys, resolved, now),
     ...listKeys(backlogKeys, backlogs, now),
     ...backlogs.flatMap(settlingKeys),
-    ...(memory.readsMore ? rare : []),
+    ...(memory.documents.hasClientEntries ? rare : []),
     ...receivers,
   ];
   const read = await readWithSuspension(distinctKeys(keys), deps);
   noteReceivers(receivers, read, own);
-  if (memory.readsMore || listIn(read)?.hasMore !== true) return read;
+  if (memory.documents.hasClientEntries || listIn(read)?.hasMore !== true) return read;
   // Only a process that learns of the first such document reads twice. Others have them in their one read.
-  memory.readsMore = true;
+  memory.documents.hasClientEntries = true;
   if (rare.length === 0) return read;
   return mergeControlDocuments(read, await readWithSuspension(rare, deps));
 }
@@ -75,17 +75,16 @@ export async function readWithSuspension(
   deps: Pick<DialerDeps, "documents" | "memory" | "clock" | "epochStore" | "log">,
 ): Promise<ControlDocuments> {
   const { documents, memory } = deps;
-  const { epochSeen: seenBefore = 0 } = memory;
+  const { seen: seenBefore = 0 } = memory.epoch;
   const [read] = await Promise.all([
     documents.read([...keys, restoreKey, sweepKey]),
     seeEpoch(deps),
   ]);
-  const { epochSeen } = memory;
+  const { seen } = memory.epoch;
   // A sweep may have raised the epoch since the documents were read, so an epoch seen meanwhile counts as one less.
-  const isSuspended =
-    epochSeen === undefined || isLedgerSuspended(read, Math.max(seenBefore, epochSeen - 1));
+  const isSuspended = seen === undefined || isLedgerSuspended(read, Math.max(seenBefore, seen - 1));
   const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
-  if (isSuspended || restoredAt > memory.restoredAt) forgetLedger(memory, restoredAt);
+  if (isSuspended || restoredAt > memory.epoch.restoredAt) forgetLedger(memory, restoredAt);
   return { ...read, isSuspended };
 }
 
@@ -116,7 +115,7 @@ export function createFreshDocuments(
     const now = clock.now();
     // If the clock was set back, the age is unknown.
     const isOld = now < last.askedAt || at - last.askedAt > documentsAgeMsMax;
-    const { breakersChanged } = memory;
+    const breakersChanged = memory.breakers.changed;
     if (isOld || breakersChanged !== last.breakersChanged) {
       const read = readControlDocuments(calls, { numbers: true }, deps);
       const asked = { read, askedAt: now, breakersChanged };

@@ -117,10 +117,10 @@ export function isLeftUnread(
 ): boolean {
   if (decision.kind !== "leave" || decision.because !== unreadable) return false;
   const name = backlogOf({ client, agentId });
-  if (!memory.unreadableSaidOf.has(name)) {
+  if (!memory.documents.unreadableSaidOf.has(name)) {
     log("alarm", "document.unreadable", { client, agent_id: agentId });
   }
-  memory.unreadableSaidOf.add(name);
+  memory.documents.unreadableSaidOf.add(name);
   return true;
 }
 

@@ -116,7 +116,7 @@ function listRefused({ writes }: Plan): Call[] {
 async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDeps): Promise<Plan> {
   const { ledger, clock, log } = deps;
   const askedAt = clock.now();
-  const { breakersChanged } = deps.memory;
+  const breakersChanged = deps.memory.breakers.changed;
   const brought = requested.flatMap(({ call }) => call ?? []);
   const [{ rows, unreadable }, first] = await Promise.all([
     ledger.read(requested.map(({ id }) => id)),

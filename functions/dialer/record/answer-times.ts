@@ -27,10 +27,10 @@ export async function recordAnswerTime(
   const [account, backlog] = namesOf(call);
   const times = [[account, answerMs] as const, [backlog, answerMs + checkedMs] as const];
   for (const [name, ms] of times) {
-    const known = deps.memory.answers.get(name);
+    const known = deps.memory.answerTimes.get(name);
     const averageMs =
       known === undefined ? ms : known.averageMs + (ms - known.averageMs) * answerWeight;
-    deps.memory.answers.set(name, { ...known, averageMs });
+    deps.memory.answerTimes.set(name, { ...known, averageMs });
   }
   await writeChanges(call, { read, isAnswered: true }, deps);
 }
@@ -63,9 +63,9 @@ async function raise(
   deps: SpeedDeps,
 ): Promise<void> {
   for (const name of names) {
-    const known = deps.memory.answers.get(name);
+    const known = deps.memory.answerTimes.get(name);
     const averageMs = Math.max(known?.averageMs ?? 0, slowMs + 1);
-    deps.memory.answers.set(name, { ...known, averageMs });
+    deps.memory.answerTimes.set(name, { ...known, averageMs });
   }
   await writeChanges(call, { read, isAnswered: false }, deps);
 }
@@ -101,13 +101,13 @@ function listChanges(
   const version = random.version;
   const changes: DocumentChange[] = [];
   const isNews = (name: string, isKnown: (isQuick: boolean) => boolean): boolean | undefined => {
-    const times = memory.answers.get(name);
+    const times = memory.answerTimes.get(name);
     if (times === undefined) return undefined;
     const isQuick = times.averageMs <= slowMs;
     const { written } = times;
     const isSaid = written?.isQuick === isQuick && clock.now() - written.at < writtenAgainMs;
     if (isKnown(isQuick) || isSaid) return undefined;
-    memory.answers.set(name, { ...times, written: { isQuick, at: clock.now() } });
+    memory.answerTimes.set(name, { ...times, written: { isQuick, at: clock.now() } });
     return isQuick;
   };
   const account = call.target.account.name;

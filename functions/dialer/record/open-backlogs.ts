@@ -19,7 +19,7 @@ export async function ensureBacklogs(
 ): Promise<void> {
   const { documents, clock, random, memory } = deps;
   const now = clock.now();
-  const known = memory.backlogsUsedAt;
+  const known = memory.ledger.backlogsUsedAt;
   const isKnown = (key: string) => now - (known.get(key) ?? -Infinity) <= renewedEveryMs;
   let needed = new Map(
     rows

@@ -239,7 +239,7 @@ function warnUnverified(
   { clock, log, memory }: Pick<DialerDeps, "clock" | "log" | "memory">,
 ): void {
   const now = clock.now();
-  const isSaid = now - memory.unverifiedSaidAt < warnEveryMs;
-  if (!isSaid) memory.unverifiedSaidAt = now;
+  const isSaid = now - memory.callbacks.unverifiedSaidAt < warnEveryMs;
+  if (!isSaid) memory.callbacks.unverifiedSaidAt = now;
   log(isSaid ? "warning" : "alarm", "callback.unverified", fields);
 }

@@ -88,42 +88,56 @@ interface AnswerTimes {
   written?: { isQuick: boolean; at: number };
 }
 
-/** State of one process. Losing it costs speed only. */
+/** State of one process, by what it is of. Losing it costs speed only. */
 export interface DialerMemory {
-  /** Time at which a backlog's document was last known to be renewed, by its key. */
-  backlogsUsedAt: Map<string, number>;
-  /** The latest round trips to the ledger, in milliseconds, newest last. */
-  roundTripsMs: number[];
-  /** Hashes of the numbers whose refusals this process has counted, by counter, so that each counts once. */
-  countedNumbers: Map<string, Set<string>>;
-  /** Times at which this process noted that an agent takes calls, by the note's name. */
-  agentsNotedAt: Map<string, number>;
-  /** Number of changes of breakers by this process. Documents read before the last one may be outdated. */
-  breakersChanged: number;
+  ledger: {
+    /** Time at which a backlog's document was last known to be renewed, by its key. */
+    backlogsUsedAt: Map<string, number>;
+    /** The latest round trips, in milliseconds, newest last. */
+    roundTripsMs: number[];
+  };
+  breakers: {
+    /** Number of changes by this process. Documents read before the last one may be outdated. */
+    changed: number;
+    /** Hashes of the numbers whose refusals this process has counted, by counter, so that each counts once. */
+    countedNumbers: Map<string, Set<string>>;
+    /** Times at which this process noted that an agent takes calls, by the note's name. */
+    agentsNotedAt: Map<string, number>;
+  };
   /** Average answer times, and the last write of the speed, by account and by backlog. */
-  answers: Map<string, AnswerTimes>;
-  /** Time at which this process last read the sweeps' heartbeat, in milliseconds since the epoch. */
-  heartbeatReadAt: number;
-  /** Highest epoch that this process has seen in the object store. Undefined: it could not yet be read. */
-  epochSeen: number | undefined;
-  /** Time of the last restore of the ledger that this process knows of, in milliseconds since the Unix epoch. */
-  restoredAt: number;
-  /** Time at which this process last tried to read the object store's epoch, in milliseconds since the Unix epoch. */
-  epochReadAt: number;
-  /** Time at which that last succeeded. */
-  epochKnownAt: number;
-  /** Time before which this process does not list stored dead letters again: there were none. */
-  lettersListAt: number;
-  /** Times before which this process does not try stored dead letters again, by their names. */
-  lettersWaitUntil: Map<string, number>;
-  /** Time at which this process last raised an alarm about callbacks that do not verify. */
-  unverifiedSaidAt: number;
-  /** Backlogs of which this process has said that a document of their calls is unreadable, by their keys. */
-  unreadableSaidOf: Set<string>;
+  answerTimes: Map<string, AnswerTimes>;
+  /** The epoch in the object store, with times in milliseconds since the Unix epoch. */
+  epoch: {
+    /** The highest that this process has seen. Undefined: it could not yet be read. */
+    seen: number | undefined;
+    /** Time at which this process last tried to read it. */
+    readAt: number;
+    /** Time at which that last succeeded. */
+    knownAt: number;
+    /** Time of the last restore of the ledger that this process knows of. */
+    restoredAt: number;
+    /** Time at which this process last read the sweeps' heartbeat. */
+    heartbeatReadAt: number;
+  };
+  /** Stored dead letters. */
+  letters: {
+    /** Time before which this process does not list them again: there were none. */
+    listAt: number;
+    /** Times before which this process does not try them again, by their names. */
+    waitUntil: Map<string, number>;
+  };
+  callbacks: {
+    /** Time at which this process last raised an alarm about those that do not verify. */
+    unverifiedSaidAt: number;
+  };
+  documents: {
+    /** Backlogs of which this process has said that a document of their calls is unreadable, by their keys. */
+    unreadableSaidOf: Set<string>;
+    /** True once this process knows of do-not-call entries for one client's calls, or of erasures. */
+    hasClientEntries: boolean;
+  };
   /** Campaigns and agents of the hour that have a document of usage. */
   usage: KnownUsage;
   /** Clients' own receivers, as this process has read them. */
   ownReceivers: KnownReceivers;
-  /** True once this process knows of do-not-call entries for one client's calls, or of erasures. */
-  readsMore: boolean;
 }

@@ -19,14 +19,14 @@ export async function seeEpoch(
 ): Promise<void> {
   const { epochStore, clock, memory, log } = deps;
   const now = clock.now();
-  if (memory.epochSeen !== undefined && now - memory.epochReadAt < readEveryMs) return;
-  memory.epochReadAt = now;
+  if (memory.epoch.seen !== undefined && now - memory.epoch.readAt < readEveryMs) return;
+  memory.epoch.readAt = now;
   try {
     noteEpoch(await epochStore.read(), deps);
   } catch (error) {
     log("warning", "epoch.unreachable", { error: errorForLog(error) });
     // An old epoch does not show a restore that may have happened since.
-    if (now - memory.epochKnownAt > knownMsMax) memory.epochSeen = undefined;
+    if (now - memory.epoch.knownAt > knownMsMax) memory.epoch.seen = undefined;
   }
 }
 
@@ -34,14 +34,14 @@ export function noteEpoch(
   epoch: number,
   { memory, clock }: Pick<DialerDeps, "memory" | "clock">,
 ): void {
-  memory.epochSeen = Math.max(memory.epochSeen ?? 0, epoch);
-  memory.epochKnownAt = clock.now();
+  memory.epoch.seen = Math.max(memory.epoch.seen ?? 0, epoch);
+  memory.epoch.knownAt = clock.now();
 }
 
 /** Forgets which documents of backlogs exist, as a restored ledger may lack them. */
 export function forgetLedger(memory: DialerMemory, restoredAt: number): void {
-  memory.backlogsUsedAt.clear();
-  memory.restoredAt = restoredAt;
+  memory.ledger.backlogsUsedAt.clear();
+  memory.epoch.restoredAt = restoredAt;
 }
 
 /**
@@ -101,8 +101,8 @@ export async function watchHeartbeat(
 ): Promise<void> {
   const { documents, clock, log, memory } = deps;
   const now = clock.now();
-  if (now - memory.heartbeatReadAt < checkEveryMs) return;
-  memory.heartbeatReadAt = now;
+  if (now - memory.epoch.heartbeatReadAt < checkEveryMs) return;
+  memory.epoch.heartbeatReadAt = now;
   const current = (await documents.read([sweepKey])).get("sweep", sweepKey.key);
   const lastAt = current?.value.fullRoundAt ?? now;
   if (current === undefined || now - lastAt <= heartbeatMsMax) return;

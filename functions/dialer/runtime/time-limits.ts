@@ -57,20 +57,22 @@ export function withPortLimits(
 const roundTripsKnown = 10;
 const roundTripsKept = 50;
 
+type LedgerMemory = Pick<DialerMemory, "ledger">;
+
 /** Records the duration of a round trip to the ledger, as permits are requested that far ahead. */
-function noteRoundTrip({ roundTripsMs }: Pick<DialerMemory, "roundTripsMs">, ms: number): void {
+function noteRoundTrip({ ledger: { roundTripsMs } }: LedgerMemory, ms: number): void {
   roundTripsMs.push(ms);
   if (roundTripsMs.length > roundTripsKept) roundTripsMs.shift();
 }
 
 /** The 95th percentile of the latest round trips in milliseconds, 0 if none is known. */
-export function knownRoundTripMs({ roundTripsMs }: DialerMemory): number {
+export function knownRoundTripMs({ ledger: { roundTripsMs } }: LedgerMemory): number {
   const sorted = roundTripsMs.toSorted((a, b) => a - b);
   return Math.min(leadMsMax, sorted[Math.floor(sorted.length * 0.95)] ?? 0);
 }
 
 /** Lead of a permit in milliseconds: a round trip, and at least 300 ms until ten round trips are known. */
-export function leadMs(memory: DialerMemory): number {
+export function leadMs(memory: LedgerMemory): number {
   const known = knownRoundTripMs(memory);
-  return memory.roundTripsMs.length < roundTripsKnown ? Math.max(firstLeadMs, known) : known;
+  return memory.ledger.roundTripsMs.length < roundTripsKnown ? Math.max(firstLeadMs, known) : known;
 }

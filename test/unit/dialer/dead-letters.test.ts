@@ -260,7 +260,7 @@ describe("a stored dead letter", () => {
     const call = aCallNow(bench);
     for (let n = 0; n < 1_200; n++) {
       bench.kept.set(`calls-${1_000_000 + n}`, "no JSON");
-      bench.deps.memory.lettersWaitUntil.set(`calls-${1_000_000 + n}`, Infinity);
+      bench.deps.memory.letters.waitUntil.set(`calls-${1_000_000 + n}`, Infinity);
     }
     keep(bench, { "calls-last": message(call) });
     await sweepLetters(bench);

@@ -258,7 +258,7 @@ describe("refusals that blame the number", () => {
       hash = row.numberHash;
       await bench.send(dispatchOf([call], "vapi"));
       await bench.deliver();
-      bench.deps.memory.countedNumbers.clear(); // as another process has it
+      bench.deps.memory.breakers.countedNumbers.clear(); // as another process has it
     }
     expect(opened(bench)).toEqual([]);
     const { value } = (await documentOf(bench, "failures", `${own} refusals`)) ?? {};
