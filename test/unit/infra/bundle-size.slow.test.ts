@@ -10,9 +10,9 @@ it("grows by at most 40 kB gzip with all dialing providers together, to at most 
   expect(bytes.with).toBeLessThanOrEqual(196_000);
 });
 
-it("of the API's Worker is at most 180 kB gzip, without documents and what dials", async () => {
+it("of the API's Worker is at most 182 kB gzip, without documents and what dials", async () => {
   const bytes = await workerBytes("functions/api/cloudflare.ts");
-  expect(bytes).toBeLessThanOrEqual(180_000);
+  expect(bytes).toBeLessThanOrEqual(182_000);
   expect(bytes).toBeGreaterThan(50_000);
 });
 
