@@ -6,7 +6,7 @@ import type { Decided } from "../calls/transitions.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import type { HashKeys } from "../telephony/phone-number.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
-import type { StandsBy } from "../calls/stands-by.ts";
+import type { accountLimits, StandsBy } from "../calls/stands-by.ts";
 import type { BreakerDocument } from "../policy/breakers.ts";
 
 /** The answer of a rule that stands in a call's way. */
@@ -94,7 +94,7 @@ export type RoomOf = (account: ResolvedAccount, facts: RoomFacts) => Room | unde
 
 /** The limit of an account in a forecast, which goes on from what was read. */
 export interface SimulatedLimit {
-  limit: "live_calls" | "calls_per_day";
+  limit: (typeof accountLimits)[number];
   /** Returns the first time from `ready` on at which the limit leaves room for a call. */
   freeAt(ready: number): number;
   /** Counts a call that begins at `at`. */

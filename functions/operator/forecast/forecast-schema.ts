@@ -2,6 +2,7 @@ import { batchCallsMax } from "../../../shared/calls/call-request.ts";
 import { manyZonesSchema } from "./many-zones.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { anyName, instant, time } from "../../api/http/fields.ts";
+import { accountLimits } from "../../../shared/calls/stands-by.ts";
 
 /** Maximum errors of calls that an answer lists. */
 export const itemErrorsMax = 10_000;
@@ -21,17 +22,7 @@ export type Outcome = z.infer<typeof outcomeSchema>;
 
 /** The kinds of limits for which a call waits. */
 const limitSchema = z
-  .enum([
-    "pace",
-    "speed",
-    "live_calls",
-    "calls_per_day",
-    "hours",
-    "not_before",
-    "caps",
-    "pause",
-    "caller_ids",
-  ])
+  .enum(["pace", "speed", ...accountLimits, "hours", "not_before", "caps", "pause", "caller_ids"])
   .check(
     z.describe(
       "`speed`: the account was seen to take calls more slowly than its pace; `pause`: one that ends by itself; `caller_ids`: all numbers of the agent's pool rest",
