@@ -122,11 +122,11 @@ function journalFlooded(happened: WritesHappened): string[] {
   const flooded = [...minutes].flatMap(([minute, { length }]) =>
     length > most ? [`writes: ${length} entries of the journal in minute ${minute}`] : [],
   );
-  const { replaced } = sortOutGathered(left);
   // Upkeep that dies once its part is written leaves entries of it: another run cannot tell them from those of late writers.
   const { kill, freeze, before, after } = scenario.weather;
   const mayDie = kill + freeze + before + after > 0 || scenario.restore !== undefined;
   const single = mayDie ? [] : left;
+  const { replaced } = sortOutGathered(single);
   const old = single.filter(
     (name) => !name.endsWith("~") && timeOfEntry(name) < endAt - 26 * hourMs,
   );
