@@ -72,7 +72,10 @@ export function describePythonLibrary(client: "sync" | "async"): void {
       [["429 before"], 2, false],
     ])("places a call once through %j", async (faults, tries, replayed) => {
       api = createTestApi();
-      const placed = await runOne({ call, options: { campaign: "Frühling", urgent: true } }, faults);
+      const placed = await runOne(
+        { call, options: { campaign: "Frühling", urgent: true } },
+        faults,
+      );
       const [id] = await acceptedIds();
       expect(placed).toEqual({
         request_id: id,

@@ -24,7 +24,13 @@ export interface Place {
   node: Node;
 }
 
-const folders = ["functions/dialer", "functions/api", "functions/operator", "shared", "test/support"];
+const folders = [
+  "functions/dialer",
+  "functions/api",
+  "functions/operator",
+  "shared",
+  "test/support",
+];
 /** True for core files. In test/support only the ports in memory count, which follow the rules of the engines' adapters. */
 const isCore = (file: string) =>
   file.endsWith(".ts") && (!file.startsWith("test/") || file.includes("/memory-"));
