@@ -27,6 +27,7 @@ export function Clients() {
 
 const groups = { client: "Client", agent: "Agent", campaign: "Campaign", day: "Day" } as const;
 type Group = keyof typeof groups;
+const groupNames = ["client", "agent", "campaign", "day"] as const satisfies readonly Group[];
 
 function Usage() {
   const [group, setGroup] = useState<Group>("client");
@@ -40,7 +41,7 @@ function Usage() {
           <select
             value={group}
             onChange={({ currentTarget: { value } }) =>
-              setGroup(Object.keys(groups).includes(value) ? (value as Group) : "client")
+              setGroup(groupNames.find((name) => name === value) ?? "client")
             }
           >
             {Object.entries(groups).map(([name, label]) => (
@@ -59,35 +60,7 @@ function Usage() {
             </p>
           ) : (
             <>
-              <Table
-                label="Usage"
-                columns={[groups[group], "Accepted", "Placed", "Answered", "Length", "Cost"]}
-              >
-                {rows.map((row) => (
-                  <tr
-                    key={JSON.stringify([
-                      row.client,
-                      row.agent_id,
-                      row.campaign,
-                      row.day,
-                      row.test,
-                    ])}
-                  >
-                    <th scope="row">
-                      {row.campaign ?? row.agent_id ?? row.day ?? row.client ?? "none"}
-                      {group === "campaign" ? <span class="hint"> {row.client}</span> : null}
-                      {row.test ? <b class="hint"> test</b> : null}
-                    </th>
-                    <td class="figure">{countText(row.accepted)}</td>
-                    <td class="figure">{countText(row.placed)}</td>
-                    <td class="figure">{countText(row.answered)}</td>
-                    <td class="figure">{lengthText(row.seconds)}</td>
-                    <td class="figure">
-                      {row.cost.map(({ amount, currency }) => `${amount} ${currency}`).join(", ")}
-                    </td>
-                  </tr>
-                ))}
-              </Table>
+              <UsageTable rows={rows} group={group} />
               <p class="hint">
                 From {from} to {to}, days in UTC.
                 {left === 0 ? "" : ` ${countText(left)} rows are left out.`}
@@ -97,6 +70,30 @@ function Usage() {
         }
       </Shown>
     </section>
+  );
+}
+
+function UsageTable({ rows, group }: { rows: UsageAnswer["rows"]; group: Group }) {
+  const columns = [groups[group], "Accepted", "Placed", "Answered", "Length", "Cost"];
+  return (
+    <Table label="Usage" columns={columns}>
+      {rows.map((row) => (
+        <tr key={JSON.stringify([row.client, row.agent_id, row.campaign, row.day, row.test])}>
+          <th scope="row">
+            {row.campaign ?? row.agent_id ?? row.day ?? row.client ?? "none"}
+            {group === "campaign" ? <span class="hint"> {row.client}</span> : null}
+            {row.test ? <b class="hint"> test</b> : null}
+          </th>
+          <td class="figure">{countText(row.accepted)}</td>
+          <td class="figure">{countText(row.placed)}</td>
+          <td class="figure">{countText(row.answered)}</td>
+          <td class="figure">{lengthText(row.seconds)}</td>
+          <td class="figure">
+            {row.cost.map(({ amount, currency }) => `${amount} ${currency}`).join(", ")}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -167,49 +164,48 @@ function TokenTable() {
         </p>
       )}
       <Shown live={live} what="The tokens">
-        {({ tokens }) =>
-          tokens.length === 0 ? (
-            <p>There is none.</p>
-          ) : (
-            <Table
-              label="Tokens"
-              columns={["Token", "Client", "State", "Rights", "Last used", "End"]}
-            >
-              {tokens.map(({ id, client, state, rights, last_used_at }) => (
-                <tr key={id}>
-                  <th scope="row">{id}</th>
-                  <td>{client}</td>
-                  <td>{state.replaceAll("_", " ")}</td>
-                  <td class="words">{rights.join(", ")}</td>
-                  <td>{last_used_at === null ? "not known" : <Time at={last_used_at} />}</td>
-                  <td>
-                    {state === "valid" ? (
-                      <button type="button" class="grave" onClick={() => setEnding(id)}>
-                        End … <span class="unseen">token {id}</span>
-                      </button>
-                    ) : null}
-                  </td>
-                </tr>
-              ))}
-            </Table>
-          )
-        }
+        {({ tokens }) => <TokenRows tokens={tokens} end={setEnding} />}
       </Shown>
-      {ending === undefined ? null : (
-        <Confirm
-          title={`End token ${ending}?`}
-          yes="End it for good"
-          act={() =>
-            attempt(async () => {
-              await ask(`/tokens/${encodeURIComponent(ending)}/end`, {});
-              return `Token ${ending} lets nobody in after a minute.`;
-            })
-          }
-          close={() => setEnding(undefined)}
-        >
-          <p>Whoever has it can place no call and read nothing any more.</p>
-        </Confirm>
-      )}
+      {ending === undefined ? null : <EndToken id={ending} close={() => setEnding(undefined)} />}
     </section>
+  );
+}
+
+function TokenRows({ tokens, end }: { tokens: Tokens["tokens"]; end(id: string): void }) {
+  if (tokens.length === 0) return <p>There is none.</p>;
+  return (
+    <Table label="Tokens" columns={["Token", "Client", "State", "Rights", "Last used", "End"]}>
+      {tokens.map(({ id, client, state, rights, last_used_at }) => (
+        <tr key={id}>
+          <th scope="row">{id}</th>
+          <td>{client}</td>
+          <td>{state.replaceAll("_", " ")}</td>
+          <td class="words">{rights.join(", ")}</td>
+          <td>{last_used_at === null ? "not known" : <Time at={last_used_at} />}</td>
+          <td>
+            {state === "valid" ? (
+              <button type="button" class="grave" onClick={() => end(id)}>
+                End … <span class="unseen">token {id}</span>
+              </button>
+            ) : null}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** Asks before a token ends. */
+function EndToken({ id, close }: { id: string; close(): void }) {
+  const { ask, attempt } = useDesk();
+  const act = () =>
+    attempt(async () => {
+      await ask(`/tokens/${encodeURIComponent(id)}/end`, {});
+      return `Token ${id} lets nobody in after a minute.`;
+    });
+  return (
+    <Confirm title={`End token ${id}?`} yes="End it for good" act={act} close={close}>
+      <p>Whoever has it can place no call and read nothing any more.</p>
+    </Confirm>
   );
 }

@@ -140,16 +140,7 @@ function Change() {
           />
         </label>
         <NumbersRead field={field} />
-        <p class="line">
-          <button type="submit" value="add" disabled={numbers.length === 0}>
-            Add {numbers.length === 0 ? "" : countOf(numbers)}
-          </button>
-          {mayRemove ? (
-            <button type="submit" value="remove" disabled={numbers.length === 0}>
-              Remove {numbers.length === 0 ? "" : countOf(numbers)} …
-            </button>
-          ) : null}
-        </p>
+        <ChangeButtons numbers={numbers} mayRemove={mayRemove} />
       </form>
       <p class="hint">
         The list holds hashes of numbers, so it cannot be shown. Whole lists:{" "}
@@ -166,6 +157,21 @@ function Change() {
         />
       )}
     </section>
+  );
+}
+
+function ChangeButtons({ numbers, mayRemove }: { numbers: readonly string[]; mayRemove: boolean }) {
+  return (
+    <p class="line">
+      <button type="submit" value="add" disabled={numbers.length === 0}>
+        Add {numbers.length === 0 ? "" : countOf(numbers)}
+      </button>
+      {mayRemove ? (
+        <button type="submit" value="remove" disabled={numbers.length === 0}>
+          Remove {numbers.length === 0 ? "" : countOf(numbers)} …
+        </button>
+      ) : null}
+    </p>
   );
 }
 

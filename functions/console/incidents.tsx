@@ -4,7 +4,7 @@ import type {
   Replayed,
   RestoreView,
 } from "../../shared/answers/answers.ts";
-import { Shown, useDesk, useLive, WithRole } from "./desk.tsx";
+import { type Ask, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { counted, countText, Fact, Reason, Table, Time } from "./shared.tsx";
 
 const refreshMs = 30_000;
@@ -23,30 +23,29 @@ export function Incidents() {
   );
 }
 
+/** Has the exhausted events of a client's last days delivered again. Resolves to a message. */
+async function replayAll(client: string, ask: Ask): Promise<string> {
+  const now = Date.now();
+  const range = {
+    from: new Date(now - replayedDays * dayMs).toISOString(),
+    until: new Date(now).toISOString(),
+  };
+  let replayed = 0;
+  let cursor: string | undefined;
+  do {
+    const place = cursor === undefined ? {} : { cursor };
+    const filter = { client, ...range, exhausted: true, ...place };
+    const answer: Replayed = await ask("/events/replay", filter);
+    replayed += answer.replayed;
+    cursor = answer.cursor;
+  } while (cursor !== undefined);
+  return `${counted(replayed, "event")} will be delivered again, at the receiver's pace.`;
+}
+
 function Receivers() {
   const { ask, attempt } = useDesk();
   const live = useLive<Events>("/events", refreshMs);
-  const replay = (client: string) =>
-    attempt(async () => {
-      const now = Date.now();
-      const range = {
-        from: new Date(now - replayedDays * dayMs).toISOString(),
-        until: new Date(now).toISOString(),
-      };
-      let replayed = 0;
-      let cursor: string | undefined;
-      do {
-        const answer: Replayed = await ask("/events/replay", {
-          client,
-          ...range,
-          exhausted: true,
-          ...(cursor && { cursor }),
-        });
-        replayed += answer.replayed;
-        cursor = answer.cursor;
-      } while (cursor !== undefined);
-      return `${counted(replayed, "event")} will be delivered again, at the receiver's pace.`;
-    });
+  const replay = (client: string) => attempt(() => replayAll(client, ask));
   return (
     <section class="card" aria-labelledby="receivers">
       <h3 id="receivers">Events</h3>

@@ -11,7 +11,7 @@ export interface Understood {
 }
 
 /** A text as a number, or the reason for which it is none. */
-export type NumberRead = Understood | { reason: string };
+type NumberRead = Understood | { reason: string };
 
 /** Reads numbers by the rules of lists. Those without a country code are of the country that the dial plan implies. */
 export interface NumberReader {

@@ -46,7 +46,7 @@ export function usePending(): PendingTools {
 }
 
 /** Names a call in a sentence. */
-export function callName({ id, agent_id, number_tail }: CallView): string {
+function callName({ id, agent_id, number_tail }: CallView): string {
   return `call #${indexOf(id)} of ${agent_id} to …${number_tail}`;
 }
 
@@ -65,7 +65,6 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
   const tools = useRef(desk);
   tools.current = desk;
   const [pending, setPending] = useState<Pending>();
-  const [decided, setDecided] = useState<ReadonlySet<string>>(new Set());
   const [undone, setUndone] = useState<{ id: string }>();
   const [became, setBecame] = useState<{ call: CallView; words: string }>();
   // Events that come before the next rendering must see what is pending.
@@ -74,11 +73,7 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
     current.current = next;
     setPending(next);
   };
-  const taken = useRef(new Set<string>());
-  const forget = (id: string) => {
-    taken.current.delete(id);
-    setDecided((before) => new Set([...before].filter((one) => one !== id)));
-  };
+  const { decided, taken, add, forget } = useDecided();
   const send = useCallback(() => {
     const one = current.current;
     if (one === undefined) return;
@@ -96,10 +91,9 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
   const take = (call: CallView, decision: Decision) => {
     // A second key before the next rendering means no other decision about the same call.
     if (taken.current.has(call.id)) return;
-    taken.current.add(call.id);
     send();
     replace({ call, decision, sendAt: Date.now() + undoMs });
-    setDecided((before) => new Set([...before, call.id]));
+    add(call.id);
     setBecame(undefined);
     tools.current.say(takenText(call, decision));
   };
@@ -125,6 +119,21 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
       </Dock>
     </PendingContext.Provider>
   );
+}
+
+/** Keeps the ids of decided calls: `taken` for events before the next rendering. */
+function useDecided() {
+  const [decided, setDecided] = useState<ReadonlySet<string>>(new Set());
+  const taken = useRef(new Set<string>());
+  const forget = (id: string) => {
+    taken.current.delete(id);
+    setDecided((before) => new Set([...before].filter((one) => one !== id)));
+  };
+  const add = (id: string) => {
+    taken.current.add(id);
+    setDecided((before) => new Set([...before, id]));
+  };
+  return { decided, taken, add, forget };
 }
 
 /** All bars below the views. Each for itself would cover the others. */

@@ -58,12 +58,7 @@ export function Send() {
               {opened.name}: {opened.table.form}.
             </p>
             <div class="line">
-              <CountryField
-                reader={reader}
-                allowed={plan?.countries ?? []}
-                country={country}
-                choose={setCountry}
-              />
+              <CountryField reader={reader} plan={plan} country={country} choose={setCountry} />
               <AgentField agent={agent} choose={setAgent} />
             </div>
             <Columns
@@ -165,16 +160,17 @@ function DropLeads({ open }: { open(file: File | undefined): Promise<void> }) {
 
 function CountryField({
   reader,
-  allowed,
+  plan,
   country,
   choose,
 }: {
   reader: Reader;
-  /** Countries that the plan names. They come first. */
-  allowed: readonly string[];
+  /** The countries that it names come first. */
+  plan: PlanInWords | undefined;
   country: string;
   choose(country: string): void;
 }) {
+  const allowed = plan?.countries ?? [];
   const others = reader.listCountries().filter((one) => !allowed.includes(one.country));
   const named = (codes: readonly string[]) =>
     codes

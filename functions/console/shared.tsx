@@ -21,7 +21,7 @@ const dayAndYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const dayMs = 86_400_000;
 
 /** Formats a time shortly, in the browser's zone: `today 17:51`, `24 Nov 17:51`. */
-export function shortTime(time: string, now = Date.now()): string {
+function shortTime(time: string, now = Date.now()): string {
   const at = new Date(time);
   const isOn = (ms: number) => new Date(ms).toDateString() === at.toDateString();
   const isThisYear = at.getFullYear() === new Date(now).getFullYear();

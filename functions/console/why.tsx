@@ -144,7 +144,7 @@ function Accounts({ why: { accounts } }: { why: Why }) {
 }
 
 /** Describes the limits of an account, and how far they are used: `2 calls a second, 3 of 10 live`. */
-export function limitsText({
+function limitsText({
   pace,
   seen_pace: seen,
   live_calls: live,

@@ -72,7 +72,7 @@ const accountSchema = z.strictObject({
       ),
     ),
 });
-export type AccountNow = z.infer<typeof accountSchema>;
+type AccountNow = z.infer<typeof accountSchema>;
 
 const whySchema = z.strictObject({
   at: time.check(z.describe("When the calls were read, at most five seconds ago")),
@@ -175,7 +175,7 @@ async function findCall(id: string, waiting: WaitingNow, deps: RouteDeps): Promi
 }
 
 /** Explains some of the calls that wait. */
-export function toWhy(own: readonly CallNow[], waiting: WaitingNow): Why {
+function toWhy(own: readonly CallNow[], waiting: WaitingNow): Why {
   const { at, rowsRead, agentsCut, isCut } = waiting;
   const isWhole = !isCut && !own.some(({ agentId }) => agentsCut.has(agentId));
   const end = endOf(own, { agentsCut, isCut });

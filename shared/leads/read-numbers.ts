@@ -1,7 +1,7 @@
 import { readNumber } from "./read-number.ts";
 
 /** A line of which no number was read. */
-export interface RefusedLine {
+interface RefusedLine {
   line: number;
   /** The reason, without the number. */
   reason: string;

@@ -99,9 +99,6 @@ export const optionsOf: Record<string, string[]> = {
   completion: [],
 };
 
-/** Names of all options. */
-export const optionNames: readonly string[] = Object.keys(options);
-
 /** Words that a command takes after its name; the others take any number. */
 const wordsMaxOf: Record<string, number> = {
   list: 0,

@@ -135,11 +135,10 @@ export function factsOf(facts: Json, width = Infinity): string {
   const nameWidth = Math.max(0, ...shown.map(([name]) => name.length)) + gap.length;
   const room = Math.max(columnMin, width - nameWidth);
   return shown
-    .map(([name, text]) => {
+    .flatMap(([name, text]) => {
       const [first = "", ...more] = wrapped(text, room).split("\n");
       return [name.padEnd(nameWidth) + first, ...more.map((line) => " ".repeat(nameWidth) + line)];
     })
-    .flat()
     .map((line) => line.trimEnd())
     .join("\n");
 }

@@ -26,7 +26,7 @@ describe("the operator's page", () => {
   it("loads the other views from a file of their own, and has under 90 kB gzip of scripts in all", async () => {
     const scripts = await Promise.all([textOf("page.js"), textOf("views.js"), textOf("shared.js")]);
     expect(sizeOf(scripts)).toBeLessThan(90_000);
-    const [page = "", views = ""] = scripts;
+    const [page, views] = scripts;
     const [, build] = /import\("\.\/views\.js\?([\w-]{10})"\)/.exec(page) ?? [];
     expect(build).toBeDefined();
     for (const script of [page, views]) expect(script).toContain(`"./shared.js?${build}"`);
