@@ -66,7 +66,7 @@ export const timeoutSecondsMax = 90;
 /** An account or a backlog whose answers take this long on average counts as slow. */
 export const slowMs = 2_000;
 /** Time after the provider's time limit in which the holder can settle before its claim lapses. */
-export const settleMs = 15_000;
+const settleMs = 15_000;
 /** Waits before each try of a settlement's write. */
 export const settleWaitsMs = [0, 250, 1000] as const;
 /** Time reserved after a request for the settlement, its retries, and the acknowledgement of the message. */
