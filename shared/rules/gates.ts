@@ -36,6 +36,7 @@ import type {
   Take,
 } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
+import type { Documents } from "../ports/documents.ts";
 import * as turn from "./turn.ts";
 
 // Every order in which rules are asked whether a phone may ring now. Each entry stands on a line of its own, so that a
@@ -137,7 +138,10 @@ export type TakeContext = Parameters<typeof cap.take>[1] &
   Parameters<typeof callsPerDay.take>[1] &
   Parameters<typeof earlierTries.take>[1] &
   Parameters<typeof liveCalls.take>[1] &
-  Parameters<typeof pace.take>[1];
+  Parameters<typeof pace.take>[1] & {
+    /** Documents in which a rule may count what it takes. */
+    documents: Pick<Documents, "add">;
+  };
 
 /** Under the claim, all at once. The first one in this order that could not be taken says why. */
 export const takes: readonly Take<TakeContext>[] = [

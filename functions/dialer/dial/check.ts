@@ -25,9 +25,9 @@ export function takeUnderClaim(
   claim: Claim,
   { deps, caps, days, live, permits }: DialBatch,
 ): Pick<Held, "taken" | "permit"> {
-  const { ledger, clock, log } = deps;
+  const { ledger, documents, clock, log } = deps;
   const permit = permits.take(claim.dial.target.account);
-  const context = { ledger, clock, log, caps, days, lines: live, permit };
+  const context = { ledger, documents, clock, log, caps, days, lines: live, permit };
   return { taken: takeAll(takes, claim, context), permit };
 }
 
