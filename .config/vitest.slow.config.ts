@@ -78,7 +78,7 @@ export default defineConfig({
           ...native,
           name: "end-to-end",
           include: slowFiles("test/end-to-end"),
-          globalSetup: "test/support/bundle.ts",
+          globalSetup: `${root}/test/support/bundle.ts`,
           isolate: false,
           setupFiles: ["test/support/short-connections.ts", keepCompiled],
           ...limits(serviceHangMs),

@@ -2,7 +2,7 @@ import type { CallRequest, Route } from "../calls/call-request.ts";
 import type * as z from "../lib/zod.ts";
 
 /** An account of a dial plan, whose settings a route's schema depends on. */
-export interface AccountOfRoute {
+interface AccountOfRoute {
   type: string;
   baseUrl?: string | undefined;
   timeoutSeconds?: number | undefined;

@@ -52,10 +52,7 @@ export function isCovered(
  * Returns who has cancelled a call, by its agent or request; undefined if nobody has. A cancellation of a request
  * also cancels redials of its calls.
  */
-export function findCancellation(
-  call: Call,
-  documents: DocumentsRead,
-): "operator" | "client" | undefined {
+function findCancellation(call: Call, documents: DocumentsRead): "operator" | "client" | undefined {
   const { id, client, acceptedAt, ancestors = [], request } = call;
   const controlsOn = (what: Cancellable, ofCall: string, as: GivenOrder["as"]) => {
     const { kind, key } = cancellationKeyOf(what);

@@ -7,7 +7,7 @@ import { pauseKeysOf } from "../policy/controls.ts";
  * True if one of these pauses keeps calls waiting. A pause with an end needs no look at the clock: its document expires
  * then, and is not read any more.
  */
-export function isPaused(pauses: readonly DocumentKey<"pause">[], documents: DocumentsRead) {
+function isPaused(pauses: readonly DocumentKey<"pause">[], documents: DocumentsRead) {
   return pauses.some(({ kind, key }) => documents.get(kind, key) !== undefined);
 }
 
