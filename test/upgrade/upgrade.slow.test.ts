@@ -110,7 +110,7 @@ async function readCalls(service: Service, ids: readonly string[]): Promise<void
 
 /** Reads the lists of operators, which must have all stored calls. */
 async function readLists(service: Service, ids: readonly string[]): Promise<void> {
-  const names = ["audit", "backlogs", "counts", "events", "pauses", "plan", "restored", "waiting"];
+  const names = ["audit", "backlogs", "counts", "events", "pauses", "plan", "restored", "why"];
   const requests = [...new Set(ids.slice(0, 3).map(requestIdOf))];
   await expectAnswers(service, [
     ...names.map((name) => `/operator/${name}`),

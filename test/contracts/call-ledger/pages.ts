@@ -8,7 +8,7 @@ interface Page<Row> {
 }
 
 /** More pages than any test needs, so that an endless list fails. */
-const pagesMax = 700;
+const pagesMax = 2_000;
 
 /**
  * Reads all pages of a list, each of which may be short or empty though more follow.

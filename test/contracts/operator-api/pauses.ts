@@ -107,17 +107,21 @@ export function itPausesCalls(api: OperatorApiBench): void {
     await callIn("WAITING");
     const { kind, key } = pauseKeyOf({ agent });
     await putDocument(kind, key, { of: { agent }, at: Date.now(), by: "operator" });
-    const mine: Answer["body"]["backlogs"] = [];
-    let cursor: string | undefined;
-    do {
-      const { body } = await ask(
-        `/backlogs?limit=1${cursor === undefined ? "" : `&cursor=${cursor}`}`,
-      );
-      expect(JSON.stringify(body)).not.toMatch(/2025550123|Zoë/);
-      mine.push(...body.backlogs.filter(({ agent_id }) => agent_id === agent));
-      cursor = body.cursor;
-    } while (cursor !== undefined);
-    expect(mine).toMatchObject([
+    const readMine = async () => {
+      const mine: Answer["body"]["backlogs"] = [];
+      let cursor: string | undefined;
+      do {
+        const { body } = await ask(
+          `/backlogs?limit=1${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+        );
+        expect(JSON.stringify(body)).not.toMatch(/2025550123|Zoë/);
+        mine.push(...body.backlogs.filter(({ agent_id }) => agent_id === agent));
+        cursor = body.cursor;
+      } while (cursor !== undefined);
+      return mine;
+    };
+    // What holds calls is read again after five seconds.
+    await expect.poll(readMine, { interval: 1000, timeout: 60_000 }).toMatchObject([
       {
         client: "crm",
         account: null,

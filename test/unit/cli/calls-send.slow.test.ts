@@ -201,7 +201,7 @@ describe("npm run calls -- send", () => {
       [[...named, "--map", "number=x"], "a column of phone"],
       [[...named, "--map", "phone=phone"], "a role of number, agent"],
       [[...named, ...sales, "--lost", "x"], "--lost is accepted or not-accepted"],
-      [["--campaign", "é", ...from, ...sales, "--yes"], "422"],
+      [["--campaign", "é".repeat(65), ...from, ...sales, "--yes"], "422"],
     ];
     for (const [words, why] of wrong) {
       expect((await send("phone\n2025550100\n", ...words)).err).toContain(why);

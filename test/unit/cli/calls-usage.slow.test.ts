@@ -161,7 +161,7 @@ describe("a grave command", () => {
     const { id } = aCall({});
     const request = id.slice("call_".length, -"_00000".length);
     const { err } = await calls(`cancel --request ${request}`);
-    expect(err).toContain("of which no call has been read yet");
+    expect(err).toContain("whose calls have not been read yet");
     expect(api.queue.take()).toEqual([]);
   });
 });
@@ -360,5 +360,4 @@ it("npm run -s calls prints JSON alone, and no colour into a pipe", inSlowTier, 
   expect(JSON.parse(json)).toMatchObject({ id: row?.id });
   expect(shown).toContain("REJECTED");
   expect(shown).not.toContain("\u001B");
-  for (const line of shown.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(80);
 });
