@@ -83,10 +83,11 @@ describe("the operator's page", () => {
     expect(await page.getByRole("table").first().getByRole("row").count()).toBeGreaterThan(3);
     await page.getByText("As a table").click();
     await open("accounts");
-    const waiting = page.getByRole("region", { name: "Backlogs" });
-    await waiting.getByRole("row", { name: /^agent_1 crm .* 10 in 10 hours/ }).waitFor();
-    await waiting
-      .getByRole("row", { name: /^agent_2 crm .* breaker backlog:\["crm","agent_2"\]/ })
+    await page
+      .getByRole("row", { name: /^agent_1 crm 10 The calling hours are closed\. in 10 hours/ })
+      .waitFor();
+    await page
+      .getByRole("row", { name: /^agent_2 crm 10 The circuit breaker of crm's calls to agent_2/ })
       .waitFor();
     await open("calls?state=NEEDS_REVIEW");
     await rows(45);
@@ -95,6 +96,7 @@ describe("the operator's page", () => {
 
   it("finds a call that needs review, shows it when asked to, and has it made again", async () => {
     await open("calls?state=NEEDS_REVIEW");
+    await page.getByText("Filters", { exact: true }).click();
     await page.getByLabel("Agent").fill("reviewed_one");
     await button("Search").click();
     await rows(1);
@@ -147,16 +149,16 @@ describe("the operator's page", () => {
     await hasSaid(/^Paused: account webhook/);
     await bench.post({ phone_number: "+13035550999", agent_id: "agent_9" });
     // The view reads anew by itself while it is open.
-    const held = page.getByRole("region", { name: "Backlogs" }).getByRole("row", {
-      name: /^agent_9 test webhook:\S+ 1 .* account paused/,
-    });
+    const held = page.getByRole("row", { name: /^agent_9 test 1 Paused: account webhook\./ });
     await held.waitFor();
     expect(await held.textContent()).not.toContain("303555");
     await open("overview");
     await card(/^Waiting 1/).waitFor();
-    await page.getByText(/^paused .*webhook/).waitFor();
+    await page.locator("main").getByText("Paused: account webhook.").first().waitFor();
     await open("calls?state=WAITING&reason=paused");
-    await found().getByRole("cell", { name: "paused" }).waitFor();
+    await found()
+      .getByRole("cell", { name: /^The agent, account or client is paused/ })
+      .waitFor();
     await open("accounts");
     await button("Resume account webhook").first().click();
     await hasSaid(/^Resumed/);
@@ -166,10 +168,10 @@ describe("the operator's page", () => {
   it("shows what opened a circuit breaker, and closes it", async () => {
     const paused = page.getByRole("region", { name: "Paused" });
     const text =
-      /of the calls of crm to the agent agent_2 is open since .* http_404, 20 refusals with http_404 in a row, of numbers of US \(20\)/;
+      /of the calls of crm to the agent agent_2 is open since .* 20 refusals in a row: The provider does not know .*, of numbers of US \(20\)/;
     await paused.getByText(text).waitFor();
-    await button('Resume backlog:["crm","agent_2"]').click();
-    await hasSaid(/^Resumed: backlog:\["crm","agent_2"\]/);
+    await button("Resume the circuit breaker of crm's calls to agent_2").click();
+    await hasSaid(/^Resumed: the circuit breaker of crm's calls to agent_2/);
     await paused.getByText("Nothing is paused.").waitFor();
     await page.getByText("No call waits.").waitFor();
   });
@@ -181,11 +183,9 @@ describe("the operator's page", () => {
     await hasSaid(/^Added/);
     await page.getByLabel("Phone number", { exact: true }).fill("+13035550998");
     await button("Check").click();
-    await hasSaid(/^The number is on the list/);
+    await hasSaid(/^\+1 303 555 0998, United States is on the list/);
     await page.getByLabel("Phone number", { exact: true }).fill("555");
-    await button("Check").click();
-    await hasSaid(/must be an E\.164 number/);
-    complaints.splice(0); // removes the expected 422
+    await page.getByText(/^It .*country code/).waitFor();
   });
 
   it("erases a number once it was asked again", async () => {
@@ -193,9 +193,7 @@ describe("the operator's page", () => {
     await button("Erase …").click();
     await button("Leave it").click();
     await button("Erase …").click();
-    await page
-      .getByText(/^The number ends in \d\d\. It has 0 calls, 0 of them waiting\.$/)
-      .waitFor();
+    await page.getByText("It has 0 calls, 0 of them waiting.", { exact: true }).waitFor();
     await button("Erase it for good").click();
     await hasSaid(/^Erased 0 calls/);
   });
