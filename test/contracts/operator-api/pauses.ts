@@ -120,7 +120,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
       } while (cursor !== undefined);
       return mine;
     };
-    // What holds calls is read again after five seconds.
+    // Holders of calls are read again after five seconds.
     await expect.poll(readMine, { interval: 1000, timeout: 60_000 }).toMatchObject([
       {
         client: "crm",
