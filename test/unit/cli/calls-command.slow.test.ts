@@ -298,7 +298,10 @@ describe("npm run calls", () => {
       "The ledger was not restored. Calls are dialed.",
     );
     const early = await bench.calls("restored --at 2026-11-21T09:00:00Z");
-    expect([early.code, early.err]).toEqual([2, expect.stringMatching(/^409 No restore is waiting to be confirmed/)]);
+    expect([early.code, early.err]).toEqual([
+      2,
+      expect.stringMatching(/^409 No restore is waiting to be confirmed/),
+    ]);
     const since = Date.parse("2026-11-21T10:00:00Z");
     const value = suspendedAt(since);
     const key = { kind: "restore", key: "ledger" } as const;
