@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { createRequestId, firstCallIdAt, timeOfId, toCallId } from "../../shared/calls/ids.ts";
+import { createRequestId, firstCallIdAt, timeOfId } from "../../shared/calls/ids.ts";
 import { type CallAction, type CallState, statesWhere } from "../../shared/calls/states.ts";
 import type { OperatorAction } from "../../shared/calls/transitions.ts";
 import * as z from "../../shared/lib/zod.ts";
@@ -13,7 +13,7 @@ import { causeForLog, enqueue } from "../api/http/port-limits.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { type CallFilter, filterShape, findList, fitsFilter, scan } from "./calls.ts";
-import { redialMessageOf } from "./redial.ts";
+import { redialMessageOf, toRedialId } from "./redial.ts";
 
 /** Maximum calls that one answer looks for, and finds: a call's tries come with it. Their ids fit into a cursor. */
 const actedMax = 45;
@@ -227,8 +227,8 @@ function whyNot(row: CallRow, state: CallState | undefined): string {
 }
 
 /** Creates the id of the call that replaces another, in a request of its own. */
-function aCallId({ clock, randomId }: RouteDeps): string {
-  return toCallId(createRequestId(clock.now(), randomId()), 0);
+function aCallId(deps: RouteDeps): string {
+  return toRedialId(createRequestId(deps.clock.now(), deps.randomId()), deps);
 }
 
 /** Sends the messages of redialed calls. Resolves to false if the queue did not take each. */

@@ -1,5 +1,7 @@
 import { type CallRow, headersOf } from "../../shared/calls/call-row.ts";
-import { toCallId, requestIdOf } from "../../shared/calls/ids.ts";
+import { toCallId, requestIdOf, withCalls } from "../../shared/calls/ids.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import { markAccepted } from "../../shared/calls/issued-ids.ts";
 import * as z from "../../shared/lib/zod.ts";
 import type { CallsMessage } from "../../shared/ports/call-messages.ts";
 import { causeForLog, enqueue } from "../api/http/port-limits.ts";
@@ -44,8 +46,8 @@ const redialCall = declareRoute({
     if (row.state !== "REDIALED" && seen !== row.updatedAt) return answerChanged(c);
     // A row whose number is erased must not name a call that never comes.
     if (row.state !== "REDIALED" && row.request === null) return answerConflict(c, row, "redial");
-    // The new call belongs to this request, so the X-Request-Id of the 201 tells its id.
-    const redialedAs = toCallId(c.get("requestId"), 0);
+    // The new call belongs to this request, whose X-Request-Id the 201 has.
+    const redialedAs = toRedialId(c.get("requestId"), deps);
     const redialed =
       row.state === "REDIALED"
         ? row
@@ -64,15 +66,21 @@ const redialCall = declareRoute({
       const detail = "The queue did not confirm the call. Redial it again: it will be made once.";
       return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
     }
-    if (message.requestId !== c.get("requestId")) {
-      c.header("x-request-id", message.requestId);
-      c.header("idempotency-replayed", "true");
-    }
+    c.header("x-request-id", message.requestId);
+    if (message.requestId !== requestIdOf(redialedAs)) c.header("idempotency-replayed", "true");
     return { id: toCallId(message.requestId, 0), redial_of: row.id };
   },
 });
 
 export const redialRoutes = [redialCall];
+
+/**
+ * Returns the id of the call that replaces another. It is marked as accepted, so that its client may cancel its request
+ * while it is still on the queue.
+ */
+export function toRedialId(requestId: string, { hashKeys }: Pick<RouteDeps, "hashKeys">): string {
+  return toCallId(markAccepted(withCalls(requestId, 1), hashKeys.current), 0);
+}
 
 /**
  * Returns the message of the call that replaces a row's call, always the same. Weeks later the message is too old to

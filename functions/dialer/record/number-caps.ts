@@ -87,7 +87,7 @@ function createTurns() {
 
 /**
  * Creates reads and writes of numbers' documents, one for each hash of a number. Those of a delivery at the same time share
- * a statement where the store is one engine. Elsewhere one that hangs would keep back the calls to all other numbers.
+ * a statement where the store is one engine. Elsewhere one that hangs would delay the calls to all other numbers.
  */
 function createCapDocuments({
   documents,
@@ -100,7 +100,7 @@ function createCapDocuments({
   const reads = new DataLoader<string, StoredDocument<"cap"> | undefined>(
     async (keys) => {
       const found = await read(keys);
-      // A document that only a later version can read keeps back the calls to its own number alone.
+      // A document that only a later version can read holds the calls to its own number alone.
       return keys.map((key) => attempt(() => found.get("cap", key)));
     },
     { cache: false },

@@ -19,7 +19,7 @@ export interface OwnFailures {
 
 /**
  * Creates the failures of one message. A row whose record cannot be handled, as the journal is down or its hash is of another
- * HASH_KEY, must not keep back the results of its account.
+ * HASH_KEY, must not delay the results of its account.
  *
  * @param isPostponed false if the rows' next polls stay as they are
  */
