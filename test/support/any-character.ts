@@ -9,3 +9,7 @@ export const anyCharacter = fc.oneof(
   fc.integer({ min: 0x1_00_00, max: 0x10_ff_ff }).map((point) => String.fromCodePoint(point)),
   fc.integer({ min: 0, max: 0x7f }).map((unit) => String.fromCharCode(unit)),
 );
+
+/** Any text that a context may hold, in at most `maxLength` characters: the API refuses surrogates that stand alone. */
+export const anyText = (maxLength: number) =>
+  fc.string({ unit: anyCharacter, maxLength }).filter((text) => text.isWellFormed());
