@@ -1,6 +1,21 @@
 import { claimAheadMsMax } from "../lib/timing.ts";
-import { listNotClosedBreakers, listOpenBreakers, mayProbe } from "../policy/breakers.ts";
-import type { Facts, Holder, KeyedBacklog, Passage, Room, RoomFacts, Verdict } from "./rule.ts";
+import {
+  accountBreakerOf,
+  type BreakerDocument,
+  listNotClosedBreakers,
+  listOpenBreakers,
+  mayProbe,
+} from "../policy/breakers.ts";
+import type {
+  BacklogNow,
+  Facts,
+  Holder,
+  KeyedBacklog,
+  Passage,
+  Room,
+  RoomFacts,
+  Verdict,
+} from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 
@@ -48,13 +63,58 @@ export function beforeClaim(
 
 /** An open breaker leaves one call at a time, and a half-open one as many as were answered. */
 export function room(
-  _account: unknown,
-  { breaker, inFlight }: Pick<RoomFacts, "breaker" | "inFlight">,
+  { name }: Pick<ResolvedRoute["account"], "name">,
+  { documents, inFlight }: Pick<RoomFacts, "documents" | "inFlight">,
 ): Room | undefined {
+  const breaker = documents.get("breaker", accountBreakerOf(name));
   const { state, room: opened = 0 } = breaker?.value ?? {};
   // The backlog's own allowance decides which backlog may probe.
   if (state === "open") return { count: inFlight === 0 ? 1 : 0, why: "breaker_open", most: 1 };
   return state === "half_open" ? { count: opened - inFlight } : undefined;
+}
+
+/** Returns what a look of the dispatcher knows of a route's breakers. A failing check is as a breaker of the backlog's own. */
+export function seenAlong(
+  { breakers, probed }: Pick<ResolvedRoute, "breakers" | "probed">,
+  { documents }: Asked,
+): Pick<BacklogNow, "breaker" | "accountBreaker"> {
+  const [ofAccount = "", own = ""] = probed;
+  const checks = breakers.slice(probed.length).map((name) => documents.get("breaker", name));
+  return {
+    breaker: checks.find(mayBeOpen) ?? documents.get("breaker", own),
+    accountBreaker: documents.get("breaker", ofAccount),
+  };
+}
+
+/** True if a breaker is open, or only a later version can read it. */
+function mayBeOpen(breaker: BreakerDocument | undefined): boolean {
+  try {
+    return breaker?.value.state === "open";
+  } catch {
+    return true;
+  }
+}
+
+function openOf({ breaker, accountBreaker }: Pick<BacklogNow, "breaker" | "accountBreaker">) {
+  return [accountBreaker, breaker].flatMap((one) => (one?.value.state === "open" ? [one] : []));
+}
+
+/** Open breakers of a backlog and its account leave the one call that probes them. */
+export function backlogRoom(
+  backlog: Omit<BacklogNow, "answers">,
+  { now }: { now: number },
+): number | undefined {
+  const { of, breaker, inFlight } = backlog;
+  const open = openOf(backlog);
+  if (open.length > 0) {
+    return inFlight === 0 && open.every((one) => mayProbe(one, of, now)) ? 1 : 0;
+  }
+  return breaker?.value.state === "half_open" ? breaker.value.room - inFlight : undefined;
+}
+
+/** Open breakers refuse calls until their next probe. */
+export function restsUntil(backlog: Pick<BacklogNow, "breaker" | "accountBreaker">): number {
+  return Math.max(0, ...openOf(backlog).map(({ value }) => value.probeAt));
 }
 
 /** Half-open, an account that answers quickly soon is as fast as before. */

@@ -80,6 +80,13 @@ export function admit(
   return route === undefined ? { kind: "hold", reason: "caller_ids" } : { route };
 }
 
+export function stops(
+  { route }: Pick<ResolvedRoute, "route">,
+  at: Pick<Facts, "documents" | "now">,
+): boolean {
+  return isPoolResting(route, at);
+}
+
 /** A pool rests until its first number has rested. */
 export function holders(
   { route }: ResolvedRoute,

@@ -1,5 +1,6 @@
 import { countedIn, dayKeyOf, nextDayAt } from "../policy/day-counts.ts";
 import type {
+  BacklogNow,
   ClaimedCall,
   Facts,
   KeyedAccount,
@@ -9,7 +10,7 @@ import type {
   Taking,
   Verdict,
 } from "./rule.ts";
-import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
+import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 
@@ -23,14 +24,15 @@ export function admit(
   { target }: ResolvedCall,
   { documents, now }: Pick<Facts, "documents" | "now">,
 ): Verdict | undefined {
-  return target !== undefined && isDayFull(target, { documents, now }) ? held : undefined;
+  return target !== undefined && freeOn(target.account, { documents, now }) <= 0 ? held : undefined;
 }
 
-export function isDayFull(
-  { account }: Pick<ResolvedRoute, "account">,
-  day: Pick<Facts, "documents" | "now">,
-): boolean {
-  return freeOn(account, day) <= 0;
+/** The account's calls wait for its next day. */
+export function restsUntil(
+  { account }: Pick<BacklogNow, "account">,
+  { documents, now }: Pick<Facts, "documents" | "now">,
+): number {
+  return freeOn(account, { documents, now }) <= 0 ? nextDayAt(now) : 0;
 }
 
 /** Returns how many more calls the account may place on the day of `now`. */
@@ -44,7 +46,7 @@ function freeOn(
 
 export function room(
   account: ResolvedAccount,
-  { documents, now, sent, inFlight }: Omit<RoomFacts, "countOthers" | "breaker">,
+  { documents, now, sent, inFlight }: Omit<RoomFacts, "countOthers">,
 ): Room | undefined {
   if (account.callsPerDay === undefined) return undefined;
   const count = freeOn(account, { documents, now }) - sent;

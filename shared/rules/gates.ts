@@ -22,6 +22,7 @@ import * as pause from "./pause.ts";
 import * as restore from "./restore.ts";
 import * as route from "./route.ts";
 import type {
+  BacklogRoomOf,
   ClaimFacts,
   ClockFacts,
   Facts,
@@ -31,8 +32,10 @@ import type {
   KeyedBacklog,
   KeyedNumber,
   Keys,
+  RestsUntil,
   RoomOf,
   Simulate,
+  Stops,
   Take,
 } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
@@ -62,6 +65,9 @@ export const forecastKeys: readonly Keys<KeyedBacklog>[] = [...backlogKeys, live
 
 /** Documents of an account on which its room depends. */
 export const accountKeys: readonly Keys<KeyedAccount>[] = [...judgedOfAccount, liveCalls.keys];
+
+/** Documents of an account's limits, which each of its calls changes. */
+export const countedKeys: readonly Keys<KeyedAccount>[] = [callsPerDay.keys, liveCalls.keys];
 
 /** Documents of each call. */
 export const callKeys: readonly Keys<Pick<ResolvedCall, "call" | "hashes">>[] = [
@@ -179,6 +185,20 @@ export const clock: readonly Judge<ClaimFacts>[] = [
 
 /** Room of an account for further calls, beside its pace and what it has taken at once so far. The first full one says why. */
 export const rooms: readonly RoomOf[] = [breaker.room, callsPerDay.room, liveCalls.room];
+
+/** Room of a backlog for further calls, beside its account's. The first that bounds it decides. */
+export const backlogRooms: readonly BacklogRoomOf[] = [breaker.backlogRoom, turn.backlogRoom];
+
+/** Questions of the dispatcher to one rule: a route's breakers, until when they refuse, and times of an account's permits. */
+export const breakersAlong = breaker.seenAlong;
+export const refusedUntil = breaker.restsUntil;
+export const permitsOf = pace.permits;
+
+/** Waits during which the dispatcher takes up none of a backlog's calls. */
+export const stops: readonly Stops[] = [pause.stops, callerIds.stops];
+
+/** Rests of a backlog during which the dispatcher need not look at it. */
+export const rests: readonly RestsUntil[] = [breaker.restsUntil, callsPerDay.restsUntil];
 
 /** Whatever may hold all calls of a client and agent. Forecasts name the one that lasts longest. */
 export const holders: readonly HoldersOf[] = [pause.holders, breaker.holders, callerIds.holders];

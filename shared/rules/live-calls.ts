@@ -71,7 +71,7 @@ export function keys({ target }: KeyedAccount): DocumentKey[] {
 
 export function room(
   { name: account, liveCalls: limit }: ResolvedAccount,
-  { documents, inFlight, countOthers }: Omit<RoomFacts, "sent" | "breaker">,
+  { documents, inFlight, countOthers }: Omit<RoomFacts, "sent">,
 ): Room | undefined {
   if (limit === undefined) return undefined;
   const live = new Set(liveCallsIn(documents, { account, limit }).map(({ call }) => call));

@@ -1,8 +1,12 @@
-import { claimAheadMsMax, freshPermitMsMax } from "../lib/timing.ts";
+import { claimAheadMsMax, freshPermitMsMax, paceAheadMs } from "../lib/timing.ts";
+import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 import type { Facts, KeyedAccount, Taking, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
-import type { Pace } from "../telephony/rate.ts";
+import { grantPermits, listPermitTimes, type Pace } from "../telephony/rate.ts";
+
+/** Maximum permits that one look plans. */
+const plannedMax = 10_000;
 
 export function paceKeyOf(account: string): DocumentKey<"pace"> {
   return { kind: "pace", key: account };
@@ -37,6 +41,19 @@ export function admit(
   const permitAt = findNextPermitAt(name, { pace, others }, { documents, now });
   const waitMsMax = row === undefined ? freshPermitMsMax : claimAheadMsMax;
   return permitAt > now + waitMsMax ? { kind: "hold", reason: "pace" } : undefined;
+}
+
+/** Returns the times of the next permits, which a look of the dispatcher plans. Undefined: the account has no pace. */
+export function permits(
+  { name, pace }: Pick<ResolvedAccount, "name" | "pace">,
+  { documents, now }: Pick<Facts, "documents" | "now">,
+): { times: number[]; why: "pace" } | undefined {
+  if (pace === undefined) return undefined;
+  const arrivalUs = documents.get("pace", name)?.value.arrivalUs ?? 0;
+  const window = { notBefore: Math.ceil(now), notAfter: now + paceAheadMs };
+  const { granted, baseUs } = grantPermits(arrivalUs, pace, { ...window, count: plannedMax });
+  const times = listPermitTimes(baseUs, pace, { granted, notBefore: window.notBefore });
+  return { times, why: "pace" };
 }
 
 /** Takes a permit of the account's pace. An unused permit is not given back: its moment passes. */

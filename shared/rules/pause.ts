@@ -24,6 +24,14 @@ export function admit(
   return { kind: "hold", reason: "paused" };
 }
 
+/** Known by its document's name alone, which a version can read that cannot read the rest. */
+export function stops(
+  { pauses }: Pick<ResolvedRoute, "pauses">,
+  { documents }: Pick<Facts, "documents">,
+): boolean {
+  return isPaused(pauses, documents);
+}
+
 export function holders(
   { pauses }: ResolvedRoute,
   { documents }: Pick<Facts, "documents">,

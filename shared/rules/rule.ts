@@ -3,7 +3,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 import type { Permission } from "../calls/passed-check.ts";
 import type { Decided } from "../calls/transitions.ts";
-import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 import type { HashKeys } from "../telephony/phone-number.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { accountLimits, StandsBy } from "../calls/stands-by.ts";
@@ -70,8 +70,6 @@ export function distinctKeys(keys: readonly DocumentKey[]): DocumentKey[] {
 
 /** Facts on which the room of an account depends. */
 export interface RoomFacts extends Pick<Facts, "documents" | "now"> {
-  /** The account's breaker. Undefined: it is closed. */
-  breaker: BreakerDocument | undefined;
   /** Calls of the account that were dispatched or are being dialed. */
   inFlight: number;
   /** Those of them that wait for a dialer still, so that no document counts them. */
@@ -91,6 +89,27 @@ export interface Room {
 
 /** A rule's question about an account. Undefined: the rule leaves any number of calls. */
 export type RoomOf = (account: ResolvedAccount, facts: RoomFacts) => Room | undefined;
+
+/** A backlog as a look of the dispatcher sees it. */
+export interface BacklogNow {
+  of: ResolvedCall["of"];
+  account: ResolvedAccount;
+  breaker: BreakerDocument | undefined;
+  accountBreaker: BreakerDocument | undefined;
+  /** Speed of the answers to the last calls. Null: there was none. */
+  answers: ValueOf<"backlog">["answers"];
+  /** Calls of its client and agent that were dispatched or are being dialed. */
+  inFlight: number;
+}
+
+/** A rule's question about a backlog: how many further calls of it may go. Undefined: the rule leaves any number. */
+export type BacklogRoomOf = (backlog: BacklogNow, facts: { now: number }) => number | undefined;
+
+/** Returns the time before which none of a backlog's calls can go, as far as a look tells; 0: they may go. */
+export type RestsUntil = (
+  backlog: Pick<BacklogNow, "account" | "breaker" | "accountBreaker">,
+  facts: Pick<Facts, "documents" | "now">,
+) => number;
 
 /** The limit of an account in a forecast, which goes on from what was read. */
 export interface SimulatedLimit {
@@ -117,6 +136,9 @@ export interface Holder {
   /** Time at which it ends by itself, in milliseconds since the epoch. Null: somebody must act, or a provider recover. */
   until: number | null;
 }
+
+/** True if a rule keeps all calls along a route waiting, so that the dispatcher takes up none. */
+export type Stops = (target: ResolvedRoute, facts: Pick<Facts, "documents" | "now">) => boolean;
 
 /** Returns what holds the calls along a route, even if it has ended by now. */
 export type HoldersOf = (
@@ -259,6 +281,19 @@ export function leastRoom(
   if (full !== undefined) return full;
   const count = Math.min(...all.map((one) => one.count));
   return all.find((one) => one.count === count && one.why !== undefined) ?? { count };
+}
+
+/** Returns the room that the first rule which bounds a backlog leaves to it. */
+export function firstRoom(
+  rooms: readonly BacklogRoomOf[],
+  backlog: BacklogNow,
+  facts: { now: number },
+): number {
+  for (const room of rooms) {
+    const count = room(backlog, facts);
+    if (count !== undefined) return Math.max(0, count);
+  }
+  return Infinity;
 }
 
 /** Returns the first verdict of judges that change nothing of a call that may go; undefined: it may. */

@@ -1,7 +1,10 @@
 import { freshAgeMsMax } from "../lib/timing.ts";
-import type { ClockFacts, Facts, KeyedAccount, Verdict } from "./rule.ts";
+import type { BacklogNow, ClockFacts, Facts, KeyedAccount, Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
+
+/** Maximum calls in flight of a backlog without any answer. */
+const unreachableMax = 5;
 
 const held = { kind: "hold", reason: "turn" } as const;
 
@@ -18,6 +21,14 @@ export function admit(
   const known = documents.get("account", target.account.name)?.value;
   const { quick = false, busy = false } = known ?? {};
   return !quick || busy || now - call.acceptedAt > freshAgeMsMax ? held : undefined;
+}
+
+/** Few calls of a backlog go while none has been answered. */
+export function backlogRoom({
+  answers,
+  inFlight,
+}: Pick<BacklogNow, "answers" | "inFlight">): number | undefined {
+  return answers === null ? unreachableMax - inFlight : undefined;
 }
 
 /** One delivery dials at most as many fresh calls of an account as it may send requests at once. */

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { lagMaxAfter } from "../../functions/dialer/dispatch/account-notes.ts";
-import { allowBacklog } from "../../functions/dialer/dispatch/allowances.ts";
 import { createInFlight } from "../../functions/dialer/dispatch/in-flight.ts";
 import { isSlow } from "../../functions/dialer/dispatch/view.ts";
 import { backlogBreakerOf } from "../../shared/policy/breakers.ts";
+import { backlogRooms } from "../../shared/rules/gates.ts";
+import { firstRoom } from "../../shared/rules/rule.ts";
+import { createRouteTable, parseDialPlan } from "../support/plans.ts";
+import { testPlan } from "../support/environment.ts";
 import { countQueries } from "../support/count-queries.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import {
@@ -151,11 +154,13 @@ describe("a backlog", () => {
     },
     expiresAt: null,
   });
-  const now = { of, accountBreaker: undefined, answers: "quick" as const };
+  const table = createRouteTable(parseDialPlan(testPlan, {}));
+  const account = table.account({ type: "vapi", provider: "vapi" });
+  const now = { of, account, accountBreaker: undefined, answers: "quick" as const };
 
   it("has one probe in flight behind its open breaker, once its time has come", () => {
     const allowed = (probeAt: number, inFlight: number) =>
-      allowBacklog({ ...now, breaker: open(probeAt), inFlight }, 1000);
+      firstRoom(backlogRooms, { ...now, breaker: open(probeAt), inFlight }, { now: 1000 });
     expect([allowed(1001, 0), allowed(1000, 0), allowed(1000, 1)]).toEqual([0, 1, 0]);
   });
 

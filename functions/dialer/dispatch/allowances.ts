@@ -1,14 +1,8 @@
-import { claimLifeMs, paceAheadMs, roundTripsToPermit } from "../../../shared/lib/timing.ts";
+import { claimLifeMs, roundTripsToPermit } from "../../../shared/lib/timing.ts";
 import { waitingBacklogOf } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import {
-  type ClientAgent,
-  type BreakerDocument,
-  mayProbe,
-} from "../../../shared/policy/breakers.ts";
+import type { ClientAgent } from "../../../shared/policy/breakers.ts";
 import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
-import { grantPermits, listPermitTimes, type Pace } from "../../../shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
 import type { AccountNotes } from "./account-notes.ts";
@@ -16,21 +10,18 @@ import type { DueRows } from "./due-rows.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Allowance } from "./shares.ts";
 import type { View } from "./view.ts";
-import { leastRoom, type Room, type RoomFacts } from "../../../shared/rules/rule.ts";
-import { rooms } from "../../../shared/rules/gates.ts";
+import { firstRoom, leastRoom, type Room, type RoomFacts } from "../../../shared/rules/rule.ts";
+import { backlogRooms, permitsOf, rooms } from "../../../shared/rules/gates.ts";
 
 /** Maximum calls in flight of an account without a pace before its speed is known. */
 const firstAllowance = 25;
-/** Maximum calls in flight of a backlog without any answer. */
-const unreachableMax = 5;
 
 /** Facts that an account's allowance depends on. */
 interface AccountNow {
   /** Room that the account's rules leave. */
   room: Room;
-  pace: Pace | undefined;
-  /** The pace's theoretical arrival time, see rate.ts. */
-  arrivalUs: number;
+  /** Times of the next permits of its pace. Undefined: it has none. */
+  permits: ReturnType<typeof permitsOf>;
   /** Calls that were completed in each of the last two looks. */
   completed: readonly number[];
   inFlight: number;
@@ -45,53 +36,22 @@ interface AccountNow {
  *
  * @param connections requests that the whole deployment can have under way at once
  */
-function allowAccount(
-  account: AccountNow,
-  { now, connections }: { now: number; connections: number },
-): Allowance {
-  const { room, pace, arrivalUs, completed, inFlight, sent, lagMax = Infinity } = account;
+function allowAccount(account: AccountNow, connections: number): Allowance {
+  const { room, permits, completed, inFlight, sent, lagMax = Infinity } = account;
   if (room.most !== undefined) {
     return { count: Math.max(0, room.count), most: room.most, why: room.why ?? null };
   }
-  if (pace === undefined) {
+  if (permits === undefined) {
     const most = Math.min(Math.max(firstAllowance, 2 * sumOf(completed)), 2 * connections, lagMax);
     const free = most - inFlight;
     const why = room.count < free && room.why ? room.why : "in_flight";
     return { count: Math.max(0, Math.min(free, room.count)), most, why };
   }
-  const window = { notBefore: Math.ceil(now), notAfter: now + paceAheadMs };
-  const { granted, baseUs } = grantPermits(arrivalUs, pace, { ...window, count: pacedMax });
-  const all = listPermitTimes(baseUs, pace, { granted, notBefore: window.notBefore });
-  const permitTimes = all.slice(sent);
+  const permitTimes = permits.times.slice(sent);
   const count = Math.max(0, Math.min(permitTimes.length, room.count, lagMax));
-  const most = Math.min(all.length, lagMax);
-  const why = room.count < permitTimes.length && room.why ? room.why : "pace";
+  const most = Math.min(permits.times.length, lagMax);
+  const why = room.count < permitTimes.length && room.why ? room.why : permits.why;
   return { count, most, why, permitTimes: permitTimes.slice(0, count) };
-}
-
-/** Maximum permits of a pace that one look plans. */
-const pacedMax = 10_000;
-
-/** Facts that a backlog's allowance depends on, besides its account's. */
-export interface BacklogNow {
-  of: ClientAgent;
-  breaker: BreakerDocument | undefined;
-  accountBreaker: BreakerDocument | undefined;
-  answers: StoredDocument<"backlog">["value"]["answers"];
-  inFlight: number;
-}
-
-/** Returns how many calls of a backlog may be dispatched now. */
-export function allowBacklog(backlog: BacklogNow, now: number): number {
-  const { of, breaker, accountBreaker, answers, inFlight } = backlog;
-  const open = [accountBreaker, breaker].flatMap((one) =>
-    one?.value.state === "open" ? [one] : [],
-  );
-  if (open.length > 0) {
-    return inFlight === 0 && open.every((one) => mayProbe(one, of, now)) ? 1 : 0;
-  }
-  if (breaker?.value.state === "half_open") return Math.max(0, breaker.value.room - inFlight);
-  return answers === null ? Math.max(0, unreachableMax - inFlight) : Infinity;
 }
 
 /** The allowances of a dispatcher's looks, from its documents and counts. */
@@ -122,13 +82,12 @@ export function createAllowances(
 
   return {
     ofAccount(resolved) {
-      const { name: account, pace, timeoutSeconds } = resolved;
+      const { name: account, timeoutSeconds } = resolved;
       const now = clock.now();
       const sent = inFlight.sentOf(account);
       const facts: RoomFacts = {
         documents: view.documents(),
         now,
-        breaker: view.breakerOf(account),
         inFlight: inFlight.countOf(account),
         sent,
         countOthers: (calls) => inFlight.countOthers(account, calls),
@@ -136,24 +95,24 @@ export function createAllowances(
       return allowAccount(
         {
           room: leastRoom(rooms, resolved, facts),
-          pace,
-          arrivalUs: view.arrivalUsOf(account),
+          permits: permitsOf(resolved, facts),
           completed: notes.completedOf(account),
           inFlight: facts.inFlight,
           sent: sent + withoutPermit(account, timeoutSeconds),
           lagMax: notes.lagMaxOf(account),
         },
-        { now, connections },
+        connections,
       );
     },
     ofBacklog(key) {
       const one = view.get(key);
       if (one === undefined) return 0;
-      const { breaker, accountBreaker, backlog } = one;
+      const { breaker, accountBreaker, backlog, target } = one;
       const { answers } = backlog.value;
-      const of = { of: backlog.value, breaker, accountBreaker, answers };
+      const of = { of: backlog.value, account: target.account, breaker, accountBreaker, answers };
       const count = (level: string) => inFlight.countIn(level);
-      return allowBacklog({ ...of, inFlight: countBoth(backlog.value, count) }, clock.now());
+      const now = clock.now();
+      return firstRoom(backlogRooms, { ...of, inFlight: countBoth(backlog.value, count) }, { now });
     },
     slowRoom: () => findSlowRoom(seen, { connections, now: clock.now() }),
   };
@@ -179,7 +138,7 @@ function findSlowRoom(
     const sharer = sharerOf(one.account);
     held.set(sharer, (held.get(sharer) ?? 0) + count);
     all += count;
-    if (count > 0 || (!one.isPaused && dueRows.mayBeDue(one.backlog, now))) accounts.add(sharer);
+    if (count > 0 || (!one.isStopped && dueRows.mayBeDue(one.backlog, now))) accounts.add(sharer);
   }
   const share = Math.max(1, Math.floor(most / Math.max(1, accounts.size)));
   return {

@@ -37,7 +37,7 @@ export function createCheckRoom(
     if (route.checks !== undefined) named.add(route.checks.join());
     accounts.set(account, { backlogs: backlogs + 1, named });
     const count = inFlight.sentIn().get(key) ?? 0;
-    const isActive = count > 0 || (!one.isPaused && dueRows.mayBeDue(one.backlog, now));
+    const isActive = count > 0 || (!one.isStopped && dueRows.mayBeDue(one.backlog, now));
     for (const check of route.checks ?? []) {
       const asking = askingOf.get(check) ?? new Map<string, Asking>();
       askingOf.set(check, asking);

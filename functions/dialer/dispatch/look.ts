@@ -9,7 +9,7 @@ import { writeOff, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import { sendDispatches } from "./send-dispatches.ts";
 import type { Waiting } from "./view.ts";
-import { isDayFull } from "../../../shared/rules/calls-per-day.ts";
+import { countedKeys, rests } from "../../../shared/rules/gates.ts";
 
 /** Maximum backlogs of one quick look. */
 const quickMax = 200;
@@ -35,7 +35,7 @@ export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, notes } = looks;
   looks.quickAccounts = new Set();
   if (view.isSuspended()) return { ...nothing, left: [] };
-  notes.beginLook(view.pausedAccounts());
+  notes.beginLook(view.stoppedAccounts());
   const backlogs = view.allowed();
   const accounts = new Set([...notes.names(), ...backlogs.map(({ account }) => account)]);
   noteCompleted(accounts, looks, deps);
@@ -112,14 +112,13 @@ export function isDue({ view, inFlight, dueRows }: Looks, now: number): boolean 
 export function isIdle({ view, inFlight, dueRows }: Looks, now: number): boolean {
   if (inFlight.sentIn().size > 0 || view.isReading()) return false;
   const by = now + soonMs;
-  return !view
-    .allowed()
-    .some(
-      (one) =>
-        dueRows.mayBeDue(one.backlog, by) &&
-        !isBlocked(one, by) &&
-        !isDayFull(one.target, { documents: view.documents(), now }),
-    );
+  const facts = { documents: view.documents(), now };
+  return !view.allowed().some(
+    (one) =>
+      dueRows.mayBeDue(one.backlog, by) &&
+      // Neither breakers nor limits of a day keep all its calls waiting until then.
+      rests.every((until) => until({ ...one, account: one.target.account }, facts) <= by),
+  );
 }
 
 /** The facts that outlive a dispatcher, beside its lease. */
@@ -160,7 +159,8 @@ function quickAmong(
   return new Set(
     backlogs.flatMap((one) => {
       if (one.isSlow || one.accountBreaker !== undefined || hasPace(one)) return [];
-      if (hasLimit(one)) return []; // its live calls are only known from the last look
+      // The last look alone knows how much is left of its limits.
+      if (countedKeys.some((keys) => keys(one, now).length > 0)) return [];
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),
   );
@@ -170,22 +170,9 @@ function hasPace({ target }: Waiting): boolean {
   return target.account.pace !== undefined;
 }
 
-/** True if the plan limits the account's live calls or its calls of a day. */
-function hasLimit({ target }: Waiting): boolean {
-  const { liveCalls, callsPerDay } = target.account;
-  return liveCalls !== undefined || callsPerDay !== undefined;
-}
-
 /** True if a breaker of a backlog, or of its account, is open or half-open. */
 function hasBreaker({ breaker, accountBreaker }: Waiting): boolean {
   return [breaker, accountBreaker].some((one) => one !== undefined && one.value.state !== "closed");
-}
-
-/** True if breakers keep all calls of a backlog waiting until then. */
-function isBlocked({ breaker, accountBreaker }: Waiting, by: number): boolean {
-  return [breaker, accountBreaker].some(
-    (one) => one?.value.state === "open" && one.value.probeAt > by,
-  );
 }
 
 /** Has live calls polled if other calls wait for them to end. */

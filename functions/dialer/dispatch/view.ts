@@ -1,31 +1,22 @@
 import { backlogOf, isUrgentMark } from "../../../shared/calls/call-row.ts";
 import { isTestClient } from "../../../shared/calls/ids.ts";
-import {
-  accountBreakerOf,
-  backlogBreakerOf,
-  checkBreakerOf,
-  type BreakerDocument,
-} from "../../../shared/policy/breakers.ts";
+import type { BreakerDocument } from "../../../shared/policy/breakers.ts";
 import type {
   DocumentKey,
   DocumentsRead,
+  Kind,
   StoredDocument,
 } from "../../../shared/ports/document-kinds.ts";
 import { isReadable } from "../../../shared/ports/listed-document.ts";
 import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
 import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/controls.ts";
 import type { Route } from "../../../shared/calls/call-request.ts";
-import {
-  createResolver,
-  type ResolvedRoute,
-  type Resolver,
-} from "../../../shared/rules/resolved-call.ts";
+import { createResolver, type Resolver } from "../../../shared/rules/resolved-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readWithSuspension } from "../decide/control-documents.ts";
 import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
-import { isPoolResting } from "../../../shared/rules/caller-ids.ts";
-import { accountKeys } from "../../../shared/rules/gates.ts";
+import { accountKeys, breakersAlong, refusedUntil, stops } from "../../../shared/rules/gates.ts";
 import { distinctKeys, listKeys } from "../../../shared/rules/rule.ts";
 
 type Backlog = StoredDocument<"backlog">;
@@ -35,7 +26,8 @@ export interface Waiting extends Servable {
   backlog: Backlog;
   breaker: BreakerDocument | undefined;
   accountBreaker: BreakerDocument | undefined;
-  isPaused: boolean;
+  /** True if a pause or a resting pool keeps all its calls waiting. */
+  isStopped: boolean;
   isSlow: boolean;
 }
 
@@ -48,16 +40,14 @@ export interface View {
   /** Returns a backlog, if its agent has a route. */
   get(key: string): Waiting | undefined;
   all(): Iterable<Waiting>;
-  /** Returns the backlogs that are not paused. */
+  /** Returns the backlogs whose calls may be taken up. */
   allowed(): Waiting[];
-  pausedAccounts(): Set<string>;
-  breakerOf(account: string): BreakerDocument | undefined;
+  /** Returns the accounts of the other backlogs. */
+  stoppedAccounts(): Set<string>;
   /** Returns the time of the next probe of an open breaker of a backlog or of its account; 0 if none is open. */
   refusesUntil(backlog: string): number;
   accountDocument(account: string): StoredDocument<"account"> | undefined;
-  /** Returns the theoretical arrival time of an account's pace (rate.ts), in microseconds. */
-  arrivalUsOf(account: string): number;
-  /** Returns the documents of accounts and of the sweep, as read. */
+  /** Returns the documents of accounts and of the sweep, breakers and pauses, as read. */
   documents(): DocumentsRead;
   /** True while nothing may be dispatched: after a restore, or while a restore could go unnoticed. */
   isSuspended(): boolean;
@@ -67,12 +57,9 @@ export interface View {
 
 /** Documents other than backlogs. */
 interface Controls {
-  breakers: ReadonlyMap<string, BreakerDocument>;
-  /** Keys of the pauses. */
-  pauses: ReadonlySet<string>;
   /** Documents of each account, apart from its breaker. */
   keysOf: ReadonlyMap<string, readonly DocumentKey[]>;
-  /** These documents, and the sweep's. */
+  /** These documents, the sweep's, and all breakers and pauses. */
   state: ControlDocuments;
 }
 
@@ -89,8 +76,6 @@ export function createView(deps: DialerDeps): View {
   const { table } = deps.settings;
   const list = createBacklogList(deps);
   let controls: Controls = {
-    breakers: new Map(),
-    pauses: new Set(),
     keysOf: new Map(),
     state: { get: () => undefined, isSuspended: true },
   };
@@ -108,19 +93,16 @@ export function createView(deps: DialerDeps): View {
     documentOf: (key) => list.get(key),
     get: (key) => waiting.get(key),
     all: () => waiting.values(),
-    allowed: () => [...waiting.values()].filter(({ isPaused }) => !isPaused),
-    pausedAccounts() {
-      const paused = [...waiting.values()].filter(({ isPaused }) => isPaused);
-      return new Set(paused.map(({ account }) => account));
+    allowed: () => [...waiting.values()].filter(({ isStopped }) => !isStopped),
+    stoppedAccounts() {
+      const stopped = [...waiting.values()].filter(({ isStopped }) => isStopped);
+      return new Set(stopped.map(({ account }) => account));
     },
-    breakerOf: (account) => controls.breakers.get(accountBreakerOf(account)),
     refusesUntil(key) {
-      const { breaker, accountBreaker } = waiting.get(key) ?? {};
-      const open = [breaker?.value, accountBreaker?.value].filter((one) => one?.state === "open");
-      return Math.max(0, ...open.map((one) => one?.probeAt ?? 0));
+      const one = waiting.get(key);
+      return one === undefined ? 0 : refusedUntil(one);
     },
     accountDocument: (account) => controls.state.get("account", account),
-    arrivalUsOf: (account) => controls.state.get("pace", account)?.value.arrivalUs ?? 0,
     documents: () => controls.state,
     isSuspended() {
       const { state } = controls;
@@ -148,16 +130,31 @@ async function readControls(tests: readonly Route[], deps: DialerDeps): Promise<
   const keysOf = new Map(
     [...byAccount].map(([account, own]) => [account, listKeys(accountKeys, own, now)]),
   );
-  const [state, breakers, pauses] = await Promise.all([
+  const [read, breakers, pauses] = await Promise.all([
     readWithSuspension(distinctKeys([...keysOf.values()].flat()), deps),
     documents.list("breaker", { limit: pageDocuments }),
     documents.list("pause", { limit: pageDocuments }),
   ]);
+  return { keysOf, state: withListed(read, { breaker: breakers, pause: pauses }) };
+}
+
+/** Returns documents as read by their keys, and as listed of these kinds. */
+function withListed(
+  read: ControlDocuments,
+  lists: { [K in Kind]?: readonly StoredDocument<K>[] },
+): ControlDocuments {
+  const listed = new Map<Kind, ReadonlyMap<string, StoredDocument>>(
+    Object.values(lists).flatMap((list: readonly StoredDocument[]) =>
+      list[0] === undefined ? [] : [[list[0].kind, new Map(list.map((one) => [one.key, one]))]],
+    ),
+  );
   return {
-    breakers: new Map(breakers.map((one) => [one.key, one])),
-    pauses: new Set(pauses.map(({ key }) => key)),
-    keysOf,
-    state,
+    isSuspended: read.isSuspended,
+    get<K extends Kind>(kind: K, key: string) {
+      if (!(kind in lists)) return read.get(kind, key);
+      const found = listed.get(kind)?.get(key);
+      return found as StoredDocument<K> | undefined; // each list has its own kind alone
+    },
   };
 }
 
@@ -195,13 +192,13 @@ interface Resolving {
  */
 function toWaiting(
   backlogs: Iterable<Backlog>,
-  { breakers, pauses, keysOf, state }: Controls,
+  { keysOf, state }: Controls,
   { resolver, now, warn }: Resolving,
 ): Map<string, Waiting> {
   const waiting = new Map<string, Waiting>();
   const known = new Map<string, boolean>();
-  const isKnown = ({ account: { name } }: ResolvedRoute): boolean => {
-    const breaker = breakers.get(accountBreakerOf(name));
+  const facts = { documents: state, now };
+  const isKnown = (name: string, breaker: BreakerDocument | undefined): boolean => {
     const isIt =
       known.get(name) ??
       ((breaker === undefined || isReadable(breaker)) &&
@@ -213,15 +210,10 @@ function toWaiting(
     const { key, value } = backlog;
     const target = resolver.find(value);
     if (target === undefined) continue;
-    const { route, pauses: pauseKeys } = target;
     const account = target.account.name;
-    // A backlog waits for a check that fails as for a breaker of its own.
-    const breaker =
-      route.checks?.map((check) => breakers.get(checkBreakerOf(check))).find(isOpen) ??
-      breakers.get(backlogBreakerOf(value));
-    const accountBreaker = breakers.get(accountBreakerOf(account));
-    if (!isKnown(target)) {
-      warn({ provider: route.provider });
+    const { breaker, accountBreaker } = breakersAlong(target, facts);
+    if (!isKnown(account, accountBreaker)) {
+      warn({ provider: target.route.provider });
       continue;
     }
     if (breaker !== undefined && !isReadable(breaker)) {
@@ -237,18 +229,11 @@ function toWaiting(
       target,
       breaker,
       accountBreaker,
-      isPaused:
-        (pauses.size > 0 && pauseKeys.some((one) => pauses.has(one.key))) ||
-        isPoolResting(route, { documents: state, now }),
+      isStopped: stops.some((isStopped) => isStopped(target, facts)),
       isSlow: isSlow({ answers: value.answers, breaker }, isAccountQuick),
     });
   }
   return waiting;
-}
-
-/** True if a check's breaker is open, or only a later version can read it. */
-function isOpen(breaker: BreakerDocument | undefined): boolean {
-  return breaker !== undefined && (!isReadable(breaker) || breaker.value.state === "open");
 }
 
 /** True if calls of a backlog may occupy a delivery for long, by the answers of the backlog and its account. */

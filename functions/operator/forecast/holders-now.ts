@@ -78,7 +78,7 @@ function findAccountHolder(
   const { name: account } = resolved;
   const held = (reason: string): HeldBy => ({ reason, name: account, isExact: true });
   // Calls in flight that no document counts yet are not known here.
-  const facts = { documents, now, breaker: undefined, inFlight: 0, sent: 0, countOthers: () => 0 };
+  const facts = { documents, now, inFlight: 0, sent: 0, countOthers: () => 0 };
   const room = leastRoom(rooms, resolved, facts);
   if (room.most !== undefined && room.why !== undefined) return held(room.why);
   if (seenPaces.has(account)) return held("slow");

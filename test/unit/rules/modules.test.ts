@@ -17,6 +17,11 @@ const questions = new Set([
   "take",
   "stay",
   "room",
+  "backlogRoom",
+  "restsUntil",
+  "seenAlong",
+  "permits",
+  "stops",
   "holders",
   "simulate",
 ]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { BreakerDocument } from "../../../shared/policy/breakers.ts";
+import { accountBreakerOf } from "../../../shared/policy/breakers.ts";
 import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import { toDocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { type DocumentKey, toDocumentsRead } from "../../../shared/ports/document-kinds.ts";
 import { rooms } from "../../../shared/rules/gates.ts";
 import { leastRoom, type RoomFacts } from "../../../shared/rules/rule.ts";
 import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
@@ -19,28 +19,52 @@ const plan = parseDialPlan(
 );
 const account = createRouteTable(plan).account({ type: "vapi", provider: "vapi" });
 
+const closed = {
+  code: "http_429",
+  openedAt: now,
+  probeAt: now,
+  intervalMs: 1000,
+  cause: "busy",
+  room: 0,
+  blamed: [],
+};
+
 /** Returns the facts of an account that has placed some of its five calls of the day, and whose one line is taken or not. */
-function factsOf({ placed, isLive }: { placed: number; isLive: boolean }): RoomFacts {
-  const json = JSON.stringify({ calls: placed });
-  const name = dayKeyOf({ account: account.name }, now);
+function factsOf({
+  placed,
+  isLive,
+  breaker,
+}: {
+  placed: number;
+  isLive: boolean;
+  breaker?: object;
+}): RoomFacts {
+  const stored = (name: DocumentKey, value: object) => ({
+    ...name,
+    version: "v",
+    json: JSON.stringify(value),
+    expiresAt: null,
+  });
+  const day = stored(dayKeyOf({ account: account.name }, now), { calls: placed });
+  const key = { kind: "breaker", key: accountBreakerOf(account.name) } as const;
+  const all = breaker === undefined ? [day] : [day, stored(key, { ...closed, ...breaker })];
   return {
-    documents: toDocumentsRead([{ ...name, version: "v", json, expiresAt: null }]),
+    documents: toDocumentsRead(all),
     now,
-    breaker: undefined,
     inFlight: 0,
     sent: 0,
     countOthers: () => (isLive ? 1 : 0),
   };
 }
 
-const open: BreakerDocument = Object({ value: { state: "open" } });
-const halfOpen: BreakerDocument = Object({ value: { state: "half_open", room: 2 } });
+const open = { state: "open" };
+const halfOpen = { state: "half_open", room: 2 };
 
 describe("the room of an account", () => {
   it("is the least that a rule leaves, which says why", () => {
     const room = leastRoom(rooms, account, factsOf({ placed: 3, isLive: false }));
     expect(room).toEqual({ count: 1, why: "live_calls" });
-    const beside = { ...factsOf({ placed: 4, isLive: false }), breaker: halfOpen };
+    const beside = factsOf({ placed: 4, isLive: false, breaker: halfOpen });
     expect(leastRoom(rooms, account, beside)).toEqual({ count: 1, why: "calls_per_day" });
   });
 
@@ -52,7 +76,7 @@ describe("the room of an account", () => {
   });
 
   it("is one call under an open breaker, whatever else is full", () => {
-    const facts = { ...factsOf({ placed: 5, isLive: true }), breaker: open };
+    const facts = factsOf({ placed: 5, isLive: true, breaker: open });
     const probe = { count: 1, why: "breaker_open", most: 1 };
     expect(leastRoom(rooms, account, facts)).toEqual(probe);
     expect(leastRoom(rooms, account, { ...facts, inFlight: 1 })).toEqual({ ...probe, count: 0 });
