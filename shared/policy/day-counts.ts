@@ -6,6 +6,7 @@ import type { Documents } from "../ports/documents.ts";
 export type Counted = { client: string } | { account: string };
 
 type DayKey = DocumentKey<"day-counts">;
+type Day = Readonly<Record<string, number>>;
 
 /** Names the document that counts the calls of the day of `at`, UTC. */
 export function dayKeyOf(of: Counted, at: number): DayKey {
@@ -37,13 +38,25 @@ interface Counting {
   /** The request under an Idempotency-Key whose calls are counted. Absent: calls of no key. */
   request?: CountedKey | undefined;
 }
+type Left = Omit<Counting, "limit">;
 
-/** Result of counting calls. `total`: those of the day, with these. */
+/**
+ * Result of counting calls. `total`: those of the day, with these. `marks`: number of marks of the day. `isFirst`: the limit was not
+ * met before on this day. `left`: how many more the day takes.
+ */
 export type CountedCalls =
-  /** `isRepeat`: the request had been counted before, and these calls are its. `marks`: number of marks of the day. */
-  | { isCounted: true; total: number; isRepeat: boolean; marks: number }
-  /** `isFirst`: the limit was not met before on this day. `left`: how many more the day takes. */
+  | { isCounted: true; total: number; marks: number; reference: Reference }
   | { isCounted: false; isFirst: boolean; left: number };
+
+/**
+ * How a try of a request is part of its mark, which is the sum of them. Each `adding` came with an addition of its calls,
+ * and takes it off if another's stands; `adopting` has found one.
+ */
+type Reference = keyof typeof references;
+const references = { adding: 1, adopting: 1_000_000 };
+
+/** True if an addition of a request's calls stands that is not taken off before the mark is 0. */
+const isHeld = (mark = 0) => mark % references.adopting > 0;
 
 /**
  * Counts calls towards the limit of a day: all of them, or none. Many processes count at once, each by one addition that
@@ -51,56 +64,87 @@ export type CountedCalls =
  * that would have fitted may be refused.
  *
  * The addition also marks the request, before its key is bound: its repeat after a failure is then known, whether or not
- * the addition was done or the key was bound. Of requests that are one, the one that is marked first stays counted.
+ * the addition was done or the key was bound. Of requests that are one, the one that is marked first stays counted, for as long as
+ * one of them may be accepted.
  *
  * @throws if the document cannot be reached. The calls may be counted all the same, and are marked then
  */
 export async function countCalls(
   of: Counted,
-  { at, calls, limit, request }: Counting,
+  counting: Counting,
   documents: Pick<Documents, "add">,
 ): Promise<CountedCalls> {
-  const [key, expiresAt] = [dayKeyOf(of, at), expiryOf(at)];
+  const { calls, request } = counting;
   const mark = request && markOf(request);
-  const marked = (times: number) => (mark === undefined ? {} : { [mark]: times });
-  const all = await documents.add(key, { calls, ...marked(1) }, expiresAt);
-  if (mark !== undefined && (all[mark] ?? 0) > 1) {
-    const once = await documents.add(key, { calls: -calls, ...marked(-1) }, expiresAt);
-    if ((once[mark] ?? 0) < 1) throw new Error("the same request gave its calls back meanwhile");
-    return countAgain(once, { calls, limit });
-  }
-  const { calls: total = calls } = all;
-  const marks = Object.keys(all).filter(isMark).length;
-  if (total <= limit) return { isCounted: true, total, isRepeat: false, marks };
-  const after = await documents.add(key, { calls: -calls, refused: 1, ...marked(-1) }, expiresAt);
-  const { calls: counted = 0, refused = 1 } = after;
-  return { isCounted: false, isFirst: refused === 1, left: Math.max(0, limit - counted) };
+  const add = additionTo(of, counting, documents);
+  let all = await add({ calls, ...(mark && { [mark]: references.adding }) });
+  if (mark !== undefined && isHeld((all[mark] ?? 0) - references.adding))
+    all = await add({ calls: -calls });
+  return judge(of, { counting, all, reference: "adding" }, documents);
 }
 
 /**
- * Judges calls that are counted already, as of a repeat after a failure. Above the limit they are left to whoever has counted
- * them to be given back: it may be doing so.
+ * Counts calls of a request that has been counted before, as of a repeat after a failure: its mark was read. So the calls are not added, unless
+ * they have been given back meanwhile.
  *
- * @param day the day's counters, with these calls
+ * @throws as `countCalls` does
  */
-export function countAgain(
-  day: Readonly<Record<string, number>>,
-  { calls, limit }: Pick<Counting, "calls" | "limit">,
-): CountedCalls {
-  const { calls: total = calls } = day;
-  const marks = Object.keys(day).filter(isMark).length;
-  if (total <= limit) return { isCounted: true, total, isRepeat: true, marks };
-  return { isCounted: false, isFirst: false, left: Math.max(0, limit - (total - calls)) };
+export async function countAgain(
+  of: Counted,
+  counting: Counting & { request: CountedKey },
+  documents: Pick<Documents, "add">,
+): Promise<CountedCalls> {
+  const mark = markOf(counting.request);
+  const add = additionTo(of, counting, documents);
+  const all = await add({ [mark]: references.adopting });
+  if (isHeld(all[mark])) return judge(of, { counting, all, reference: "adopting" }, documents);
+  await add({ [mark]: -references.adopting });
+  return countCalls(of, counting, documents);
 }
 
-/** Gives back calls that were counted and that nobody dials, and their request's mark. */
+/** Judges the counters of the day, which have these calls, and leaves them if they are above the limit. */
+async function judge(
+  of: Counted,
+  { counting, all, reference }: { counting: Counting; all: Day; reference: Reference },
+  documents: Pick<Documents, "add">,
+): Promise<CountedCalls> {
+  const { calls, limit } = counting;
+  const { calls: total = calls } = all;
+  const marks = Object.keys(all).filter(isMark).length;
+  if (total <= limit) return { isCounted: true, total, marks, reference };
+  const { refused } = await leaveCalls(of, { ...counting, reference, refused: 1 }, documents);
+  return { isCounted: false, isFirst: refused === 1, left: Math.max(0, limit - (total - calls)) };
+}
+
+/**
+ * Leaves calls that were counted: they are not accepted. The last one of a request that leaves gives its calls back, whoever has
+ * added them: nobody else can be accepted on their account.
+ */
+export async function leaveCalls(
+  of: Counted,
+  { reference, refused = 0, ...left }: Left & { reference: Reference; refused?: number },
+  documents: Pick<Documents, "add">,
+): Promise<Day> {
+  const { calls, request } = left;
+  const add = additionTo(of, left, documents);
+  const counters = refused > 0 ? { refused } : {};
+  if (request === undefined) return add({ calls: -calls, ...counters });
+  const mark = markOf(request);
+  const rest = await add({ [mark]: -references[reference], ...counters });
+  return (rest[mark] ?? 0) === 0 ? add({ calls: -calls }) : rest;
+}
+
+/** Gives back calls of no request that were counted and that nobody dials. */
 export async function releaseCalls(
   of: Counted,
-  { at, calls, request }: Omit<Counting, "limit">,
+  { at, calls }: Pick<Counting, "at" | "calls">,
   documents: Pick<Documents, "add">,
 ): Promise<void> {
-  const back = { calls: -calls, ...(request && { [markOf(request)]: -1 }) };
-  await documents.add(dayKeyOf(of, at), back, expiryOf(at));
+  await additionTo(of, { at }, documents)({ calls: -calls });
+}
+
+function additionTo(of: Counted, { at }: Pick<Counting, "at">, { add }: Pick<Documents, "add">) {
+  return (counters: Day): Promise<Day> => add(dayKeyOf(of, at), counters, expiryOf(at));
 }
 
 /** Returns the expiry of a day's counts: a day after its end, as a call of its last minute may be given back. */
@@ -123,14 +167,14 @@ function markOf({ key, fingerprint }: CountedKey): string {
   return `${markPrefix}${key} ${fingerprint.slice(0, 16)}`;
 }
 
-/** True if a request is marked in the counts of the day of `at`, as read. */
+/** True if a request is counted in the counts of the day of `at`, as read. */
 export function isMarkedIn(
   documents: DocumentsRead,
   of: Counted,
   { at, request }: { at: number; request: CountedKey },
 ): boolean {
   const { kind, key } = dayKeyOf(of, at);
-  return (documents.get(kind, key)?.value[markOf(request)] ?? 0) > 0;
+  return isHeld(documents.get(kind, key)?.value[markOf(request)]);
 }
 
 /** Number of marks of a day from which on those are forgotten that are not needed, and after how many more once again. */

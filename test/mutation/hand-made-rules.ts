@@ -234,6 +234,8 @@ const ofMeasures = [
   ...toMutants(api("client-guards"), [
     ["a count marks its request", "day-counts:countCalls", callBecomes("markOf", "undefined")],
     ["a counted request is not counted again", "findKnown", callBecomes("isMarkedIn", "false")],
+    ["calls that another try relies on stay counted", "leaveCalls.rest", becomes("{}")],
+    ["a try that is not accepted leaves its calls", "client-guards:leave", returns("undefined")],
   ]),
   ...toMutants(api("json-structure"), [
     ["a look is at a place that nobody foresees", "isDense", callBecomes("random", "0")],

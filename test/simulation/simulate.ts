@@ -400,6 +400,7 @@ export async function simulate(
         scenario,
         written,
         rows: seen,
+        chainOf: happened.chainOf,
         clientOf,
         documentOf: (kind, key) => documents.stored.get(`${kind} ${key}`)?.json,
         appended,

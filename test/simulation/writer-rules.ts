@@ -1,3 +1,4 @@
+import { requestIdOf } from "../../shared/calls/ids.ts";
 import { ownEntriesMax } from "../../shared/policy/gathered-entries.ts";
 import { cancellationKeyOf } from "../../shared/policy/controls.ts";
 import { sortOutGathered, timeOfEntry } from "../../shared/ports/journal.ts";
@@ -14,6 +15,8 @@ export interface WritesHappened {
   scenario: Scenario;
   written: readonly Written[];
   rows: readonly SeenRow[];
+  /** First call of each try of an agent with `retry`, by the try's id. */
+  chainOf: ReadonlyMap<string, string>;
   /** Client of each request that was ever on the queue. */
   clientOf(request: string): string | undefined;
   /** JSON of the documents at the end. */
@@ -80,14 +83,17 @@ function stopsLost({ written, clientOf, documentOf }: WritesHappened): string[] 
 }
 
 /** Checks that no client's order has ended a call of another one. */
-function ordersOfOthers({ written, rows, clientOf }: WritesHappened): string[] {
+function ordersOfOthers({ written, rows, chainOf, clientOf }: WritesHappened): string[] {
   const ordered = new Set(
     written.flatMap(({ what, by, target }) =>
       what === "orders" && clientOf(target) === by ? target : [],
     ),
   );
-  return rows.flatMap(({ id, state, reason, request_id }) =>
-    state === "CANCELLED" && reason === "client" && !ordered.has(request_id)
+  return rows.flatMap(({ id, state, reason }) =>
+    state === "CANCELLED" &&
+    reason === "client" &&
+    // An order names a call by its first try.
+    !ordered.has(requestIdOf(chainOf.get(id) ?? id))
       ? [`writes: ${id} was cancelled by another client`]
       : [],
   );

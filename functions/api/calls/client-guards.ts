@@ -6,12 +6,13 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import {
   countAgain,
   countCalls,
+  type CountedCalls,
   type CountedKey,
   dayKeyOf,
   forgetMarks,
   isMarkedIn,
+  leaveCalls,
   nextDayAt,
-  releaseCalls,
 } from "../../../shared/policy/day-counts.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { countWaiting } from "./count-waiting.ts";
@@ -23,7 +24,6 @@ import {
   readKeyOf,
 } from "./idempotency.ts";
 
-type Day = Readonly<Record<string, number>>;
 type GuardDeps = Pick<ApiDeps, "documents" | "ledger" | "randomId" | "log" | "settings">;
 
 /**
@@ -48,7 +48,7 @@ export async function findGuardedOrigin(
     const known = keyed && (await findKnown(request, keyed, deps));
     // A repeat of an accepted request, or a request under a used key: nothing of it is counted.
     if (known === "bound") return await findOrigin(c, request, deps);
-    entered = await enter(request, { guard, keyed, counted: known }, deps);
+    entered = await enter(request, { guard, keyed, isCounted: known === "counted" }, deps);
   } catch (error) {
     return answerUnreachable(c, error, deps);
   }
@@ -56,39 +56,37 @@ export async function findGuardedOrigin(
     const { refusal: detail } = entered;
     return findOrigin(c, { ...request, refusals: [{ pointer: "", detail }] }, deps);
   }
-  const giveBack = () => release({ request, keyed }, deps);
+  const { day } = entered;
+  const giveBack = () => leave(request, { day, keyed }, deps);
   const origin = await findOrigin(c, request, deps);
   if (origin instanceof Response) {
     // A malformed key, or one that another request has bound meanwhile. Repeats of this one are refused, too.
-    if (origin.status === 422 && !entered.isRepeat) await giveBack();
+    if (origin.status === 422) await giveBack();
     return origin;
   }
   if (keyed === undefined) return { ...origin, giveBack };
-  await forgetBound(request, entered.marks, deps);
+  if (origin.isReplay) await giveBack();
+  await forgetBound(request, day.marks, deps);
   return origin;
 }
 
-/**
- * Result of counting a request. `isRepeat`: another request under its key has counted it, and gives it back. `marks`: number of
- * marks of the client's day.
- */
-type Entered = { isRepeat: boolean; marks: number } | { refusal: string };
+type CountedDay = Extract<CountedCalls, { isCounted: true }>;
+/** Result of counting a request. */
+type Entered = { day: CountedDay } | { refusal: string };
 
 /**
- * Returns whether a request's key is bound. If it is not, but its calls are counted already, as of a request that was answered
- * 503: the counters of the day. Undefined: neither.
+ * Returns whether a request's key is bound. If it is not, whether its calls are counted already, as of a request that was answered
+ * 503. Undefined: neither.
  */
 async function findKnown(
   { client, at }: FreshRequest,
   keyed: CountedKey,
   { documents }: GuardDeps,
-): Promise<"bound" | Day | undefined> {
+): Promise<"bound" | "counted" | undefined> {
   const bound = { kind: "idempotency-key", key: keyed.key } as const;
   const read = await documents.read([bound, dayKeyOf({ client }, at)]);
   if (read.get(bound.kind, bound.key) !== undefined) return "bound";
-  if (!isMarkedIn(read, { client }, { at, request: keyed })) return undefined;
-  const { kind, key } = dayKeyOf({ client }, at);
-  return read.get(kind, key)?.value;
+  return isMarkedIn(read, { client }, { at, request: keyed }) ? "counted" : undefined;
 }
 
 /** Forgets marks of bound keys, by which their repeats are known. A failure leaves them. */
@@ -107,22 +105,23 @@ async function forgetBound(
 /**
  * Counts the calls of a request towards its client's guards.
  *
- * @param asked.counted counters of the day, among which those of this request are already. Undefined: they are not
+ * @param asked.isCounted true if they were, as read
  * @returns why they are refused, naming the limit
  */
 async function enter(
   request: FreshRequest,
-  asked: { guard: Guard; keyed: CountedKey | undefined; counted: Day | undefined },
+  asked: { guard: Guard; keyed: CountedKey | undefined; isCounted: boolean },
   deps: GuardDeps,
 ): Promise<Entered> {
   const { client, count: calls, at } = request;
+  const { keyed } = asked;
   const { callsPerDay = Infinity, waiting } = asked.guard;
   const { documents, log } = deps;
-  const counting = { at, calls, limit: callsPerDay, request: asked.keyed };
+  const counting = { at, calls, limit: callsPerDay };
   const day =
-    asked.counted === undefined
-      ? await countCalls({ client }, counting, documents)
-      : countAgain(asked.counted, counting);
+    keyed !== undefined && asked.isCounted
+      ? await countAgain({ client }, { ...counting, request: keyed }, documents)
+      : await countCalls({ client }, { ...counting, request: keyed }, documents);
   if (!day.isCounted) {
     const fields = { client, count: calls, reason: "callsPerDay" };
     if (day.isFirst && !isTestClient(client)) log("alarm", "guard.refused", fields);
@@ -131,17 +130,14 @@ async function enter(
     const left = `which has ${day.left} left until ${until}`;
     return { refusal: `exceeds the client's callsPerDay of ${callsPerDay}, ${left}` };
   }
-  const { total, isRepeat, marks } = day;
-  if (waiting === undefined) return { isRepeat, marks };
-  const giveBack = async () => {
-    if (!isRepeat) await release({ request, keyed: asked.keyed }, deps);
-  };
-  const of = { client, at, calls, total, limit: waiting };
+  if (waiting === undefined) return { day };
+  const giveBack = () => leave(request, { day, keyed }, deps);
+  const of = { client, at, calls, total: day.total, limit: waiting };
   const standing = await countWaiting(of, deps).catch(async (error: unknown) => {
     await giveBack();
     throw error;
   });
-  if (standing <= waiting) return { isRepeat, marks };
+  if (standing <= waiting) return { day };
   await giveBack();
   log("warning", "guard.refused", { client, count: calls, reason: "waiting" });
   const left = Math.max(0, waiting - (standing - calls));
@@ -150,14 +146,14 @@ async function enter(
   };
 }
 
-/** Gives back the calls of a request, and its mark. If this fails, the client's day has fewer left. */
-async function release(
-  { request, keyed }: { request: FreshRequest; keyed: CountedKey | undefined },
+/** Leaves the calls of a request that is not accepted. If this fails, the client's day has fewer left. */
+async function leave(
+  { client, at, count: calls }: FreshRequest,
+  { day, keyed }: { day: CountedDay; keyed: CountedKey | undefined },
   { documents, log }: GuardDeps,
 ): Promise<void> {
-  const { client, at, count: calls } = request;
-  const released = { at, calls, request: keyed };
-  await releaseCalls({ client }, released, documents).catch((error: unknown) => {
+  const left = { at, calls, request: keyed, reference: day.reference };
+  await leaveCalls({ client }, left, documents).catch((error: unknown) => {
     log("warning", "guard.release_failed", { client, count: calls, error: errorForLog(error) });
   });
 }

@@ -262,6 +262,7 @@ describe("callsPerDay of a client", () => {
             (documents) => ({
               ...documents,
               add: scheduler.scheduleFunction(documents.add),
+              read: scheduler.scheduleFunction(documents.read),
               write: scheduler.scheduleFunction(documents.write),
             }),
           );
@@ -279,8 +280,36 @@ describe("callsPerDay of a client", () => {
           expect(rest).toEqual(ones.map(() => 201));
         },
       ),
-      { numRuns: perTier({ quick: 4, slow: 15 }) },
+      { numRuns: perTier({ quick: 20, slow: 300 }) },
     );
+  });
+
+  it("counts a repeat that is accepted while the first request is refused", async () => {
+    const waiting: (() => void)[] = [];
+    const { post, counted } = createGuarded({ crm: { callsPerDay: 1 } }, (documents) => ({
+      ...documents,
+      async add(...addition) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        return documents.add(...addition);
+      },
+    }));
+    const settle = async () => {
+      for (let tick = 0; tick < 5; tick++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    /** Lets one of the waiting additions happen, and what follows it. */
+    const go = async (index: number) => {
+      waiting.splice(index, 1)[0]?.();
+      await settle();
+    };
+    const posts = [post(3), post(1, { key: "one" }), post(1, { key: "one" })];
+    await settle();
+    for (const _ of posts) await go(0); // each is above the limit, as the first one's calls stand
+    await go(0); // the first gives its calls back
+    await go(1); // and the third finds room
+    while (waiting.length > 0) await go(0);
+    const statuses = (await Promise.all(posts)).map(({ status }) => status);
+    expect(statuses).toEqual([422, 201, 201]);
+    expect(await counted()).toBe(1);
   });
 
   it("costs nothing where the plan has no guard of the client", async () => {
