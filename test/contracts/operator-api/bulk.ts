@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Bulk } from "../../../functions/operator/bulk.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { OperatorApiBench } from "./setup.ts";
+import { cancelAsClient, type OperatorApiBench } from "./setup.ts";
 
 /** Describes operators' actions on all calls that fit a filter, and the list of what needs review. */
 export function itActsInBulk(api: OperatorApiBench): void {
@@ -60,6 +60,8 @@ export function itActsInBulk(api: OperatorApiBench): void {
     const redialed = rows.map((row) => requestIdOf(row?.redialedAs ?? ""));
     const sent = messages.map((message) => ("requestId" in message ? message.requestId : ""));
     expect([...new Set(sent)].toSorted()).toEqual(redialed.toSorted());
+    // None of them has a row.
+    for (const row of rows) expect(await cancelAsClient(api, row?.redialedAs ?? "")).toBe(200);
   });
 
   it("lists what needs review, oldest first, page by page", async () => {

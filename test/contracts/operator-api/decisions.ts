@@ -6,7 +6,7 @@ import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import { toCalls } from "../../../shared/ports/call-messages.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
-import type { OperatorApiBench } from "./setup.ts";
+import { cancelAsClient, type OperatorApiBench } from "./setup.ts";
 import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
 
 /** Describes operators' decisions about calls: redials, resolutions and cancellations. */
@@ -49,6 +49,12 @@ export function itActsOnCalls(api: OperatorApiBench): void {
     }
     const { history } = (await ask(`/calls/${call.id}`)).body;
     expect(history.at(-1)).toMatchObject({ state: "REDIALED", by: "operator" });
+  });
+
+  it("redials a call that its client may cancel while it is on the queue", async () => {
+    const call = await callIn("REJECTED");
+    const { body } = await ask(`/calls/${call.id}/redial`, {});
+    expect(await cancelAsClient(api, body.id)).toBe(200);
   });
 
   it("redials a redial with all its ancestors", async () => {

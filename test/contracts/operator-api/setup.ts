@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
+import { requestIdOf } from "../../../shared/calls/ids.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
@@ -54,6 +55,16 @@ export interface Answer {
 
 /** The API of the tests of one `describe`, and their helpers. */
 export type OperatorApiBench = ReturnType<typeof useOperatorApi>;
+
+/** Cancels a call's request as its client does, and returns the status. */
+export async function cancelAsClient(
+  { request }: Pick<OperatorApiBench, "request">,
+  callId: string,
+): Promise<number> {
+  const path = `/v1/requests/${requestIdOf(callId)}/cancel`;
+  const { status } = await request(path, jsonRequest(tokens.crmDesk, "POST", {}));
+  return status;
+}
 
 /** Creates an API before each test of a `describe`. */
 export function useOperatorApi(create: () => OperatorApiUnderTest) {
