@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { madePrefix } from "../../shared/settings/tokens.ts";
+import { joinAgents, madePrefix } from "../../shared/settings/tokens.ts";
 import {
   addPart,
   createBaseApp,
@@ -56,7 +56,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
 function withMadeTokens(deps: UncheckedApiDeps): UncheckedApiDeps {
   const { settings, operatorOf, parts } = deps;
   if (operatorOf === undefined) return deps;
-  type Made = Pick<ApiDeps, "callerOf" | "agentsOf">;
+  type Made = Pick<ApiDeps, "callerOf" | "agentsByClient">;
   let made: Made | undefined;
   let loading: Promise<Made> | undefined;
   const load = async (): Promise<Made> => {
@@ -78,9 +78,9 @@ function withMadeTokens(deps: UncheckedApiDeps): UncheckedApiDeps {
         ? loaded().then((one) => one.callerOf(token, now))
         : made.callerOf(token, now);
     },
-    async agentsOf(client, now) {
-      const [listed, others] = [await deps.agentsOf(client, now), await loaded()];
-      return [...new Set([...listed, ...(await others.agentsOf(client, now))])];
+    async agentsByClient(now) {
+      const [listed, others] = [await deps.agentsByClient(now), await loaded()];
+      return joinAgents([...listed, ...(await others.agentsByClient(now))]);
     },
   };
 }

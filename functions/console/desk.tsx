@@ -12,6 +12,7 @@ import {
   refreshMs,
 } from "./live-store.ts";
 import type { Message } from "./messages.tsx";
+import type { PostFor, Session } from "./session.ts";
 import { Skeleton, Time } from "./shared.tsx";
 
 type OperatorRole = Me["roles"][number];
@@ -26,6 +27,7 @@ type Attempt = (work: () => Promise<string | undefined>) => void;
 /** Tools of every view. */
 export interface DeskTools {
   ask: Ask;
+  postFor: PostFor;
   say: Say;
   attempt: Attempt;
   /** Number of actions so far. Data are read again when it grows. */
@@ -43,7 +45,7 @@ export function useDesk(): DeskTools {
 
 /** Returns the tools of a view. Its messages are shown as those of this view, also after another one was opened. */
 export function useTools(
-  ask: Ask,
+  { ask, postFor }: Pick<Session, "ask" | "postFor">,
   { view, show }: { view: View; show(of: Message): void },
 ): DeskTools {
   const [changes, setChanges] = useState(0);
@@ -76,7 +78,10 @@ export function useTools(
       document.removeEventListener("visibilitychange", renew);
     };
   }, [live]);
-  return useMemo(() => ({ ask, say, attempt, changes, live }), [ask, say, attempt, changes, live]);
+  return useMemo(
+    () => ({ ask, postFor, say, attempt, changes, live }),
+    [ask, postFor, say, attempt, changes, live],
+  );
 }
 
 /** Data of the API. Before the first answer neither `data` nor `problem` is set. */

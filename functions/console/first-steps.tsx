@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import type { CallsPage, PlanInWords } from "../../shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
-import { createSending } from "./client-posts.ts";
 import { useDesk, useLive } from "./desk.tsx";
 import { divideLeads } from "../../shared/leads/divide-leads.ts";
 import { createFictitiousLeads } from "../../shared/leads/fictitious-leads.ts";
 import { sendLeads } from "../../shared/leads/send-leads.ts";
+import { SenderField, sendingTo, useSenders } from "./senders.tsx";
 import { textIn } from "./shared.tsx";
 
 const campaign = "simulated";
@@ -62,14 +62,15 @@ function curlLine(agentId: string): string {
 
 /** Form that sends a campaign to the simulator. */
 function Simulation({ agentId }: { agentId: string }) {
-  const { attempt } = useDesk();
+  const { attempt, postFor } = useDesk();
+  const senders = useSenders();
   const [isSending, setIsSending] = useState(false);
-  const send = async (token: string) => {
+  const send = async (client: string) => {
     setIsSending(true);
     try {
       const divided = await divideLeads(createFictitiousLeads(agentId));
       const sending = { ...divided, campaign, leftOut: new Set<string>() };
-      const { calls } = await sendLeads(sending, () => undefined, createSending(token));
+      const { calls } = await sendLeads(sending, () => undefined, sendingTo(postFor(client)));
       return `${calls} simulated calls are accepted as campaign ${campaign}.`;
     } finally {
       setIsSending(false);
@@ -82,14 +83,11 @@ function Simulation({ agentId }: { agentId: string }) {
         class="line"
         onSubmit={(event) => {
           event.preventDefault();
-          const token = textIn(new FormData(event.currentTarget), "token");
-          if (!isSending) attempt(() => send(token));
+          const client = textIn(new FormData(event.currentTarget), "client");
+          if (!isSending) attempt(() => send(client));
         }}
       >
-        <label>
-          Token of a client
-          <input name="token" type="password" required autocomplete="off" />
-        </label>
+        <SenderField senders={senders} agent={agentId} />
         <button type="submit" disabled={isSending}>
           Send 100 simulated calls
         </button>

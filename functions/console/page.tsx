@@ -1,14 +1,14 @@
 import { type ComponentChildren, options, render } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { addressOf, type Place, usePlace, type View, views } from "./address.ts";
-import { type Ask, DeskContext, Roles, useTools } from "./desk.tsx";
+import { DeskContext, Roles, useTools } from "./desk.tsx";
 import { useViews, type Views } from "./load-views.ts";
 import { Skeleton } from "./shared.tsx";
 import { type Message, Said, useMessage } from "./messages.tsx";
 import { NeedCount, NeedsReader, useNeedCount } from "./needs.tsx";
 import { Overview } from "./overview.tsx";
 import { announceSignOut, PendingDecision } from "./pending.tsx";
-import { useSession } from "./session.ts";
+import { type Session, useSession } from "./session.ts";
 import { showControls } from "./shown-children.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { Undoing } from "./undo.tsx";
@@ -27,10 +27,9 @@ function Page() {
       </a>
       {session.isOpen ? (
         <Desk
-          ask={session.ask}
+          session={session}
           place={place}
           show={show}
-          leave={session.leave}
           said={<Said message={message} view={place.view} close={close} />}
         />
       ) : (
@@ -81,16 +80,15 @@ function focusMain(event: Event): void {
 }
 
 interface DeskProps {
-  ask: Ask;
+  session: Session;
   place: Place;
   show(message: Message): void;
-  leave(): void;
   said: ComponentChildren;
 }
 
-function Desk({ ask, place, show, leave, said }: DeskProps) {
+function Desk({ session, place, show, said }: DeskProps) {
   return (
-    <DeskContext.Provider value={useTools(ask, { view: place.view, show })}>
+    <DeskContext.Provider value={useTools(session, { view: place.view, show })}>
       <NeedsReader>
         <header>
           <h1>Outbound Calls</h1>
@@ -102,7 +100,7 @@ function Desk({ ask, place, show, leave, said }: DeskProps) {
               class="quiet"
               onClick={() => {
                 announceSignOut();
-                leave();
+                session.leave();
               }}
             >
               Sign out

@@ -1,19 +1,19 @@
 import { useRef, useState } from "preact/hooks";
-import type { ClientMe, FoundFile } from "../../shared/answers/answers.ts";
-import { createSending } from "./client-posts.ts";
-import { messageOf, useDesk } from "./desk.tsx";
+import type { Campaigns, FoundFile } from "../../shared/answers/answers.ts";
+import { messageOf, useDesk, useLive } from "./desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
-import { askAsClient } from "../../shared/leads/ask-client-api.ts";
+import { askForClient } from "../../shared/leads/ask-client-api.ts";
 import { checkLeads } from "../../shared/leads/check-leads.ts";
 import { divideLeads } from "../../shared/leads/divide-leads.ts";
 import type { Lead } from "../../shared/leads/read-leads.ts";
 import type { LeadTable } from "../../shared/leads/lead-table.ts";
 import type { Reader } from "./load-reader.ts";
+import { SenderField, sendingTo, type Sender, useSenders } from "./senders.tsx";
 import { RefusedRows } from "./send-rows.tsx";
 import { type CheckedLeads, SendThese } from "./send-these.tsx";
 import { countText, textIn } from "./shared.tsx";
 
-/** Asks for the campaign and the client's token, checks the leads with the service, and offers to send them. */
+/** Asks for the campaign and the client, checks the leads with the service, and offers to send them. */
 export function CheckAndSend({
   reader,
   table,
@@ -23,7 +23,8 @@ export function CheckAndSend({
   table: LeadTable;
   leads: readonly Lead[];
 }) {
-  const { checked, doing, problem, check, forget } = useCheck(leads);
+  const senders = useSenders();
+  const { checked, doing, problem, check, forget } = useCheck(leads, senders);
   return (
     <>
       <form
@@ -38,19 +39,24 @@ export function CheckAndSend({
         <div class="line">
           <label>
             Name of the campaign
-            <input name="campaign" required maxLength={64} pattern="\S.*" autocomplete="off" />
+            <input
+              name="campaign"
+              list="campaigns"
+              required
+              maxLength={64}
+              pattern="\S.*"
+              autocomplete="off"
+            />
           </label>
-          <label>
-            Token of the client
-            <input name="token" type="password" required autocomplete="off" />
-          </label>
-          <button type="submit" disabled={doing !== undefined}>
+          <CampaignNames />
+          <SenderField senders={senders} />
+          <button type="submit" disabled={doing !== undefined || senders === undefined}>
             Check these leads
           </button>
         </div>
         <p class="hint">
-          The name has letters, digits and signs of ASCII. The token is that of the client whose
-          calls these are. It stays in this view until you leave it. Nothing is sent yet.
+          Of a client with a valid token that may place calls. Its agents, limits and records of
+          sent lists count. Nothing is sent yet.
         </p>
         {doing === undefined ? null : <p class="hint">{doing}</p>}
         {problem === undefined ? null : <p class="problem">{problem}</p>}
@@ -61,8 +67,8 @@ export function CheckAndSend({
 }
 
 /** Checks leads for a client and a campaign. Another choice makes other leads, which were not checked. */
-function useCheck(leads: readonly Lead[]) {
-  const { ask, say } = useDesk();
+function useCheck(leads: readonly Lead[], senders: readonly Sender[] = []) {
+  const { ask, postFor, say } = useDesk();
   const [checked, setChecked] = useState<CheckedLeads>();
   const [doing, setDoing] = useState<string>();
   const [problem, setProblem] = useState<string>();
@@ -73,8 +79,10 @@ function useCheck(leads: readonly Lead[]) {
     setChecked(undefined);
   };
   const check = async (form: FormData) => {
-    const [campaign, token] = [textIn(form, "campaign"), textIn(form, "token")];
+    const [campaign, name] = [textIn(form, "campaign"), textIn(form, "client")];
+    const sender = senders.find(({ client }) => client === name);
     forget();
+    if (sender === undefined) return;
     const { asked } = current.current;
     const isCurrent = () => current.current.leads === leads && current.current.asked === asked;
     setProblem(undefined);
@@ -82,14 +90,14 @@ function useCheck(leads: readonly Lead[]) {
       setDoing("Checking …");
       const divided = await divideLeads(leads);
       const body = { file: divided.file };
-      const sending = createSending(token);
-      const me = await askAsClient<ClientMe>("/v1/me", undefined, sending);
-      const { sent } = await askAsClient<FoundFile>("/v1/sent-files/find", body, sending);
+      const { client } = sender;
+      const sending = sendingTo(postFor(client));
+      const { sent } = await askForClient<FoundFile>("/sent-files/find", body, sending);
       const { parts } = divided;
       const progress = (done: number) => setDoing(`Checking … ${done} of ${parts.length} parts`);
-      const answers = await checkLeads({ parts, client: me.calls_as }, progress, ask);
+      const answers = await checkLeads({ parts, client }, progress, ask);
       if (!isCurrent()) return;
-      setChecked({ me, sent, ...answers, divided, leads, campaign, token });
+      setChecked({ sender, sent, ...answers, divided, leads, campaign });
       say(`${countText(leads.length - answers.leftOut.length)} leads may be sent.`);
     } catch (error) {
       setProblem(messageOf(error));
@@ -99,6 +107,19 @@ function useCheck(leads: readonly Lead[]) {
     }
   };
   return { checked: checked?.leads === leads ? checked : undefined, doing, problem, check, forget };
+}
+
+/** The campaigns of the last days, to choose one from. */
+function CampaignNames() {
+  const { data } = useLive<Campaigns>("/campaigns?limit=50");
+  const names = new Set(data?.campaigns.map(({ name }) => name));
+  return (
+    <datalist id="campaigns">
+      {[...names].map((name) => (
+        <option key={name} value={name} />
+      ))}
+    </datalist>
+  );
 }
 
 function Answers({

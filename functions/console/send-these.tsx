@@ -1,23 +1,21 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ClientMe, FoundFile } from "../../shared/answers/answers.ts";
-import { createSending } from "./client-posts.ts";
+import type { FoundFile } from "../../shared/answers/answers.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import type { LeadsChecked } from "../../shared/leads/check-leads.ts";
 import type { DividedLeads } from "../../shared/leads/divide-leads.ts";
 import type { Lead } from "../../shared/leads/read-leads.ts";
 import { type SendingProgress, sendLeads } from "../../shared/leads/send-leads.ts";
+import { type Sender, sendingTo } from "./senders.tsx";
 import { counted, countText, Time } from "./shared.tsx";
 
 type Lost = "accepted" | "not_accepted";
 
 /** Leads that were checked for a client and a campaign. */
 export interface CheckedLeads extends LeadsChecked, Pick<FoundFile, "sent"> {
-  /** The token that sends them. */
-  me: ClientMe;
+  sender: Sender;
   divided: DividedLeads;
   leads: readonly Lead[];
   campaign: string;
-  token: string;
 }
 
 /** Sends the checked leads, shows how far that is, and leads on to their campaign. */
@@ -45,7 +43,7 @@ export function SendThese({ checked }: { checked: CheckedLeads }) {
   return (
     <section class="card" aria-labelledby="send">
       <h3 id="send">Send</h3>
-      <Whose me={checked.me} />
+      <Whose sender={checked.sender} />
       <SentBefore checked={checked} isAgain={isAgain} choose={setIsAgain} />
       {lostPart === undefined || isAgain ? null : (
         <LostPart index={lostPart.index} at={lostPart.begun_at} lost={lost} choose={setLost} />
@@ -81,8 +79,8 @@ export function SendThese({ checked }: { checked: CheckedLeads }) {
 }
 
 /** Sends checked leads, and tells how far that is. */
-function useSend({ sent, divided, leftOut, campaign, token }: CheckedLeads) {
-  const { say } = useDesk();
+function useSend({ sent, divided, leftOut, campaign, sender: { client } }: CheckedLeads) {
+  const { say, postFor } = useDesk();
   const [progress, setProgress] = useState<SendingProgress>();
   const [problem, setProblem] = useState<string>();
   const { run, ...running } = useSending();
@@ -94,7 +92,7 @@ function useSend({ sent, divided, leftOut, campaign, token }: CheckedLeads) {
         const result = await sendLeads(
           { ...divided, campaign, leftOut: left, lost, ...(isAgain && { again: sent?.round }) },
           setProgress,
-          createSending(token, checkStopped),
+          sendingTo(postFor(client), checkStopped),
         );
         say(`Sent: ${counted(result.calls, "call")} as campaign ${campaign}.`);
       } catch (error) {
@@ -203,8 +201,8 @@ function LostPart({
   );
 }
 
-function Whose({ me: { client, mode } }: Pick<CheckedLeads, "me">) {
-  const how = mode === "test" ? ", as tests: nobody is phoned." : ".";
+function Whose({ sender: { client, is_test } }: Pick<CheckedLeads, "sender">) {
+  const how = is_test ? ", as tests: nobody is phoned." : ".";
   return (
     <p>
       For the client {client}
@@ -213,7 +211,9 @@ function Whose({ me: { client, mode } }: Pick<CheckedLeads, "me">) {
   );
 }
 
-function campaignAddress({ campaign, me }: Pick<CheckedLeads, "campaign" | "me">): string {
-  const client = me.calls_as;
+function campaignAddress({
+  campaign,
+  sender: { client },
+}: Pick<CheckedLeads, "campaign" | "sender">): string {
   return `#/campaigns/${encodeURIComponent(campaign)}?${new URLSearchParams({ client }).toString()}`;
 }

@@ -1,5 +1,9 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { createPostForClient, type PostForClient } from "../../shared/leads/ask-client-api.ts";
 import { type Ask, ask as send, AskError } from "./client.ts";
+
+/** Address of the page's own service. */
+const origin = location.pathname.replace(/\/operator\/*$/, "");
 
 /** Key of this tab's storage, which no other tab reads. */
 const tokenKey = "outbound-calls-operator";
@@ -15,6 +19,15 @@ interface Work {
   waiting: { isAction: boolean; go(): void }[];
 }
 
+/** Returns what posts about a client's calls with the operator's token. */
+export type PostFor = (client: string) => PostForClient;
+
+/** Acts with the operator's token, and again with another one if the service refuses it. */
+type WithToken = <Answer>(
+  isAction: boolean,
+  act: (token: string) => Promise<Answer>,
+) => Promise<Answer>;
+
 /** Requests that wait until the operator has signed in again. */
 export interface Refused {
   /** Number of actions among them. */
@@ -27,6 +40,7 @@ export interface Session {
   /** True from the sign-in to the sign-out. */
   isOpen: boolean;
   ask: Ask;
+  postFor: PostFor;
   /** Set while the service refuses the token of work that is open. */
   refused: Refused | undefined;
   enter(token: string): void;
@@ -62,8 +76,8 @@ export function useSession(say: (words: string) => void): Session {
     },
     [say],
   );
-  const ask = useCallback<Ask>(
-    async (path, body) => {
+  const withToken = useCallback<WithToken>(
+    async (isAction, act) => {
       const mine = work.current ?? workWith("");
       // Each round but the first waits for a token that the operator enters.
       for (;;) {
@@ -71,7 +85,7 @@ export function useSession(say: (words: string) => void): Session {
         // The next operator's token must not carry out the work of the one before.
         if (token === "") throw new AskError(401, "Signed out.");
         try {
-          const answer = await send<never>(token, path, body);
+          const answer = await act(token);
           if (mine.token === token) mine.isAccepted = true;
           if (mine === work.current && mine.waiting.length === 0) setRefused(undefined);
           return answer;
@@ -79,14 +93,27 @@ export function useSession(say: (words: string) => void): Session {
           if (!(error instanceof AskError && error.status === 401) || mine.isOver) throw error;
           if (mine.token === token) {
             // An action's form would be lost; a read loses nothing.
-            if (!mine.isAccepted && body === undefined) end(refusal);
-            else await anotherToken(mine, { isAction: body !== undefined, setRefused });
+            if (!mine.isAccepted && !isAction) end(refusal);
+            else await anotherToken(mine, { isAction, setRefused });
           }
           if (mine.isOver) throw error;
         }
       }
     },
     [end],
+  );
+  const ask = useCallback<Ask>(
+    (path, body) => withToken(body !== undefined, (token) => send<never>(token, path, body)),
+    [withToken],
+  );
+  const postFor = useCallback<PostFor>(
+    (client) => (path, body, headers) =>
+      withToken(true, async (token) => {
+        const answer = await createPostForClient({ origin, token, client })(path, body, headers);
+        if (answer.status === 401) throw new AskError(401, refusal);
+        return answer;
+      }),
+    [withToken],
   );
   const enter = useCallback((token: string) => {
     const mine = work.current ?? workWith("");
@@ -97,8 +124,8 @@ export function useSession(say: (words: string) => void): Session {
   }, []);
   const leave = useCallback(() => end("Signed out."), [end]);
   return useMemo(
-    () => ({ isOpen, ask, refused, enter, leave }),
-    [isOpen, ask, refused, enter, leave],
+    () => ({ isOpen, ask, postFor, refused, enter, leave }),
+    [isOpen, ask, postFor, refused, enter, leave],
   );
 }
 

@@ -51,7 +51,7 @@ const forecastRoute = declareRoute({
   async handle({ c, deps, body }) {
     const now = deps.clock.now();
     const { client, at = now, items } = body;
-    const agents = await deps.agentsOf(client, at);
+    const agents = [...((await deps.agentsByClient(at)).get(client) ?? [])];
     const sent = planIn(body.plan, deps);
     const errors: ProblemError[] = [
       ...(at < now ? [{ pointer: "/at", detail: "must not have passed" }] : []),

@@ -11,7 +11,7 @@ type TokenRight = (typeof tokenRights)[number];
  * may have contexts repeated to a receiver (`echo`).
  */
 const roleOfRight: Readonly<Record<TokenRight, OperatorRole>> = {
-  call: "decide",
+  call: "send",
   cancel: "decide",
   opt_out: "decide",
   read: "see",

@@ -47,7 +47,7 @@ export function targetOf(what: Pausable): string {
 /** Returns what is wrong with a pause, such as a client that has neither a token nor a backlog: surely a slip. */
 export async function findPauseProblem(
   { agent_id, account, client, until }: Named & { until: number | undefined },
-  { plan, clock, agentsOf, documents }: RouteDeps,
+  { plan, clock, agentsByClient, documents }: RouteDeps,
 ): Promise<ProblemError | undefined> {
   const now = clock.now();
   if (until !== undefined && until <= now) {
@@ -61,7 +61,7 @@ export async function findPauseProblem(
     const detail = "is no account that an agent of the dial plan goes through";
     return { pointer: "/account", detail };
   }
-  if (client === undefined || (await agentsOf(client, now)).length > 0) return undefined;
+  if (client === undefined || (await agentsByClient(now)).has(client)) return undefined;
   // Names of backlogs begin with their client, so the first one behind this is the client's if it has any.
   const after = JSON.stringify([client]).slice(0, -1);
   const [first] = await documents.list("backlog", { after, limit: 1 });

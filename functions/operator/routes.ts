@@ -26,6 +26,7 @@ import { restoreRoutes } from "./restores.ts";
 import { reviewRoutes } from "./review.ts";
 import { resultRoutes } from "./results.ts";
 import { searchRoutes } from "./search.ts";
+import { sendRoutes } from "./send-calls.ts";
 import type { Route } from "../api/http/route.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { usageRoutes } from "./usage.ts";
@@ -62,6 +63,7 @@ export const operatorRoutes: readonly Route[] = [
   ...deadLetterRoutes,
   ...clientRoutes,
   ...clientReceiverRoutes,
+  ...sendRoutes,
   ...tokenRoutes,
   ...meRoutes,
 ];

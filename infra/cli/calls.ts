@@ -41,7 +41,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   watch    [requests|campaigns|needs]         shows the table anew until Ctrl-C; in a pipe: JSON a line per change
   forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all]
                                               when calls would be dialed; F is a JSON array, as posted
-  send     FILE --campaign NAME --client-token-from-env VARIABLE | --client-token-file F
+  send     FILE --campaign NAME --client C
            [--country US] [--agent A] [--map ROLE=COLUMN] [--refused F] [--again] [--lost accepted|not-accepted] [--yes]
                                               a CSV or JSON of leads as one campaign; without --yes it only checks them
   redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW

@@ -332,10 +332,43 @@ function withRole({ description, problems = [], ...operation }: Operation): Oper
   return { ...operation, description: described, problems: [403, ...problems] };
 }
 
+/** Returns the description of an operator's route that takes the requests of a client's endpoint. */
+function operationLike(
+  endpoint: (typeof endpoints)[number],
+  { operationId, summary, description, problems = [] }: Operation,
+): Json {
+  const { parameters, responses } = publicOperation(endpoint);
+  const { schema, example } = publicBodies["/v1/calls/batch"];
+  const posted = { ...schema, items: { $ref: "#/components/schemas/PostedCall" } };
+  return {
+    operationId,
+    summary,
+    description,
+    requestBody: { required: true, content: { "application/json": { schema: posted, example } } },
+    parameters: [pathParameter("id", "shop"), ...parameters],
+    responses: {
+      ...responses,
+      "201": {
+        ...responses["201"],
+        headers: { ...responses["201"].headers, "Cache-Control": noStore },
+      },
+      ...Object.fromEntries(problems.map((problem) => [problem, problemReferences[problem]])),
+    },
+  };
+}
+
 /** Returns the document of the operator's API. */
 export function operatorDocument() {
   const schemas: Json = { ...problemComponents };
-  const paths = pathsOf("/operator", operatorRoutes.map(withRole), schemas);
+  const own = operatorRoutes.filter(({ like }) => like === undefined);
+  const paths = pathsOf("/operator", own.map(withRole), schemas);
+  for (const { like, ...route } of operatorRoutes.map(withRole)) {
+    const endpoint = endpoints.find(({ path }) => path === like);
+    if (endpoint === undefined) continue;
+    schemas["PostedCall"] = jsonSchema(callRequestSchema, "output");
+    const path = `/operator${route.path.replace(":id", "{id}")}`;
+    paths[path] = { post: operationLike(endpoint, route) };
+  }
   return {
     ...shared,
     info: {

@@ -46,6 +46,7 @@ export type Exhausted = Schemas["ExhaustedEvents"];
 export type Forecast = Schemas["Forecast"];
 export type ForecastItem = NonNullable<Forecast["items"]>[number];
 export type ForecastSummary = Schemas["ForecastSummary"];
+export type FoundFile = AnswerOf<"findSentFileOfClient">;
 export type Found = Searched["found"][number];
 export type HolderView = Why["holders"][number];
 export type ListedNumbers = AnswerOf<"findListedNumbers">;
@@ -72,6 +73,9 @@ export type Revealed = Schemas["Revealed"];
 export type RevealedDeadLetter = Schemas["RevealedDeadLetter"];
 export type ReviewPage = AnswerOf<"listReviews">;
 export type Searched = AnswerOf<"search">;
+export type Senders = AnswerOf<"listSenders">;
+export type SentFileView = AnswerOf<"startSentFileOfClient">;
+export type SentPartView = AnswerOf<"markSentPartOfClient">;
 export type Tokens = AnswerOf<"listTokens">;
 export type TokenView = Schemas["Token"];
 export type UsageAnswer = AnswerOf<"showOperatorUsage">;
@@ -79,6 +83,3 @@ export type Why = AnswerOf<"explainWaiting">;
 
 // Answers of clients' routes.
 export type ClientMe = ClientAnswerOf<"showToken">;
-export type FoundFile = ClientAnswerOf<"findSentFile">;
-export type SentFileView = ClientAnswerOf<"startSentFile">;
-export type SentPartView = ClientAnswerOf<"markSentPart">;

@@ -10,16 +10,16 @@ export interface ClientAnswer {
   retryAfter: string | null;
 }
 
-/** Sends a POST of JSON with a client's token; a GET without a body. Rejects if no answer came. */
-export type PostAsClient = (
+/** Posts JSON about a client's calls, to a path below that of the client. Rejects if no answer came. */
+export type PostForClient = (
   path: string,
-  body?: string,
+  body: string,
   headers?: Record<string, string>,
 ) => Promise<ClientAnswer>;
 
 /** The surroundings of sending, replaced in tests. */
 export interface SendingDeps {
-  post: PostAsClient;
+  post: PostForClient;
   sleep(ms: number): Promise<void>;
   /** Throws if sending is to stop between two requests. */
   checkStopped?(): void;
@@ -46,23 +46,25 @@ const retryAfterMsMax = 60_000;
 const gatewayStatuses = new Set([408, 429]);
 
 /**
- * Creates a function that sends requests with a client's token.
+ * Creates a function that sends an operator's requests about a client's calls.
  *
  * @param origin the service's address, without a slash at its end
  */
-export function createPostAsClient(
-  { origin, token }: { origin: string; token: string },
+export function createPostForClient(
+  { origin, token, client }: { origin: string; token: string; client: string },
   send: (url: string, init: RequestInit) => Promise<Response> = (url, init) => fetch(url, init),
-): PostAsClient {
+): PostForClient {
+  // The service takes no path in percent-encoding, and tests' clients have a colon.
+  const name = encodeURIComponent(client).replaceAll("%3A", ":");
   return async (path, body, headers = {}) => {
-    const response = await send(`${origin}${path}`, {
-      method: body === undefined ? "GET" : "POST",
+    const response = await send(`${origin}/operator/clients/${name}${path}`, {
+      method: "POST",
       headers: {
         ...headers,
         authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        "content-type": "application/json",
       },
-      ...(body === undefined ? {} : { body }),
+      body,
       redirect: "error",
       signal: AbortSignal.timeout(60_000),
     });
@@ -81,7 +83,7 @@ export function createPostAsClient(
  * @throws RefusedError if the service refuses it, or fails each time
  */
 export async function postRepeatedly(
-  request: { path: string; body?: string | undefined; headers?: Record<string, string> },
+  request: { path: string; body: string; headers?: Record<string, string> },
   { post, sleep, checkStopped }: SendingDeps,
 ): Promise<ClientAnswer> {
   let failure: Error = new Error("The service cannot be reached.");
@@ -102,14 +104,13 @@ export async function postRepeatedly(
   throw failure;
 }
 
-/** Asks a client's route that may be repeated, and returns its answer. Without a body it is a GET. */
-export async function askAsClient<Answer>(
+/** Asks a route below a client's path that may be repeated, and returns its answer. */
+export async function askForClient<Answer>(
   path: string,
-  body: object | undefined,
+  body: object,
   deps: SendingDeps,
 ): Promise<Answer> {
-  const sent = body === undefined ? undefined : JSON.stringify(body);
-  const { text } = await postRepeatedly({ path, body: sent }, deps);
+  const { text } = await postRepeatedly({ path, body: JSON.stringify(body) }, deps);
   try {
     return JSON.parse(text);
   } catch {

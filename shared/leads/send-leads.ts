@@ -1,6 +1,6 @@
 import { toCampaignHeader } from "../calls/campaign-name.ts";
 import type { SentFileView, SentPartView } from "../answers/answers.ts";
-import { askAsClient, postRepeatedly, RefusedError, type SendingDeps } from "./ask-client-api.ts";
+import { askForClient, postRepeatedly, RefusedError, type SendingDeps } from "./ask-client-api.ts";
 import {
   bodyOf,
   type DividedLeads,
@@ -52,8 +52,8 @@ export async function sendLeads(
   deps: SendingDeps,
 ): Promise<SendingProgress> {
   const { file, parts, campaign, again, lost } = sending;
-  const started = await askAsClient<SentFileView>(
-    "/v1/sent-files",
+  const started = await askForClient<SentFileView>(
+    "/sent-files",
     {
       file,
       campaign,
@@ -69,7 +69,7 @@ export async function sendLeads(
     let view = started.parts[index];
     if (view?.is_lost === true && lost !== undefined) {
       const state = lost === "accepted" ? "sent" : "planned";
-      view = await askAsClient<SentPartView>("/v1/sent-files/parts", { ...of, state }, deps);
+      view = await askForClient<SentPartView>("/sent-files/parts", { ...of, state }, deps);
     }
     if (view === undefined) throw new Error("The service does not know a part of the file.");
     const sent = await sendPart(part, { view, of, sending }, deps);
@@ -101,7 +101,7 @@ async function sendPart(
   // A part that was begun is finished, also when sending is to stop.
   const { post, sleep } = deps;
   const mark = (step: object) =>
-    askAsClient<SentPartView>("/v1/sent-files/parts", { ...of, ...step }, { post, sleep });
+    askForClient<SentPartView>("/sent-files/parts", { ...of, ...step }, { post, sleep });
   const content = await sha256(body);
   const until = Date.now() + begunMsMax;
   const attempt = crypto.randomUUID();
@@ -109,7 +109,7 @@ async function sendPart(
   if (begun.state === "sent") return begun;
   if (leftOut.size === part.leads.length) return mark({ state: "sent" });
   const request = {
-    path: "/v1/calls/batch",
+    path: "/calls",
     body,
     headers: {
       "call-campaign": toCampaignHeader(sending.campaign),

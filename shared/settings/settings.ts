@@ -11,7 +11,8 @@ import { type HashKeys, parseHashKeys } from "../telephony/phone-number.ts";
 import { createRouteTable, type RouteTable } from "../dial-plan/route-table.ts";
 import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
 import {
-  agentsOfClient,
+  type AgentsByClient,
+  readAgentsByClient,
   type Caller,
   findCaller,
   type ClientRight,
@@ -98,8 +99,8 @@ export function readDialerSettings<Connected extends object>(
 }
 
 /**
- * Reads `API_TOKENS` and returns functions that resolve a token to its caller, and a client to the agents of its
- * tokens. If the variable is missing or unreadable, none of its tokens is valid. It may be `[]` where there are
+ * Reads `API_TOKENS` and returns functions that resolve a token to its caller, and list the clients with the agents of
+ * their tokens. If the variable is missing or unreadable, none of its tokens is valid. It may be `[]` where there are
  * operators, who can make tokens.
  */
 export function readTokens({ API_TOKENS, OPERATOR_TOKENS }: Environment, log: Log) {
@@ -113,8 +114,7 @@ export function readTokens({ API_TOKENS, OPERATOR_TOKENS }: Environment, log: Lo
   return {
     listedTokens: isUnreadable ? undefined : new Set(listed.map(({ id }) => id)),
     callerOf: callersOf(tokens),
-    agentsOf: (client: string, now: number): string[] =>
-      "value" in tokens ? agentsOfClient(client, tokens.value, now) : [],
+    agentsByClient: async (now: number): Promise<AgentsByClient> => readAgentsByClient(listed, now),
   };
 }
 

@@ -16,11 +16,11 @@ type TokenRight = (typeof tokenRights)[number];
 const defaultRights = ["call"] as const;
 
 /**
- * Roles of operators' tokens: to see calls without their numbers, to find the calls of a number, to decide what becomes of calls, to reveal numbers and
- * contexts, and to change what is for all calls or for good. A token without `roles` has all of them; `see` is implied by
- * each.
+ * Roles of operators' tokens: to see calls without their numbers, to find the calls of a number, to decide what becomes of calls, to place
+ * calls for a client, to reveal numbers and contexts, and to change what is for all calls or for good. A token without `roles` has
+ * all of them; `see` is implied by each.
  */
-export const operatorRoles = ["see", "find", "decide", "reveal", "configure"] as const;
+export const operatorRoles = ["see", "find", "decide", "send", "reveal", "configure"] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
 /** A name that is not one of a client's tests. */
@@ -139,22 +139,30 @@ function ownerOf({
   return mode === "test" ? testClientOf(client) : client;
 }
 
-/**
- * Returns the agents for which a client's valid tokens may place calls; `*` is all of them. Empty if there is no such
- * token.
- */
-export function agentsOfClient(
-  client: string,
+/** Agents for which the valid tokens of each client may place calls; `*` is all of them. */
+export type AgentsByClient = ReadonlyMap<string, readonly string[]>;
+
+/** Returns the clients whose valid tokens may place calls, with the agents of these. */
+export function readAgentsByClient(
   tokens: z.infer<typeof tokensSchema>,
   now: number,
-): string[] {
-  const own = tokens.filter(
-    ({ rights = defaultRights, notAfter, ...entry }) =>
-      ownerOf(entry) === client &&
-      rights.includes("call") &&
-      (notAfter === undefined || now < Date.parse(notAfter)),
+): AgentsByClient {
+  const valid = tokens.filter(
+    ({ rights = defaultRights, notAfter }) =>
+      rights.includes("call") && (notAfter === undefined || now < Date.parse(notAfter)),
   );
-  return [...new Set(own.flatMap(({ agents }) => agents))];
+  return joinAgents(valid.map((entry): [string, string[]] => [ownerOf(entry), entry.agents]));
+}
+
+/** Joins agents by their client, each once. */
+export function joinAgents(
+  all: Iterable<readonly [client: string, agents: readonly string[]]>,
+): AgentsByClient {
+  const joined = new Map<string, readonly string[]>();
+  for (const [client, agents] of all) {
+    joined.set(client, [...new Set([...(joined.get(client) ?? []), ...agents])]);
+  }
+  return joined;
 }
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

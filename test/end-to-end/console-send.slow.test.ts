@@ -73,7 +73,6 @@ async function choose(name: string, text: string): Promise<void> {
 }
 async function fillCampaign(): Promise<void> {
   await type(page, page.getByLabel("Name of the campaign"), "spring");
-  await type(page, page.getByLabel("Token of the client"), tokens.crm);
   await page.keyboard.press("Enter");
 }
 async function queued(): Promise<{ campaign: string; requests: { phone_number: string }[] }[]> {
@@ -199,7 +198,6 @@ describe("an empty page", () => {
     await open("overview", { width: 390 });
     const line = await page.getByRole("region", { name: "A request to paste" }).textContent();
     expect(await flawsOf(page)).toEqual([]);
-    await type(page, page.getByLabel("Token of a client"), tokens.crm);
     await press(page, button("Send 100 simulated calls"));
     await said(/^100 simulated calls are accepted as campaign simulated/);
     const [request] = await queued();

@@ -26,6 +26,7 @@ export const tokens = {
   opsSee: tokenOf("opsSee"),
   opsFind: tokenOf("opsFind"),
   opsDecide: tokenOf("opsDecide"),
+  opsSend: tokenOf("opsSend"),
   opsReveal: tokenOf("opsReveal"),
   opsConfigure: tokenOf("opsConfigure"),
 };
@@ -97,6 +98,7 @@ export const apiEnvironment = {
     entry("opsSee", { roles: ["see"] }),
     entry("opsFind", { roles: ["find"] }),
     entry("opsDecide", { roles: ["decide"] }),
+    entry("opsSend", { roles: ["send"] }),
     entry("opsReveal", { roles: ["reveal"] }),
     entry("opsConfigure", { roles: ["configure"] }),
   ]),

@@ -125,6 +125,8 @@ interface RecordedAction {
   numbers?: readonly string[] | undefined;
   reason?: string | undefined;
   exposes?: Exposure;
+  /** The time and id of a request whose repeats make no second entry. */
+  once?: { at: number; id: string } | undefined;
 }
 
 /** A code for why numbers were added or removed. It has no digits, so that it cannot hold a number. */
@@ -159,13 +161,13 @@ export async function recordNumbers(
  */
 export async function recordAction(
   c: Context<ApiEnv>,
-  { action, target, count, numbers, reason, exposes }: RecordedAction,
+  { action, target, count, numbers, reason, exposes, once }: RecordedAction,
   deps: RouteDeps,
 ): Promise<void> {
   const { clock, log } = deps;
   const at = clock.now();
   const by = c.get("caller").tokenId;
-  const id = deps.randomId();
+  const id = once?.id ?? deps.randomId();
   const counted = count === undefined ? {} : { count };
   const changed = {
     ...(numbers === undefined ? {} : { numbers: [...numbers] }),
@@ -179,13 +181,14 @@ export async function recordAction(
     const kind = isOfClient ? ("client-audit" as const) : ("audit" as const);
     const next = {
       kind,
-      key: keyAt(at) + id,
-      version: id,
+      key: keyAt(once?.at ?? at) + id,
+      version: deps.randomId(),
       value,
       expiresAt: at + deps.retentionMs,
     };
     const [isWritten] = await deps.documents.write([{ next, seen: null }]);
-    if (isWritten !== true) throw new UnreachableError("the audit log did not store the entry");
+    if (isWritten !== true && once === undefined)
+      throw new UnreachableError("the audit log did not store the entry");
   }
   log("info", "audit.recorded", {
     request_id: c.get("requestId"),

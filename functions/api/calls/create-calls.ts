@@ -5,6 +5,7 @@ import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
 import { createRequestMessage } from "../../../shared/ports/call-messages.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
+import type { Caller } from "../../../shared/settings/tokens.ts";
 import { readCaller, identify } from "../http/base-app.ts";
 import type { ApiEnv, PlatformDeps } from "../http/context.ts";
 import { refuseAboveLimit } from "../http/limit-token.ts";
@@ -15,24 +16,36 @@ import { findRefusals, hasCallHeaders, unknownField } from "./call-errors.ts";
 import { readCallHeaders } from "./call-headers.ts";
 import { findGuardedOrigin } from "./client-guards.ts";
 import type { Endpoint } from "./endpoints.ts";
-import { answerCreated, findOrigin } from "./idempotency.ts";
+import { answerCreated, answerUnreachable, findOrigin } from "./idempotency.ts";
 
 /** Dependencies of accepting calls. `settings` is undefined if they are wrong, and nothing is accepted. */
 export type AcceptDeps = PlatformDeps & { settings: ApiSettings | undefined };
 
+/** The request that owns accepted calls, before they are on the queue. */
+interface Accepting {
+  requestId: string;
+  /** Time of its first acceptance, in milliseconds since the epoch. */
+  acceptedAt: number;
+  count: number;
+}
+
+/** Caller that places calls, and a record of it that is written before they are on the queue. */
+export interface Sender {
+  caller: Caller;
+  /** A request whose calls it cannot record is not accepted. */
+  record?(accepting: Accepting): Promise<void>;
+}
+
 /**
- * Accepts the calls of one request: answers 201 once the queue has acknowledged the single message that holds them
- * all, so that a batch is accepted whole or not at all. Each stage may end the request with an error.
- *
- * This is one handler without middleware. The promises, closures and header objects of middleware were a fifth of the
- * time of accepting a call.
+ * Accepts the calls of a client's request. This is one handler without middleware: the promises, closures and header
+ * objects of middleware were a fifth of the time of accepting a call.
  */
 export async function createCalls(
   c: Context<ApiEnv>,
-  { path, bytesMax, structure, body }: Endpoint,
+  endpoint: Endpoint,
   deps: AcceptDeps,
 ): Promise<Response> {
-  const freshId = identify(c, deps);
+  identify(c, deps);
 
   // The token: 401. Only one that operators made takes a read, at most once a minute.
   const found = readCaller(c, (token) => deps.callerOf(token, deps.clock.now()), "call");
@@ -42,7 +55,19 @@ export async function createCalls(
   // The limit of the token, where there is one: 503.
   const { tokenLimit, log } = deps;
   const limited = tokenLimit && (await refuseAboveLimit(c, caller.tokenId, { tokenLimit, log }));
-  if (limited !== undefined) return limited;
+  return limited ?? (await acceptCalls(c, { endpoint, sender: { caller } }, deps));
+}
+
+/**
+ * Accepts the calls of one request: answers 201 once the queue has acknowledged the single message that holds them
+ * all, so that a batch is accepted whole or not at all. Each stage may end the request with an error.
+ */
+export async function acceptCalls(
+  c: Context<ApiEnv>,
+  { endpoint, sender: { caller, record } }: { endpoint: Endpoint; sender: Sender },
+  deps: AcceptDeps,
+): Promise<Response> {
+  const { path, bytesMax, structure, body } = endpoint;
 
   // The body and its schema: 422.
   const read = await readBody(c, { bytesMax, structure });
@@ -62,7 +87,7 @@ export async function createCalls(
   // The plan and the Idempotency-Key: 422, 503. A repeat of an accepted request passes whatever the plan says.
   const isBatch = Array.isArray(data);
   const count = isBatch ? data.length : 1;
-  c.set("requestId", withCalls(freshId, count));
+  c.set("requestId", withCalls(c.get("requestId"), count));
   const startedAt = deps.clock.now();
   const { client, tokenId, quota } = caller;
   const asked = { ...caller, at: startedAt, notBefore: headers.notBefore };
@@ -76,6 +101,15 @@ export async function createCalls(
   const origin = await find(c, { ...fresh, refusals, at: startedAt }, { ...deps, settings });
   if (origin instanceof Response) return origin;
   c.set("requestId", origin.requestId);
+
+  // The audit log, where it records who places calls: 503.
+  const { requestId: id, acceptedAt: at } = origin;
+  try {
+    await record?.({ requestId: id, acceptedAt: at, count });
+  } catch (failure) {
+    await origin.giveBack?.();
+    return answerUnreachable(c, failure, deps);
+  }
 
   // The queue: 503. A replay after the calls' lifetime renews it: calls with rows have ended, calls without may still
   // be dialed.

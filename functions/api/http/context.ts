@@ -13,7 +13,7 @@ import type { Log } from "../../../shared/lib/log.ts";
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { ApiSettings, Settings } from "../../../shared/settings/settings.ts";
-import type { Caller, ClientRight } from "../../../shared/settings/tokens.ts";
+import type { AgentsByClient, Caller, ClientRight } from "../../../shared/settings/tokens.ts";
 
 /** Names of the files that the build makes and the API serves: the operator's console and the OpenAPI documents. */
 export type ServedFile =
@@ -42,7 +42,7 @@ export interface Parts {
   /** Creates the clients' other routes below `/v1`. */
   requests(): Promise<(deps: ApiDeps | undefined, others: PlatformDeps) => Hono<ApiEnv>>;
   /** Creates what resolves tokens that operators made. */
-  madeTokens(): Promise<(deps: ApiDeps) => Pick<ApiDeps, "callerOf" | "agentsOf">>;
+  madeTokens(): Promise<(deps: ApiDeps) => Pick<ApiDeps, "callerOf" | "agentsByClient">>;
 }
 
 /** Dependencies that exist even if the settings are wrong. */
@@ -64,8 +64,8 @@ export interface ApiDeps {
    * UncheckedTokenError if that fails.
    */
   callerOf(token: string, now: number): FoundCaller;
-  /** Returns the agents for which a client's tokens may place calls; `*` is all. Empty if there is no valid token. */
-  agentsOf(client: string, now: number): string[] | Promise<string[]>;
+  /** Resolves to the clients whose valid tokens may place calls, with the agents of these; `*` is all. */
+  agentsByClient(now: number): Promise<AgentsByClient>;
   /** Ids of the tokens of API_TOKENS. Undefined if it cannot be read. */
   listedTokens: ReadonlySet<string> | undefined;
   /** The epoch by which a restore of the ledger is noticed. */

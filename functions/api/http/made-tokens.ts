@@ -1,4 +1,4 @@
-import { realClientOf, testClientOf } from "../../../shared/calls/ids.ts";
+import { testClientOf } from "../../../shared/calls/ids.ts";
 import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 import { isLedgerSuspended, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
 import {
@@ -12,7 +12,7 @@ import {
 } from "../../../shared/policy/kept-tokens.ts";
 import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
 import { createTokenMaker, hasHash } from "../../../shared/settings/made-token.ts";
-import { type Caller, tokenRights } from "../../../shared/settings/tokens.ts";
+import { type Caller, joinAgents, tokenRights } from "../../../shared/settings/tokens.ts";
 import type { ApiDeps, FoundCaller } from "./context.ts";
 import { createKeptReads } from "./kept-reads.ts";
 import { causeForLog, UncheckedTokenError } from "./port-limits.ts";
@@ -30,7 +30,7 @@ const notedMs = hourMs;
 type Found = { token: StoredDocument<"token">; client: KeptClient | undefined } | undefined;
 
 /** Resolves tokens that operators made. */
-export type MadeTokens = Pick<ApiDeps, "callerOf" | "agentsOf">;
+export type MadeTokens = Pick<ApiDeps, "callerOf" | "agentsByClient">;
 
 /**
  * Creates what resolves tokens that operators made. A token whose MAC is wrong costs no read. Any other is read from the ledger, at most
@@ -87,17 +87,21 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       if (known !== undefined) return toCaller(token, known.value, now);
       return tokens.find(id).then((found) => toCaller(token, found, now));
     },
-    async agentsOf(client, now) {
-      const { kind, key } = clientKeyOf(realClientOf(client));
-      const owner = (await documents.read([{ kind, key }])).get(kind, key)?.value;
-      if (owner === undefined || owner.isRemoved) return [];
-      const agents = new Set<string>();
+    async agentsByClient(now) {
+      const made: KeptToken[] = [];
       for await (const { value } of allTokens(documents)) {
-        const mayCall = value.rights.includes("call") && isTokenValid(value, owner, now);
-        if (ownerOf(value) !== client || !mayCall) continue;
-        for (const agent of agentsOfBoth(value.agents, owner.agents)) agents.add(agent);
+        if (value.rights.includes("call")) made.push(value);
       }
-      return [...agents];
+      const names = [...new Set(made.map(({ client }) => client))];
+      const read = await documents.read(names.map(clientKeyOf));
+      return joinAgents(
+        made.flatMap((token) => {
+          const client = read.get("client", token.client)?.value;
+          return client !== undefined && isTokenValid(token, client, now)
+            ? [[ownerOf(token), agentsOfBoth(token.agents, client.agents)] as const]
+            : [];
+        }),
+      );
     },
   };
 }

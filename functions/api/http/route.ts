@@ -30,6 +30,8 @@ export interface Operation {
   structure?: JsonStructure | undefined;
   /** True if an absent body means an empty object. */
   isBodyOptional?: boolean | undefined;
+  /** Path of clients whose requests and answers are those of the route, which reads the body by itself. */
+  like?: "/v1/calls/batch" | undefined;
   /** The body of the answer. */
   answer: z.ZodMiniType<object>;
   /** True if the answer may be comma-separated values, too. */

@@ -6,10 +6,14 @@ import type { Terminal } from "./terminal.ts";
 
 /** Creates a client of the operator's API. */
 export function createClient({ environment, fetch }: Pick<Terminal, "environment" | "fetch">) {
-  const { OUTBOUND_CALLS_OPERATOR_TOKEN: token } = environment;
   const url = urlIn(environment);
+  return createAsk({ url, base: "/operator", token: tokenIn(environment) }, fetch);
+}
+
+/** Returns the operator's token. @throws a Misuse if it is not set */
+export function tokenIn({ OUTBOUND_CALLS_OPERATOR_TOKEN: token }: Terminal["environment"]): string {
   if (!token) throw new Misuse("OUTBOUND_CALLS_OPERATOR_TOKEN is not set.");
-  return createAsk({ url, base: "/operator", token }, fetch);
+  return token;
 }
 
 /** Returns the service's address. @throws a Misuse if it is not set to a URL that may be sent a token */

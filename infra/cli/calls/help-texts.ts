@@ -40,7 +40,7 @@ export const helps: Record<string, Help> = {
   send: {
     words: "FILE",
     about: "Sends a CSV or JSON of leads as one campaign. Without --yes it only checks them.",
-    example: "send leads.csv --campaign A --client-token-file F",
+    example: "send leads.csv --campaign spring --client crm",
   },
   bulk: {
     words: "cancel|placed|close|redial",
@@ -150,8 +150,6 @@ const optionTexts: Record<string, string> = {
   all: "                every one",
   yes: "                does not ask",
   "dry-run": "            says what would be done, and does nothing",
-  "client-token-from-env": "VARIABLE  variable of the environment with the client's token",
-  "client-token-file": "FILE  file with the client's token",
   country: "COUNTRY     of numbers without a country code, such as US; else the plan's",
   map: "ROLE=COLUMN     what a column means",
   refused: "FILE        where rows are written that are not sent",

@@ -1,8 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
-import type { ClientMe, FoundFile, PlanInWords } from "../../../shared/answers/answers.ts";
+import { writeFile } from "node:fs/promises";
+import type { FoundFile, PlanInWords, Senders } from "../../../shared/answers/answers.ts";
 import {
-  askAsClient,
-  createPostAsClient,
+  askForClient,
+  createPostForClient,
   RefusedError,
   type SendingDeps,
 } from "../../../shared/leads/ask-client-api.ts";
@@ -15,7 +15,7 @@ import { readTable } from "../../../shared/leads/read-table.ts";
 import { sendLeads } from "../../../shared/leads/send-leads.ts";
 import { createSend } from "../../client/http.ts";
 import { counted } from "./agree.ts";
-import { urlIn } from "./client.ts";
+import { type Client, tokenIn, urlIn } from "./client.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import { readBytes } from "./files.ts";
@@ -34,8 +34,12 @@ export const sendCommands: Record<string, Command> = {
     const { campaign } = values;
     if (campaign === undefined) throw new Misuse("send needs --campaign with a name.");
     const lost = lostOf(values.lost);
+    const sender = await senderOf(values, ask);
+    const { client, is_test: isTest } = sender;
+    const mode = isTest ? "test" : "real";
+    const from = { origin: urlIn(terminal.environment), token: tokenIn(terminal.environment) };
     const deps: SendingDeps = {
-      post: createPostAsClient(await clientOf(values, terminal), createSend(terminal.fetch)),
+      post: createPostForClient({ ...from, client }, createSend(terminal.fetch)),
       sleep: terminal.sleep,
     };
     const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
@@ -44,13 +48,11 @@ export const sendCommands: Record<string, Command> = {
     const { leads, refused } = await leadsOf({ path, table, plan }, values, say);
 
     const divided = await divideLeads(leads);
-    const me = await told(askAsClient<ClientMe>("/v1/me", undefined, deps));
-    const { client, mode, calls_as } = me;
     const { sent } = await told(
-      askAsClient<FoundFile>("/v1/sent-files/find", { file: divided.file }, deps),
+      askForClient<FoundFile>("/sent-files/find", { file: divided.file }, deps),
     );
     const bar = barOf(divided.parts.length, values, terminal);
-    const checked = await checkLeads({ ...divided, client: calls_as }, bar.update, ask);
+    const checked = await checkLeads({ ...divided, client }, bar.update, ask);
     bar.stop();
     const all = [...refused, ...refusedBy(checked, table)];
     await mend(all, { table, values, terminal });
@@ -67,7 +69,7 @@ export const sendCommands: Record<string, Command> = {
       const checks = { client, mode, campaign, calls, refused: rows, sent };
       if (values.json === true) terminal.print(JSON.stringify(checks));
       const words = sent === null || isResumed ? "--yes" : "--yes --again";
-      say(`Nothing was sent. To send these ${calls} ${asWhom(me)}: the same with ${words}.`);
+      say(`Nothing was sent. To send these ${calls} ${asWhom(sender)}: the same with ${words}.`);
       return all.length > 0 ? 2 : 0;
     }
 
@@ -89,27 +91,19 @@ export const sendCommands: Record<string, Command> = {
   },
 };
 
-/** Reads the client's token from an environment variable or a file: an argument would stand in the list of processes. */
-async function clientOf(
-  { "client-token-from-env": variable, "client-token-file": file }: Values,
-  { environment }: CommandDeps["terminal"],
-): Promise<{ origin: string; token: string }> {
-  if ((variable === undefined) === (file === undefined)) {
-    throw new Misuse("Give one of --client-token-from-env NAME or --client-token-file FILE.");
-  }
-  const text =
-    file === undefined
-      ? (environment[variable ?? ""] ?? "")
-      : await readFile(file, "utf8").catch(() => {
-          throw new Misuse(`${file} cannot be read.`);
-        });
-  const token = text.trim();
-  if (token === "") throw new Misuse(`${file ?? variable} has no token.`);
-  return { origin: urlIn(environment), token };
+type Sender = Senders["clients"][number];
+
+/** Finds the client that --client names among those that may place calls. */
+async function senderOf({ client: name }: Values, ask: Client): Promise<Sender> {
+  const { clients } = await ask<Senders>("/senders");
+  const sender = clients.find(({ client }) => client === name);
+  if (sender !== undefined) return sender;
+  const names = clients.map(({ client }) => client).join(", ") || "there is none";
+  throw new Misuse(`--client is one that may place calls: ${names}.`);
 }
 
-function asWhom({ client, mode }: ClientMe): string {
-  return `as client ${client}${mode === "test" ? ", as tests that phone nobody" : ""}`;
+function asWhom({ client, is_test: isTest }: Sender): string {
+  return `as client ${client}${isTest ? ", as tests that phone nobody" : ""}`;
 }
 
 /** Reads the leads of a table, and says what its columns mean. */

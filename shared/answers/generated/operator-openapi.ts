@@ -888,6 +888,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/operator/senders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Clients that may place calls, and for which agents
+         * @description Needs the role `see`.
+         */
+        get: operations["listSenders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/clients/{id}/sent-files/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell whether a file of leads was sent before, by a hash of its numbers
+         * @description Needs the role `send`.
+         */
+        post: operations["findSentFileOfClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/clients/{id}/sent-files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to send a file of leads, or go on with it; one that was sent is refused
+         * @description Needs the role `send`.
+         */
+        post: operations["startSentFileOfClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/clients/{id}/sent-files/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Note that a part of a file is sent next, was accepted, or was certainly not accepted
+         * @description Needs the role `send`.
+         */
+        post: operations["markSentPartOfClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/operator/tokens": {
         parameters: {
             query?: never;
@@ -962,6 +1042,26 @@ export interface paths {
         get: operations["showMe"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/clients/{id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Place calls for a client, as it does itself
+         * @description Needs the role `send`. The client's Idempotency-Keys hold: what it has sent too is not called again. One entry of the audit log a request.
+         */
+        post: operations["sendCalls"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1606,6 +1706,40 @@ export interface components {
             changed_at: string;
             changed_by: string;
         };
+        SentFile: {
+            campaign: string;
+            /** @description How often the file was sent, from 1 */
+            round: number;
+            /**
+             * Format: date-time
+             * @description When this round began
+             */
+            at: string;
+            /** @description Every part is sent */
+            is_finished: boolean;
+            parts: ({
+                index: number;
+                /** @description Leads of the part, with those that are left out */
+                calls: number;
+                /** @description The `Idempotency-Key` of its request */
+                idempotency_key: string;
+                /**
+                 * @description `begun`: its request may have been sent, and its answer is not known
+                 * @enum {string}
+                 */
+                state: "planned" | "begun" | "sent";
+                begun_at: string | null;
+                /** @description Its answer was lost too long ago to repeat it: say whether it was accepted, by `sent` or `planned` */
+                is_lost: boolean;
+                /** @description Leads that its request leaves out: base64 of a bit for each index */
+                left_out: string;
+                request_id: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
         /** @description A token that operators made, without its text. */
         Token: {
             id: string;
@@ -1629,6 +1763,33 @@ export interface components {
             ended_by: string | null;
             /** @description To the hour; null: not known */
             last_used_at: string | null;
+        };
+        /** @description One call to be made. */
+        PostedCall: {
+            /**
+             * @description E.164, at a destination that the dial plan permits
+             * @example +12025550123
+             */
+            phone_number: string;
+            /**
+             * @description An agent of the dial plan, and of the token
+             * @example agent_sales
+             */
+            agent_id: string;
+            /**
+             * @description What the agent receives: at most 100 strings by name, 32 KiB as JSON, as far as the provider can carry it
+             * @example {
+             *       "first_name": "Ada"
+             *     }
+             */
+            context?: {
+                [key: string]: string;
+            };
+            /**
+             * @description The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there. EST, MST and GMT are refused
+             * @example America/New_York
+             */
+            timezone?: string;
         };
     };
     responses: {
@@ -4268,6 +4429,243 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listSenders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        clients: {
+                            client: string;
+                            /** @description Its calls are tests, which nobody receives */
+                            is_test: boolean;
+                            /** @description `*` is every agent of the dial plan */
+                            agents: string[];
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    findSentFileOfClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example shop */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description SHA-256 of the file's sorted numbers */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The client of the token */
+                        client: string;
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
+                        /** @description Null: the file was not sent */
+                        sent: components["schemas"]["SentFile"] | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startSentFileOfClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example shop */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description SHA-256 of the file's sorted numbers */
+                    file: string;
+                    /** @description The `Call-Campaign` of its requests */
+                    campaign: string;
+                    parts: {
+                        /** @description SHA-256 of the part's sorted numbers */
+                        digest: string;
+                        calls: number;
+                    }[];
+                    /** @description The round after which the file is sent once more */
+                    again?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentFile"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    markSentPartOfClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example shop */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description SHA-256 of the file's sorted numbers */
+                    file: string;
+                    /** @description How often the file was sent, from 1 */
+                    round: number;
+                    index: number;
+                    /** @constant */
+                    state: "begun";
+                    /** @description SHA-256 of the body of the part's request */
+                    content: string;
+                    /** @description A random name of the sender's run, for `refused` */
+                    attempt: string;
+                    /** @default  */
+                    left_out?: string;
+                } | {
+                    /** @description SHA-256 of the file's sorted numbers */
+                    file: string;
+                    /** @description How often the file was sent, from 1 */
+                    round: number;
+                    index: number;
+                    /** @constant */
+                    state: "sent";
+                    request_id?: string | null;
+                } | {
+                    /** @description SHA-256 of the file's sorted numbers */
+                    file: string;
+                    /** @description How often the file was sent, from 1 */
+                    round: number;
+                    index: number;
+                    /**
+                     * @description The one request of the part was answered 401 or 422, so nothing was accepted
+                     * @constant
+                     */
+                    state: "refused";
+                    /** @description The run that has sent that one request */
+                    attempt: string;
+                } | {
+                    /** @description SHA-256 of the file's sorted numbers */
+                    file: string;
+                    /** @description How often the file was sent, from 1 */
+                    round: number;
+                    index: number;
+                    /** @constant */
+                    state: "planned";
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        index: number;
+                        /** @description Leads of the part, with those that are left out */
+                        calls: number;
+                        /** @description The `Idempotency-Key` of its request */
+                        idempotency_key: string;
+                        /**
+                         * @description `begun`: its request may have been sent, and its answer is not known
+                         * @enum {string}
+                         */
+                        state: "planned" | "begun" | "sent";
+                        begun_at: string | null;
+                        /** @description Its answer was lost too long ago to repeat it: say whether it was accepted, by `sent` or `planned` */
+                        is_lost: boolean;
+                        /** @description Leads that its request leaves out: base64 of a bit for each index */
+                        left_out: string;
+                        request_id: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listTokens: {
         parameters: {
             query?: {
@@ -4437,13 +4835,81 @@ export interface operations {
                 content: {
                     "application/json": {
                         id: string;
-                        roles: ("see" | "find" | "decide" | "reveal" | "configure")[];
+                        roles: ("see" | "find" | "decide" | "send" | "reveal" | "configure")[];
                     };
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sendCalls: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with whatever you may have to repeat.
+                 * @example campaign-7-part-1
+                 */
+                "Idempotency-Key"?: string;
+                /** @description No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. The calls expire as long after their acceptance as without it. */
+                "Call-Not-Before"?: string;
+                /** @description The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn. */
+                "Call-Priority"?: "urgent";
+                /** @description Your name for the requests that belong together. It is kept with the calls and repeated in answers and events; nothing of the dialing depends on it. Spaces at its ends do not count. 1 to 64 characters; a name beyond ASCII as RFC 8187 has it: `UTF-8''Fr%C3%BChling`. */
+                "Call-Campaign"?: string;
+            };
+            path: {
+                /** @example shop */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       {
+                 *         "phone_number": "+12025550123",
+                 *         "agent_id": "agent_sales",
+                 *         "context": {
+                 *           "first_name": "Ada"
+                 *         },
+                 *         "timezone": "America/New_York"
+                 *       },
+                 *       {
+                 *         "phone_number": "+12025550124",
+                 *         "agent_id": "agent_sales"
+                 *       }
+                 *     ]
+                 */
+                "application/json": components["schemas"]["PostedCall"][];
+            };
+        };
+        responses: {
+            /** @description Accepted: every call of the request is on the queue. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Length": 0;
+                    /** @description There is no body, in any coding */
+                    "Content-Encoding"?: "identity";
+                    /** @description true where the Idempotency-Key had been sent with the same bytes before */
+                    "Idempotency-Replayed"?: "true";
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["Unprocessable"];
             500: components["responses"]["Failed"];
             503: components["responses"]["Unavailable"];

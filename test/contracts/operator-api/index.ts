@@ -15,6 +15,7 @@ import { itShowsHowFarItIs } from "./requests.ts";
 import { itConfirmsRestores } from "./restores.ts";
 import { type OperatorApiUnderTest, useOperatorApi } from "./setup.ts";
 import { itFindsSpelledNumbers } from "./spelled-numbers.ts";
+import { itPlacesCallsForClients } from "./send.ts";
 import { itMakesTokens } from "./tokens.ts";
 
 /** Describes the operator's API on any platform, under `apiEnvironment`. Each test has calls of its own. */
@@ -37,6 +38,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itShowsReceivers(api);
     itReplaysEvents(api);
     itMakesTokens(api);
+    itPlacesCallsForClients(api);
     itListsTheAuditLog(api);
   });
 }

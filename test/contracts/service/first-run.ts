@@ -10,7 +10,6 @@ import {
 } from "../../support/service.ts";
 import { run } from "../../../infra/cli/calls.ts";
 import { makeLeadFile } from "../../support/lead-file.ts";
-import { token } from "../../support/open-service.ts";
 import { callsTo, operator, post, type ServiceBench, useService } from "./setup.ts";
 
 /** Rows of the list of leads; `npm run test:leads` sends 10,000. */
@@ -127,14 +126,13 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
   });
 }
 
-/** Runs `npm run calls` with the tokens of an operator and of a client. */
+/** Runs `npm run calls` with the token of an operator. */
 async function sendAsCommand({ service }: ServiceBench, words: string[]) {
   const lines: string[] = [];
-  const code = await run([...words, "--client-token-from-env", "CLIENT_TOKEN"], {
+  const code = await run([...words, "--client", "test"], {
     environment: {
       OUTBOUND_CALLS_URL: service.address,
       OUTBOUND_CALLS_OPERATOR_TOKEN: operator.token,
-      CLIENT_TOKEN: token,
     },
     fetch,
     print: (line) => lines.push(line),

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { messageSchema } from "../../../shared/ports/call-messages.ts";
-import { tokens } from "../../support/environment.ts";
 import { createForecastBench } from "../../support/forecast-bench.ts";
 import { makeLeadFile } from "../../support/lead-file.ts";
 import { runCalls } from "../../support/run-calls.ts";
@@ -14,18 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-const from = ["--client-token-from-env", "CRM_TOKEN"];
+const from = ["--client", "crm"];
 const named = ["--campaign", "spring", ...from];
 const sales = ["--country", "us", "--agent", "agent_sales"];
 
 /** Creates the command with a service and a dialer in memory. */
 function createBench(plan: object = {}) {
   const bench = createForecastBench(plan);
-  const calls = (...words: string[]) =>
-    runCalls(words, {
-      app: bench.app,
-      environment: { CRM_TOKEN: tokens.crm, TEST_TOKEN: tokens.crmTest, EMPTY: " " },
-    });
+  const calls = (...words: string[]) => runCalls(words, { app: bench.app });
   return {
     ...bench,
     calls,
@@ -70,15 +65,17 @@ describe("npm run calls -- send", () => {
     expect(JSON.parse(listed.out).campaign).toBe("spring");
   });
 
-  it("is previewed with a test token as the tests that it would be", async () => {
+  it("is previewed for a client's tests as the tests that it would be", async () => {
     const { send } = createBench();
-    const words = ["--campaign", "spring", ...sales, "--client-token-from-env", "TEST_TOKEN"];
+    const words = ["--campaign", "spring", ...sales, "--client", "test:crm"];
     const real = await send("phone\n3035550123\n", ...named, ...sales);
     expect([real.code, real.out]).toEqual([0, expect.stringContaining("these 1 as client crm:")]);
     const refused = await send("phone\n3035550123\n", ...words);
     expect([refused.code, refused.out]).toEqual([2, expect.stringContaining("1 row is not sent")]);
     const test = await send("phone\n2025550123\n", ...words);
-    expect(test.out).toContain("To send these 1 as client crm, as tests that phone nobody: the");
+    expect(test.out).toContain(
+      "To send these 1 as client test:crm, as tests that phone nobody: the",
+    );
   });
 
   it("sends the same leads once more where --again says so", async () => {
@@ -101,7 +98,7 @@ describe("npm run calls -- send", () => {
     const request = app.request.bind(app);
     app.request = async (path, ...more) => {
       const answer = await request(path, ...more);
-      if (String(path instanceof Request ? path.url : path).endsWith("/v1/calls/batch"))
+      if (String(path instanceof Request ? path.url : path).endsWith("/clients/crm/calls"))
         throw new Error("the answer is lost");
       return answer;
     };
@@ -195,9 +192,8 @@ describe("npm run calls -- send", () => {
     const { send, calls } = createBench();
     const wrong: [string[], string][] = [
       [[], "needs --campaign"],
-      [["--campaign", "x"], "Give one of --client-token-from-env"],
-      [["--campaign", "x", "--client-token-from-env", "EMPTY"], "EMPTY has no token"],
-      [["--campaign", "x", "--client-token-file", "none"], "none cannot be read"],
+      [["--campaign", "x"], "--client is one that may place calls: crm, "],
+      [["--campaign", "x", "--client", "nobody"], "--client is one that may place calls: crm, "],
       [[...named, "--map", "number=x"], "a column of phone"],
       [[...named, "--map", "phone=phone"], "a role of number, agent"],
       [[...named, ...sales, "--lost", "x"], "--lost is accepted or not-accepted"],

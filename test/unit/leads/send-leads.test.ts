@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PostAsClient } from "../../../shared/leads/ask-client-api.ts";
+import type { PostForClient } from "../../../shared/leads/ask-client-api.ts";
 import { divideLeads } from "../../../shared/leads/divide-leads.ts";
 import type { Lead } from "../../../shared/leads/read-leads.ts";
 import { type Sending, sendLeads } from "../../../shared/leads/send-leads.ts";
@@ -39,13 +39,17 @@ function createBench() {
     }
   };
   const post =
-    (fates: Fate[], token = tokens.crm): PostAsClient =>
-    async (path, body, headers = {}) => {
+    (fates: Fate[], client = "crm"): PostForClient =>
+    async (below, body, headers = {}) => {
+      const path = `/operator/clients/${client}${below}`;
       const fate = fates.shift() ?? "answered";
       if (fate === "request lost") throw new Error("reset");
       if (fate === "failed") return { status: 503, text: "{}", requestId: null, retryAfter: "1" };
-      if (path === "/v1/calls/batch" && body !== undefined) bodies.push(body);
-      const response = await api.app.request(path, jsonRequest(token, undefined, body, headers));
+      if (below === "/calls") bodies.push(body);
+      const response = await api.app.request(
+        path,
+        jsonRequest(tokens.operator, undefined, body, headers),
+      );
       await drain();
       if (fate === "answer lost") throw new Error("reset");
       return {
@@ -63,7 +67,7 @@ function createBench() {
   /** Returns the index of the part that a person must decide about. */
   const findLost = async (leads: Lead[]): Promise<number | undefined> => {
     const { file } = await divideLeads(leads);
-    const { text } = await post([])("/v1/sent-files/find", JSON.stringify({ file }));
+    const { text } = await post([])("/sent-files/find", JSON.stringify({ file }));
     const parts: { index: number; is_lost: boolean }[] = JSON.parse(text).sent?.parts ?? [];
     return parts.find(({ is_lost }) => is_lost)?.index;
   };
@@ -187,8 +191,8 @@ describe("an interrupted sending", () => {
     const divided = await divideLeads(leadsOf(10), { callsMax: 4, bytesMax: 10_000 });
     const sending = { ...divided, campaign: "spring", leftOut: new Set<string>() };
     let isStopped = false;
-    const stopping: PostAsClient = async (path, ...request) => {
-      if (path === "/v1/calls/batch") isStopped = true;
+    const stopping: PostForClient = async (path, ...request) => {
+      if (path === "/calls") isStopped = true;
       return post([])(path, ...request);
     };
     const checkStopped = () => {
@@ -196,7 +200,7 @@ describe("an interrupted sending", () => {
     };
     const deps = { post: stopping, sleep: async () => undefined, checkStopped };
     await expect(sendLeads(sending, () => undefined, deps)).rejects.toThrow("stopped");
-    const { text } = await post([])("/v1/sent-files/find", JSON.stringify({ file: divided.file }));
+    const { text } = await post([])("/sent-files/find", JSON.stringify({ file: divided.file }));
     const { parts }: { parts: { state: string }[] } = JSON.parse(text).sent;
     expect(parts.map(({ state }) => state)).toEqual(["sent", "planned", "planned"]);
     expect(api.queue.take()).toEqual([]);

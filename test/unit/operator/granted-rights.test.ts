@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createTestApi } from "../../support/api.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
 
-const secondRoles = ["see", "decide", "reveal"] as const;
+const secondRoles = ["see", "decide", "send", "reveal"] as const;
 const tokenOf = (role: string) => `oc_configure_${role}`.padEnd(33, "0");
 const OPERATOR_TOKENS = JSON.stringify([
   ...JSON.parse(apiEnvironment.OPERATOR_TOKENS),
@@ -39,7 +39,7 @@ async function createWithClient() {
 
 describe("an operator gives nobody more than the operator's own rights", () => {
   it.each([
-    ["call", "decide"],
+    ["call", "send"],
     ["cancel", "decide"],
     ["opt_out", "decide"],
     ["read", "see"],

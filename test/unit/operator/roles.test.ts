@@ -8,11 +8,12 @@ const tokenOf = {
   see: tokens.opsSee,
   find: tokens.opsFind,
   decide: tokens.opsDecide,
+  send: tokens.opsSend,
   reveal: tokens.opsReveal,
   configure: tokens.opsConfigure,
 };
 type Role = keyof typeof tokenOf;
-const roles: readonly Role[] = ["see", "find", "decide", "reveal", "configure"];
+const roles: readonly Role[] = ["see", "find", "decide", "send", "reveal", "configure"];
 
 /** Roles of the routes, as docs/administration.md lists them. Other GETs need `see`, and other POSTs `decide`. */
 const told: Record<string, Role> = {
@@ -34,6 +35,10 @@ const told: Record<string, Role> = {
   listTokens: "configure",
   makeToken: "configure",
   endToken: "configure",
+  sendCalls: "send",
+  findSentFileOfClient: "send",
+  startSentFileOfClient: "send",
+  markSentPartOfClient: "send",
 };
 
 async function ask(

@@ -6,10 +6,10 @@ import { describe, expect, it } from "vitest";
 import { readOperators } from "../../../shared/settings/settings.ts";
 import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
 import {
-  agentsOfClient,
   findCaller,
   createToken,
   parseTokens,
+  readAgentsByClient,
 } from "../../../shared/settings/tokens.ts";
 import { inSlowTier } from "../../support/per-tier.ts";
 
@@ -53,7 +53,7 @@ describe("operators' roles", () => {
   };
 
   it("are all where an entry names none, and each lets see", () => {
-    expect(rolesOf({})).toEqual(["see", "find", "decide", "reveal", "configure"]);
+    expect(rolesOf({})).toEqual(["see", "find", "decide", "send", "reveal", "configure"]);
     expect(rolesOf({ roles: ["reveal"] })).toEqual(["see", "reveal"]);
     expect(rolesOf({ roles: ["see"] })).toEqual(["see"]);
   });
@@ -93,9 +93,8 @@ describe("tokens", () => {
     const test = only({ client: "acme", mode: "test", rights: ["call", "read"] });
     expect(findCaller("t", test, 0)).toMatchObject({ client: "test:acme", tokenId: "crm" });
     expect(findCaller("t", only({ mode: "test" }), 0)?.client).toBe("test:crm");
-    expect(agentsOfClient("test:acme", test, 0)).toEqual(["*"]);
-    expect(agentsOfClient("acme", test, 0)).toEqual([]);
-    expect(agentsOfClient("test:acme", only({ client: "acme" }), 0)).toEqual([]);
+    expect([...readAgentsByClient(test, 0)]).toEqual([["test:acme", ["*"]]]);
+    expect([...readAgentsByClient(only({ client: "acme" }), 0).keys()]).toEqual(["acme"]);
     for (const more of [{ client: "test:acme" }, { id: "test:acme" }, { mode: "live" }]) {
       expect(() => only(more)).toThrow(/^API_TOKENS/);
     }
