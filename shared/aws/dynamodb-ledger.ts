@@ -19,18 +19,23 @@ import { writeVersioned } from "./dynamodb-writes.ts";
 import { dayMs } from "../lib/units.ts";
 
 /** Time from a row's retention to its deletion by DynamoDB, in which the purge logs unresolved rows. */
-const graceMs = 7 * dayMs;
+const usualGraceMs = 7 * dayMs;
 
 /**
  * Creates the ledger in DynamoDB; dynamodb-table.ts describes its table.
  *
  * @param options.retentionMs time that the dial plan keeps a row after its call was accepted
+ * @param options.graceMs time for which a row stands after that, until DynamoDB deletes it
  * @param options.now clock by which lists begin with the newest hour, in milliseconds since the epoch
  */
 export function createDynamoLedger(
   client: DynamoDBClient,
   table: string,
-  { retentionMs, now = Date.now }: { retentionMs: number; now?: () => number },
+  {
+    retentionMs,
+    graceMs = usualGraceMs,
+    now = Date.now,
+  }: { retentionMs: number; graceMs?: number; now?: () => number },
 ): CallLedger {
   const items = createDynamoItems(client, table);
   const rowsStandMs = retentionMs + graceMs;

@@ -25,18 +25,21 @@ import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../suppor
 import { perTier, inSlowTier } from "../support/per-tier.ts";
 import { useAwsEngines } from "./use-engines.ts";
 
-/** Short, as a list by time reads every hour until the retention ends, which the local server does slowly. */
-const retentionMs = perTier({ quick: 1, slow: 72 }) * 3_600_000;
 const engines = useAwsEngines();
 let tables = 0;
 
-async function createLedger(client = engines().dynamo) {
+/** Creates a ledger whose lists by time read so many days, each hour of them. */
+async function createLedger(client = engines().dynamo, keptDays = 10) {
   const table = `ledger-${++tables}`;
   await engines().createTable(table);
-  return createDynamoLedger(client, table, { retentionMs, now: () => suiteNow });
+  return createDynamoLedger(client, table, {
+    retentionMs: keptDays * 86_400_000,
+    graceMs: 0,
+    now: () => suiteNow,
+  });
 }
 
-describeCallLedger("DynamoDB", () => createLedger(), {
+describeCallLedger("DynamoDB", (keptDays) => createLedger(engines().dynamo, keptDays), {
   told: attentionStates,
   runs: perTier({ quick: 1, slow: 2 }),
 });

@@ -19,11 +19,14 @@ import { perTier, inSlowTier } from "../../support/per-tier.ts";
 
 const hour = 3_600_000;
 
-export function describeListing(name: string, create: () => Promise<CallLedger>): void {
+export function describeListing(
+  name: string,
+  create: (keptDays: number) => Promise<CallLedger>,
+): void {
   describe(`${name} as a call ledger: listing`, () => {
     let ledger: CallLedger;
     beforeEach(async () => {
-      ledger = await create();
+      ledger = await create(1 / 24);
     });
     const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
 
@@ -168,7 +171,15 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
       }
     });
 
+    it("goes on over many hours without calls", async () => {
+      ledger = await create(2);
+      const rows = [0, 40 * hour].map((age) => aRowIn("PLACED", { acceptedAt: suiteNow - age }));
+      await write(...rows);
+      expect(idsOf(await through({ all: true }, 9))).toEqual(newestFirst(rows));
+    });
+
     it("finds the few among many, and what lies days apart", inSlowTier, async () => {
+      ledger = await create(10);
       const many = rowsOfOneRequest(700, { state: "PLACED", backlog: null, dueAt: null });
       const few = [0, 3 * hour, 40 * hour, 9 * 24 * hour].map((age) =>
         aRow({ acceptedAt: suiteNow - age, state: "CANCELLED", backlog: null, dueAt: null }),
