@@ -1,9 +1,10 @@
-import { globSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { globSync } from "node:fs";
+import { resolve } from "node:path";
+import { filesImportedBy } from "../test/support/imports.ts";
 
 const root = resolve(import.meta.dirname, "..");
-/** Files that import this one run in both tiers: `test/support/per-tier.ts` says why. */
-const sized = join(root, "test/support/per-tier.ts");
+/** Files that import this one run in both tiers: it says why. */
+const sized = "test/support/per-tier.ts";
 
 /** Suffixes of the files that the quick tier leaves out: of the slow tier, and of commands of `npm run test:long`. */
 export const laterSuffixes = [".slow.test.ts", ".long.test.ts"] as const;
@@ -25,16 +26,12 @@ function testFiles(folder: string): string[] {
 const known = new Map<string, boolean>();
 
 /** Returns whether a file imports `sized`, itself or through other files of test/. */
-function reaches(name: string): boolean {
-  const path = resolve(root, name);
-  if (path === sized) return true;
-  const found = known.get(path);
+function reaches(file: string): boolean {
+  if (file === sized) return true;
+  const found = known.get(file);
   if (found !== undefined) return found;
-  known.set(path, false); // files may import each other
-  const imports = [...readFileSync(path, "utf8").matchAll(/from "(\.[^"]+\.ts)"/g)]
-    .map(([, specifier = ""]) => resolve(dirname(path), specifier))
-    .filter((file) => file.startsWith(join(root, "test/")));
-  const isReached = imports.some(reaches);
-  known.set(path, isReached);
+  known.set(file, false); // files may import each other
+  const isReached = filesImportedBy(file).some((one) => one.startsWith("test/") && reaches(one));
+  known.set(file, isReached);
   return isReached;
 }

@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { joinAgents, madePrefix } from "../../shared/settings/tokens.ts";
+import { joinAgents, madePrefix } from "#shared/settings/tokens.ts";
 import {
   addPart,
   createBaseApp,

@@ -1,28 +1,28 @@
-import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import { asInvocation } from "../../shared/cloudflare/invocation.ts";
-import { workerLog as log } from "../../shared/lib/log.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
+import { asInvocation } from "#shared/cloudflare/invocation.ts";
+import { workerLog as log } from "#shared/lib/log.ts";
 import {
   answerBatch,
   createCloudflareQueue,
   toCloudflareDelivery,
-} from "../../shared/cloudflare/queue.ts";
-import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
-import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
-import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
-import { randomId, randomVersion } from "../../shared/lib/random.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/settings/settings.ts";
-import { clientRights } from "../../shared/settings/tokens.ts";
+} from "#shared/cloudflare/queue.ts";
+import { createR2EpochStore } from "#shared/cloudflare/r2-epoch-store.ts";
+import { createR2Journal } from "#shared/cloudflare/r2-journal.ts";
+import { createR2DeadLetters } from "#shared/cloudflare/r2-dead-letters.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { randomId, randomVersion } from "#shared/lib/random.ts";
+import { readApiSettings, readOperators, readTokens } from "#shared/settings/settings.ts";
+import { clientRights } from "#shared/settings/tokens.ts";
 import {
   withCountedBindings,
   withGatheredTokens,
   toStrings,
   type WorkerEnv,
-} from "../../shared/cloudflare/environment.ts";
-import { createTokenLimit } from "../../shared/cloudflare/token-limit.ts";
+} from "#shared/cloudflare/environment.ts";
+import { createTokenLimit } from "#shared/cloudflare/token-limit.ts";
 import { createApp } from "./app.ts";
 import { keepDeadLetters } from "./actions/keep-dead-letters.ts";
 import { bundledParts } from "./parts.ts";

@@ -2,30 +2,30 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
-import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws/platform.ts";
-import type { EpochStore } from "../../shared/policy/controls.ts";
-import type { Journal } from "../../shared/ports/journal.ts";
-import type { DeadLetters } from "../../shared/ports/dead-letters.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import { lazyPort } from "../../shared/lib/lazy-port.ts";
-import { lambdaLog as log } from "../../shared/aws/log.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
-import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
-import { randomId, randomVersion } from "../../shared/lib/random.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { createAwsPlatform, everyFiveMinutes } from "#shared/aws/platform.ts";
+import type { EpochStore } from "#shared/policy/controls.ts";
+import type { Journal } from "#shared/ports/journal.ts";
+import type { DeadLetters } from "#shared/ports/dead-letters.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import { lazyPort } from "#shared/lib/lazy-port.ts";
+import { lambdaLog as log } from "#shared/aws/log.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
+import { randomId, randomVersion } from "#shared/lib/random.ts";
 import {
   readApiSettings,
   readClientRights,
   readOperators,
   readTokens,
-} from "../../shared/settings/settings.ts";
+} from "#shared/settings/settings.ts";
 import { createApp } from "./app.ts";
 import { keepDeadLetters } from "./actions/keep-dead-letters.ts";
 import type { Parts } from "./http/context.ts";
 import { adaptEvent } from "./lambda-event.ts";
-import { dayMs } from "../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Folder of the served files, beside the handler. */
 const servedFolder = join(import.meta.dirname, "generated/served");
@@ -33,12 +33,12 @@ const servedFolder = join(import.meta.dirname, "generated/served");
 const platform = createAwsPlatform(process.env, log);
 
 async function createLedger(retentionMs: number): Promise<CallLedger> {
-  const { createDynamoLedger } = await import("../../shared/aws/dynamodb-ledger.ts");
+  const { createDynamoLedger } = await import("#shared/aws/dynamodb-ledger.ts");
   return createDynamoLedger(await platform.dynamo(), platform.table, { retentionMs });
 }
 
 async function createDocuments(): Promise<Documents> {
-  const { createDynamoDocuments } = await import("../../shared/aws/dynamodb-documents.ts");
+  const { createDynamoDocuments } = await import("#shared/aws/dynamodb-documents.ts");
   const client = await platform.dynamo();
   return createDynamoDocuments(client, platform.table, {
     now: Date.now,
@@ -47,17 +47,17 @@ async function createDocuments(): Promise<Documents> {
 }
 
 async function createDeadLetters(): Promise<DeadLetters> {
-  const { createS3DeadLetters } = await import("../../shared/aws/s3-dead-letters.ts");
+  const { createS3DeadLetters } = await import("#shared/aws/s3-dead-letters.ts");
   return createS3DeadLetters(platform.s3, platform.bucket);
 }
 
 async function createJournal(): Promise<Journal> {
-  const { createS3Journal } = await import("../../shared/aws/s3-journal.ts");
+  const { createS3Journal } = await import("#shared/aws/s3-journal.ts");
   return createS3Journal(platform.s3, platform.bucket);
 }
 
 async function createEpochStore(): Promise<EpochStore> {
-  const { createS3EpochStore } = await import("../../shared/aws/s3-epoch-store.ts");
+  const { createS3EpochStore } = await import("#shared/aws/s3-epoch-store.ts");
   return createS3EpochStore(platform.s3, platform.bucket);
 }
 

@@ -6,9 +6,9 @@ import type {
   Pauses,
   PlanInWords,
   Why,
-} from "../../shared/answers/answers.ts";
+} from "#shared/answers/answers.ts";
 import { useRef, useState } from "preact/hooks";
-import { breakerName } from "../../shared/calls/say-reason.ts";
+import { breakerName } from "#shared/calls/say-reason.ts";
 import { addressOf } from "./address.ts";
 import { BreakerText } from "./breaker.tsx";
 import { Shown, useDesk, useLive, WithRole } from "./desk.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Audit as AuditPage } from "../../shared/answers/answers.ts";
+import type { Audit as AuditPage } from "#shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { usePaged } from "./paged.ts";
 import { Shown, useDesk, useLive } from "./desk.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { callStates, states } from "../../shared/calls/states.ts";
-import type { BulkAction } from "../../shared/answers/answers.ts";
+import { callStates, states } from "#shared/calls/states.ts";
+import type { BulkAction } from "#shared/answers/answers.ts";
 import { bulkActions, useBulk } from "./bulk.tsx";
 import { AskPause, type Pausable, useResume } from "./pause.tsx";
 import { stateText } from "./shared.tsx";

@@ -1,5 +1,5 @@
-import type { CallView } from "../../shared/answers/answers.ts";
-import { sayReason } from "../../shared/calls/say-reason.ts";
+import type { CallView } from "#shared/answers/answers.ts";
+import { sayReason } from "#shared/calls/say-reason.ts";
 import { useBulk } from "./bulk.tsx";
 import { type Decision, decisionNames, decisions } from "./decision.ts";
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { callStates } from "../../shared/calls/states.ts";
-import type { Bulk, BulkAction } from "../../shared/answers/answers.ts";
+import { callStates } from "#shared/calls/states.ts";
+import type { Bulk, BulkAction } from "#shared/answers/answers.ts";
 import { askRepeatedly } from "./client.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, messageOf, useDesk } from "./desk.tsx";

@@ -1,4 +1,4 @@
-import type { CallDetail, Redialed } from "../../shared/answers/answers.ts";
+import type { CallDetail, Redialed } from "#shared/answers/answers.ts";
 import { useState } from "preact/hooks";
 import { Confirm } from "./confirm.tsx";
 import { useDesk } from "./desk.tsx";

@@ -1,4 +1,4 @@
-import type { CallDetail, CallsPage, Revealed } from "../../shared/answers/answers.ts";
+import type { CallDetail, CallsPage, Revealed } from "#shared/answers/answers.ts";
 import { useEffect, useState } from "preact/hooks";
 import { addressOf } from "./address.ts";
 import { Shown, useDesk, useLive, useRoles } from "./desk.tsx";

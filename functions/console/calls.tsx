@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { indexOf } from "../../shared/calls/ids.ts";
-import { callStates } from "../../shared/calls/states.ts";
-import type { CallsPage, CallView } from "../../shared/answers/answers.ts";
+import { indexOf } from "#shared/calls/ids.ts";
+import { callStates } from "#shared/calls/states.ts";
+import type { CallsPage, CallView } from "#shared/answers/answers.ts";
 import { addressOf, go, type Place } from "./address.ts";
 import { BulkCalls } from "./bulk-calls.tsx";
 import { Confirm } from "./confirm.tsx";

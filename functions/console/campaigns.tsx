@@ -1,4 +1,4 @@
-import type { CampaignDetail, Campaigns as CampaignList } from "../../shared/answers/answers.ts";
+import type { CampaignDetail, Campaigns as CampaignList } from "#shared/answers/answers.ts";
 import { addressOf, type Place } from "./address.ts";
 import { Shown, useLive } from "./desk.tsx";
 import { Export } from "./export.tsx";

@@ -1,4 +1,4 @@
-import type { Problem } from "../../shared/lib/problem.ts";
+import type { Problem } from "#shared/lib/problem.ts";
 
 /** Sends a request to the operator's API with the operator's token. */
 export type Ask = <Answer>(path: string, body?: object) => Promise<Answer>;

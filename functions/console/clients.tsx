@@ -3,7 +3,7 @@ import type {
   MadeTokenAnswer,
   Tokens,
   UsageAnswer,
-} from "../../shared/answers/answers.ts";
+} from "#shared/answers/answers.ts";
 import { useState } from "preact/hooks";
 import { Confirm } from "./confirm.tsx";
 import { Shown, useDesk, useLive, WithRole } from "./desk.tsx";

@@ -1,4 +1,4 @@
-import type { CallView, Redialed } from "../../shared/answers/answers.ts";
+import type { CallView, Redialed } from "#shared/answers/answers.ts";
 import type { Ask } from "./desk.tsx";
 
 /** The three decisions about a call that needs review, and the key of each. */

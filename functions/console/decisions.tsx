@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { states } from "../../shared/calls/states.ts";
-import type { CallDetail, Redialed } from "../../shared/answers/answers.ts";
+import { states } from "#shared/calls/states.ts";
+import type { CallDetail, Redialed } from "#shared/answers/answers.ts";
 import { CancelCall, RedialCall } from "./call-buttons.tsx";
 import { Confirm } from "./confirm.tsx";
 import { type Decision, decisions } from "./decision.ts";

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useState } from "preact/hooks";
-import type { Me } from "../../shared/answers/answers.ts";
+import type { Me } from "#shared/answers/answers.ts";
 import type { View } from "./address.ts";
 import { type Ask, messageOf } from "./client.ts";
 import {

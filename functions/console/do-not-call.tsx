@@ -4,7 +4,7 @@ import type {
   ErasedAnswer,
   ListedNumbers,
   NumberChecked,
-} from "../../shared/answers/answers.ts";
+} from "#shared/answers/answers.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, useRoles, WithRole } from "./desk.tsx";
 import type { Understood } from "./number-reader.ts";

@@ -1,4 +1,4 @@
-import type { Why } from "../../shared/answers/answers.ts";
+import type { Why } from "#shared/answers/answers.ts";
 
 /** The facts of one reading on which an end depends. */
 export type EndRead = Pick<Why, "at" | "calls" | "expected_end_at" | "end_waits_for">;

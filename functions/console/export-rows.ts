@@ -1,4 +1,4 @@
-import { csvField } from "../../shared/lib/csv.ts";
+import { csvField } from "#shared/lib/csv.ts";
 
 export type Format = "csv" | "ndjson";
 type Row = Readonly<Record<string, unknown>>;

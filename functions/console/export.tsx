@@ -5,7 +5,7 @@ import type {
   CallView,
   Campaigns,
   RequestView,
-} from "../../shared/answers/answers.ts";
+} from "#shared/answers/answers.ts";
 import { type Ask, useDesk } from "./desk.tsx";
 import { type Ended, exportRows, type Format, rowsMax } from "./export-rows.ts";
 import { counted, countText } from "./shared.tsx";

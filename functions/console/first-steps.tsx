@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
-import type { CallsPage, PlanInWords } from "../../shared/answers/answers.ts";
+import type { CallsPage, PlanInWords } from "#shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { useDesk, useLive } from "./desk.tsx";
-import { divideLeads } from "../../shared/leads/divide-leads.ts";
-import { createFictitiousLeads } from "../../shared/leads/fictitious-leads.ts";
-import { sendLeads } from "../../shared/leads/send-leads.ts";
+import { divideLeads } from "#shared/leads/divide-leads.ts";
+import { createFictitiousLeads } from "#shared/leads/fictitious-leads.ts";
+import { sendLeads } from "#shared/leads/send-leads.ts";
 import { SenderField, sendingTo, useSenders } from "./senders.tsx";
 import { textIn } from "./shared.tsx";
 

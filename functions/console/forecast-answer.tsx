@@ -4,7 +4,7 @@ import type {
   ForecastItem,
   ForecastSummary,
   Outcome,
-} from "../../shared/answers/answers.ts";
+} from "#shared/answers/answers.ts";
 import { Chart } from "./chart.tsx";
 import { counted, countText, Reason, Table, Time, timeText } from "./shared.tsx";
 

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Forecast as Answer } from "../../shared/answers/answers.ts";
+import type { Forecast as Answer } from "#shared/answers/answers.ts";
 import { messageOf, useDesk } from "./desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
 import { counted, textIn, zoneText } from "./shared.tsx";

@@ -1,9 +1,4 @@
-import type {
-  DeadLetterList,
-  Events,
-  Replayed,
-  RestoreView,
-} from "../../shared/answers/answers.ts";
+import type { DeadLetterList, Events, Replayed, RestoreView } from "#shared/answers/answers.ts";
 import { type Ask, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { counted, countText, Fact, Reason, Table, Time } from "./shared.tsx";
 

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import type { Need, Needs } from "../../shared/answers/answers.ts";
+import type { Need, Needs } from "#shared/answers/answers.ts";
 import { addressOf, type View } from "./address.ts";
 import { type Live, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { useResume } from "./pause.tsx";

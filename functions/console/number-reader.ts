@@ -1,6 +1,6 @@
-import type { PlanInWords } from "../../shared/answers/answers.ts";
+import type { PlanInWords } from "#shared/answers/answers.ts";
 import type { Ask } from "./client.ts";
-import type * as reader from "../../shared/leads/reader.ts";
+import type * as reader from "#shared/leads/reader.ts";
 
 /** A number as it was understood. */
 export interface Understood {
@@ -38,7 +38,7 @@ export function loadNumberReader(ask: Ask): Promise<NumberReader> {
 
 async function load(ask: Ask): Promise<NumberReader> {
   const [{ describeNumber, readNumber, readNumbers }, plan] = await Promise.all([
-    import("../../shared/leads/reader.ts"),
+    import("#shared/leads/reader.ts"),
     ask<PlanInWords>("/plan"),
   ]);
   const country = plan.default_country ?? undefined;

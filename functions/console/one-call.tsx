@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { CallDetail } from "../../shared/answers/answers.ts";
+import type { CallDetail } from "#shared/answers/answers.ts";
 import { Actions } from "./decisions.tsx";
 import { Shown, useLive, WithRole } from "./desk.tsx";
 import { CallFacts, SameNumber, Timeline } from "./call-facts.tsx";

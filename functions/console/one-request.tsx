@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Cancelled, Pauses, RequestDetail } from "../../shared/answers/answers.ts";
+import type { Cancelled, Pauses, RequestDetail } from "#shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { Chart } from "./chart.tsx";
 import { Confirm } from "./confirm.tsx";

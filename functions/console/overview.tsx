@@ -1,6 +1,6 @@
-import type { Backlogs, Counts, Pauses, Why } from "../../shared/answers/answers.ts";
+import type { Backlogs, Counts, Pauses, Why } from "#shared/answers/answers.ts";
 import type { ComponentChildren } from "preact";
-import type { CallState } from "../../shared/calls/states.ts";
+import type { CallState } from "#shared/calls/states.ts";
 import { addressOf } from "./address.ts";
 import { type Live, Shown, useLive } from "./desk.tsx";
 import { NeedList } from "./needs.tsx";

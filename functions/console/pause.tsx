@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Backlogs, Paused, Pauses, PauseView } from "../../shared/answers/answers.ts";
+import type { Backlogs, Paused, Pauses, PauseView } from "#shared/answers/answers.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { countText, timeText } from "./shared.tsx";

@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
-import { indexOf } from "../../shared/calls/ids.ts";
-import type { CallView } from "../../shared/answers/answers.ts";
+import { indexOf } from "#shared/calls/ids.ts";
+import type { CallView } from "#shared/answers/answers.ts";
 import { addressOf } from "./address.ts";
 import { askRepeatedly } from "./client.ts";
 import { decide, type Decision, decisions } from "./decision.ts";

@@ -1,6 +1,6 @@
-import { sayHolder } from "../../shared/calls/say-reason.ts";
-import { type StateFacts, statesWhere } from "../../shared/calls/states.ts";
-import type { RequestView } from "../../shared/answers/answers.ts";
+import { sayHolder } from "#shared/calls/say-reason.ts";
+import { type StateFacts, statesWhere } from "#shared/calls/states.ts";
+import type { RequestView } from "#shared/answers/answers.ts";
 import { Age, countText, Time } from "./shared.tsx";
 
 /** A part of a request: its name, the CSS class of its colour, and its share of the calls, 0 to 1. */

@@ -1,6 +1,6 @@
-import { findAnswerMeaning } from "../../shared/calls/answer-codes.ts";
-import { findMeaning } from "../../shared/calls/reasons.ts";
-import type { CallDetail } from "../../shared/answers/answers.ts";
+import { findAnswerMeaning } from "#shared/calls/answer-codes.ts";
+import { findMeaning } from "#shared/calls/reasons.ts";
+import type { CallDetail } from "#shared/answers/answers.ts";
 import { Fact } from "./shared.tsx";
 
 /** Addresses in providers' dashboards of the list of calls, and of one call by its id. Others have no such address. */

@@ -1,4 +1,4 @@
-import type { Requests as RequestsPage, RequestView } from "../../shared/answers/answers.ts";
+import type { Requests as RequestsPage, RequestView } from "#shared/answers/answers.ts";
 import { addressOf, go, type Place } from "./address.ts";
 import { useDesk } from "./desk.tsx";
 import { Export } from "./export.tsx";

@@ -1,4 +1,4 @@
-import type { Results } from "../../shared/answers/answers.ts";
+import type { Results } from "#shared/answers/answers.ts";
 import { stateText } from "./shared.tsx";
 
 /** An end of a call: a state, or a result. */

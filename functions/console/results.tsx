@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Results } from "../../shared/answers/answers.ts";
+import type { Results } from "#shared/answers/answers.ts";
 import { Chart } from "./chart.tsx";
 import { Shown, useLive } from "./desk.tsx";
 import { lengthText, outcomes, outcomeText, rateText, resultNames } from "./result-words.ts";

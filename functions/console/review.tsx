@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { CallDetail, CallView, ReviewPage } from "../../shared/answers/answers.ts";
+import type { CallDetail, CallView, ReviewPage } from "#shared/answers/answers.ts";
 import { BulkReview } from "./bulk-review.tsx";
 import { type Decision, decisionNames, decisions } from "./decision.ts";
 import { ConfirmRedial } from "./decisions.tsx";

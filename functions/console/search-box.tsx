@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Found, Me, Searched } from "../../shared/answers/answers.ts";
+import type { Found, Me, Searched } from "#shared/answers/answers.ts";
 import { addressOf, go } from "./address.ts";
 import { type Ask, messageOf, rolesMs, useDesk, useLive } from "./desk.tsx";
 import { textIn } from "./shared.tsx";

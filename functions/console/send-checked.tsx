@@ -1,12 +1,12 @@
 import { useRef, useState } from "preact/hooks";
-import type { Campaigns, FoundFile } from "../../shared/answers/answers.ts";
+import type { Campaigns, FoundFile } from "#shared/answers/answers.ts";
 import { messageOf, useDesk, useLive } from "./desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
-import { askForClient } from "../../shared/leads/ask-client-api.ts";
-import { checkLeads } from "../../shared/leads/check-leads.ts";
-import { divideLeads } from "../../shared/leads/divide-leads.ts";
-import type { Lead } from "../../shared/leads/read-leads.ts";
-import type { LeadTable } from "../../shared/leads/lead-table.ts";
+import { askForClient } from "#shared/leads/ask-client-api.ts";
+import { checkLeads } from "#shared/leads/check-leads.ts";
+import { divideLeads } from "#shared/leads/divide-leads.ts";
+import type { Lead } from "#shared/leads/read-leads.ts";
+import type { LeadTable } from "#shared/leads/lead-table.ts";
 import type { Reader } from "./load-reader.ts";
 import { SenderField, sendingTo, type Sender, useSenders } from "./senders.tsx";
 import { RefusedRows } from "./send-rows.tsx";

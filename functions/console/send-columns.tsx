@@ -1,5 +1,5 @@
-import type { ColumnRole, GuessedColumns } from "../../shared/leads/columns.ts";
-import type { LeadTable } from "../../shared/leads/lead-table.ts";
+import type { ColumnRole, GuessedColumns } from "#shared/leads/columns.ts";
+import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { Table } from "./shared.tsx";
 
 const roleNames: Record<ColumnRole, string> = {

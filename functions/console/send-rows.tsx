@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Lead, RefusedRow } from "../../shared/leads/read-leads.ts";
-import type { LeadTable } from "../../shared/leads/lead-table.ts";
+import type { Lead, RefusedRow } from "#shared/leads/read-leads.ts";
+import type { LeadTable } from "#shared/leads/lead-table.ts";
 import type { Reader } from "./load-reader.ts";
 import { counted, countText, Table } from "./shared.tsx";
 

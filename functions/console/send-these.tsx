@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { FoundFile } from "../../shared/answers/answers.ts";
+import type { FoundFile } from "#shared/answers/answers.ts";
 import { messageOf, useDesk } from "./desk.tsx";
-import type { LeadsChecked } from "../../shared/leads/check-leads.ts";
-import type { DividedLeads } from "../../shared/leads/divide-leads.ts";
-import type { Lead } from "../../shared/leads/read-leads.ts";
-import { type SendingProgress, sendLeads } from "../../shared/leads/send-leads.ts";
+import type { LeadsChecked } from "#shared/leads/check-leads.ts";
+import type { DividedLeads } from "#shared/leads/divide-leads.ts";
+import type { Lead } from "#shared/leads/read-leads.ts";
+import { type SendingProgress, sendLeads } from "#shared/leads/send-leads.ts";
 import { type Sender, sendingTo } from "./senders.tsx";
 import { counted, countText, Time } from "./shared.tsx";
 

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
-import type { PlanInWords } from "../../shared/answers/answers.ts";
-import type { GuessedColumns } from "../../shared/leads/columns.ts";
-import type { LeadsRead } from "../../shared/leads/read-leads.ts";
-import type { LeadTable } from "../../shared/leads/lead-table.ts";
+import type { PlanInWords } from "#shared/answers/answers.ts";
+import type { GuessedColumns } from "#shared/leads/columns.ts";
+import type { LeadsRead } from "#shared/leads/read-leads.ts";
+import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { messageOf, useDesk, useLive } from "./desk.tsx";
 import { type Reader, useReader } from "./load-reader.ts";
 import { Columns } from "./send-columns.tsx";

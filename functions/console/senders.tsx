@@ -1,5 +1,5 @@
-import type { Senders } from "../../shared/answers/answers.ts";
-import type { PostForClient, SendingDeps } from "../../shared/leads/ask-client-api.ts";
+import type { Senders } from "#shared/answers/answers.ts";
+import type { PostForClient, SendingDeps } from "#shared/leads/ask-client-api.ts";
 import { useLive } from "./desk.tsx";
 
 /** A client that may place calls. */

@@ -1,5 +1,5 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { createPostForClient, type PostForClient } from "../../shared/leads/ask-client-api.ts";
+import { createPostForClient, type PostForClient } from "#shared/leads/ask-client-api.ts";
 import { type Ask, ask as send, AskError } from "./client.ts";
 
 /** Address of the page's own service. */

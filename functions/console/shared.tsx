@@ -1,8 +1,8 @@
-import { isTestClient } from "../../shared/calls/ids.ts";
-import { sayReason } from "../../shared/calls/say-reason.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { sayReason } from "#shared/calls/say-reason.ts";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { CallDetail } from "../../shared/answers/answers.ts";
+import type { CallDetail } from "#shared/answers/answers.ts";
 
 /** Names a state in words: `Needs review`. */
 export function stateText(state: CallDetail["history"][number]["state"]): string {

@@ -1,4 +1,4 @@
-import { shownText } from "../../shared/lib/shown-text.ts";
+import { shownText } from "#shared/lib/shown-text.ts";
 
 /** An element as Preact makes it, as far as it is looked at here. */
 interface Made {

@@ -1,4 +1,4 @@
-import type { Backlogs, Pauses } from "../../shared/answers/answers.ts";
+import type { Backlogs, Pauses } from "#shared/answers/answers.ts";
 import { PauseButton } from "./pause.tsx";
 import { countText } from "./shared.tsx";
 

@@ -1,6 +1,6 @@
-import type { AccountNow, HolderView, Why } from "../../shared/answers/answers.ts";
+import type { AccountNow, HolderView, Why } from "#shared/answers/answers.ts";
 import { useRef } from "preact/hooks";
-import { sayHolder } from "../../shared/calls/say-reason.ts";
+import { sayHolder } from "#shared/calls/say-reason.ts";
 import { addressOf } from "./address.ts";
 import { Shown, useLive } from "./desk.tsx";
 import { type EndRead, findMoved } from "./end-moved.ts";

@@ -1,30 +1,26 @@
-import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { asInvocation, statementsLeft, subrequest } from "../../shared/cloudflare/invocation.ts";
-import { createD1Size } from "../../shared/cloudflare/d1-size.ts";
-import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import { workerLog as log } from "../../shared/lib/log.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { asInvocation, statementsLeft, subrequest } from "#shared/cloudflare/invocation.ts";
+import { createD1Size } from "#shared/cloudflare/d1-size.ts";
+import { createR2EpochStore } from "#shared/cloudflare/r2-epoch-store.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
+import { workerLog as log } from "#shared/lib/log.ts";
 import {
   answerBatch,
   createCloudflareQueue,
   toCloudflareDelivery,
-} from "../../shared/cloudflare/queue.ts";
-import { createR2Journal } from "../../shared/cloudflare/r2-journal.ts";
-import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
-import { readDialerSettings } from "../../shared/settings/settings.ts";
-import type { Send } from "../../shared/lib/http-client.ts";
-import {
-  toStrings,
-  withCountedBindings,
-  type WorkerEnv,
-} from "../../shared/cloudflare/environment.ts";
+} from "#shared/cloudflare/queue.ts";
+import { createR2Journal } from "#shared/cloudflare/r2-journal.ts";
+import { createR2DeadLetters } from "#shared/cloudflare/r2-dead-letters.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { readDialerSettings } from "#shared/settings/settings.ts";
+import type { Send } from "#shared/lib/http-client.ts";
+import { toStrings, withCountedBindings, type WorkerEnv } from "#shared/cloudflare/environment.ts";
 import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
-import { minuteMs } from "../../shared/lib/units.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 
 /** Cloudflare ends a queue consumer after 15 minutes. The last half minute is for acknowledging. */
 const invocationMsMax = 14.5 * minuteMs;

@@ -1,5 +1,5 @@
-import type { Settings } from "../../shared/settings/settings.ts";
-import type { AckOrRetry, Delivered } from "../../shared/ports/queue.ts";
+import type { Settings } from "#shared/settings/settings.ts";
+import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
 import { dispatch } from "./dispatch/dispatcher.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";

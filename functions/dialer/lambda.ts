@@ -1,27 +1,23 @@
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import {
-  type AwsPlatform,
-  createAwsPlatform,
-  everyFiveMinutes,
-} from "../../shared/aws/platform.ts";
-import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
-import { createS3EpochStore } from "../../shared/aws/s3-epoch-store.ts";
-import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
-import { createWake } from "../../shared/aws/lambda-invoke.ts";
-import { lambdaLog as log } from "../../shared/aws/log.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
-import { createS3Journal } from "../../shared/aws/s3-journal.ts";
-import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
-import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
-import { sendByNode } from "../../shared/aws/node-client.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
-import { readDialerSettings } from "../../shared/settings/settings.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { type AwsPlatform, createAwsPlatform, everyFiveMinutes } from "#shared/aws/platform.ts";
+import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
+import { createS3EpochStore } from "#shared/aws/s3-epoch-store.ts";
+import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
+import { createWake } from "#shared/aws/lambda-invoke.ts";
+import { lambdaLog as log } from "#shared/aws/log.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { createS3Journal } from "#shared/aws/s3-journal.ts";
+import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
+import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
+import { sendByNode } from "#shared/aws/node-client.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { readDialerSettings } from "#shared/settings/settings.ts";
 import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./handlers.ts";
-import { dayMs, minuteMs } from "../../shared/lib/units.ts";
+import { dayMs, minuteMs } from "#shared/lib/units.ts";
 
 /**
  * Event of the EventBridge schedules: a dispatcher, a sweep and an upkeep every minute. Waking a dispatcher

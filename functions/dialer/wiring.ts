@@ -1,9 +1,9 @@
-import type { Environment } from "../../shared/settings/settings.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { createProviders } from "../../shared/providers/providers.ts";
+import type { Environment } from "#shared/settings/settings.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { createProviders } from "#shared/providers/providers.ts";
 import type { DialerDeps, DialerMemory, DialerSettings } from "./runtime/context.ts";
 import { createAskCheck } from "./runtime/ask-check.ts";
-import { isOwnReceiver } from "../../shared/dial-plan/receivers.ts";
+import { isOwnReceiver } from "#shared/dial-plan/receivers.ts";
 import { createPostEvent } from "./runtime/post-event.ts";
 import { createPostOwnEvent } from "./runtime/post-own-event.ts";
 

@@ -1,11 +1,7 @@
-import type { Documents } from "../../shared/ports/documents.ts";
-import {
-  type StoredDocument,
-  type ValueOf,
-  breakerCauses,
-} from "../../shared/ports/document-kinds.ts";
-import { numbersBlamed, refusalsOf, readRefusals } from "../../shared/policy/breakers.ts";
-import * as z from "../../shared/lib/zod.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { type StoredDocument, type ValueOf, breakerCauses } from "#shared/ports/document-kinds.ts";
+import { numbersBlamed, refusalsOf, readRefusals } from "#shared/policy/breakers.ts";
+import * as z from "#shared/lib/zod.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 
 /** Subjects of circuit breakers. */

@@ -1,9 +1,9 @@
 import type { Context } from "hono";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { createRequestId, firstCallIdAt, timeOfId } from "../../shared/calls/ids.ts";
-import { type CallAction, type CallState, statesWhere } from "../../shared/calls/states.ts";
-import type { OperatorAction } from "../../shared/calls/transitions.ts";
-import * as z from "../../shared/lib/zod.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { createRequestId, firstCallIdAt, timeOfId } from "#shared/calls/ids.ts";
+import { type CallAction, type CallState, statesWhere } from "#shared/calls/states.ts";
+import type { OperatorAction } from "#shared/calls/transitions.ts";
+import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { changeCalls } from "./change-calls.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";

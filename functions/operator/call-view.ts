@@ -1,10 +1,10 @@
-import type { CallRow, PassedCheck } from "../../shared/calls/call-row.ts";
-import { callStates, states } from "../../shared/calls/states.ts";
-import type { Tries } from "../../shared/calls/tries.ts";
-import { requestIdOf } from "../../shared/calls/ids.ts";
-import { toResultView, resultViewSchema } from "../../shared/calls/views.ts";
-import * as z from "../../shared/lib/zod.ts";
-import { zoneNamesOf } from "../../shared/telephony/zones-of-number.ts";
+import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
+import { callStates, states } from "#shared/calls/states.ts";
+import type { Tries } from "#shared/calls/tries.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import { toResultView, resultViewSchema } from "#shared/calls/views.ts";
+import * as z from "#shared/lib/zod.ts";
+import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";
 
 /** A call as answers show it: with the last two digits of its number, without its context. */

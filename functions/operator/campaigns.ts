@@ -1,10 +1,10 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { isLaterTry } from "../../shared/calls/chain.ts";
-import { requestIdOf, toCallId } from "../../shared/calls/ids.ts";
-import * as z from "../../shared/lib/zod.ts";
-import { dayMs } from "../../shared/lib/units.ts";
-import { otherNames, usageCounters } from "../../shared/policy/usage.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { isLaterTry } from "#shared/calls/chain.ts";
+import { requestIdOf, toCallId } from "#shared/calls/ids.ts";
+import * as z from "#shared/lib/zod.ts";
+import { dayMs } from "#shared/lib/units.ts";
+import { otherNames, usageCounters } from "#shared/policy/usage.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
 import type { ExpectedEnd } from "./forecast/expected-ends.ts";
 import { readUsage, type Usage } from "../api/actions/read-usage.ts";
 import { lastTriesOf } from "../api/actions/request-rows.ts";

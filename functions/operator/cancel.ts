@@ -1,9 +1,9 @@
 import type { Context } from "hono";
-import { backlogOfKey } from "../../shared/calls/call-row.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { Cancellable } from "../../shared/policy/controls.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { backlogOfKey } from "#shared/calls/call-row.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { Cancellable } from "#shared/policy/controls.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
@@ -25,7 +25,7 @@ import {
 } from "../api/http/cursors.ts";
 import { agentId, endOfTime, hasExactlyOne, requestId } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
-import type { GivenOrder } from "../../shared/rules/cancellation.ts";
+import type { GivenOrder } from "#shared/rules/cancellation.ts";
 
 /** Backlogs of one page, and maximum pages of one answer. Each backlog is read to find its agent. */
 const backlogsPage = 200;

@@ -1,10 +1,10 @@
 import type { Context } from "hono";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { indexOf, requestIdOf } from "../../shared/calls/ids.ts";
-import { applyAction, type OperatorAction } from "../../shared/calls/transitions.ts";
-import { gatherAbove } from "../../shared/policy/gathered-entries.ts";
-import { appendEntry, cancelledCallsEntry } from "../../shared/policy/journal-entries.ts";
-import type { CallLedger, Change } from "../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { indexOf, requestIdOf } from "#shared/calls/ids.ts";
+import { applyAction, type OperatorAction } from "#shared/calls/transitions.ts";
+import { gatherAbove } from "#shared/policy/gathered-entries.ts";
+import { appendEntry, cancelledCallsEntry } from "#shared/policy/journal-entries.ts";
+import type { CallLedger, Change } from "#shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { writerOf } from "../api/actions/writer.ts";
 import { countActions } from "../api/actions/change-call.ts";

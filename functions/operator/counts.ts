@@ -1,15 +1,15 @@
-import { type CallState, callStates } from "../../shared/calls/states.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { DocumentsRead } from "../../shared/ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "../../shared/policy/controls.ts";
-import { forecastSize } from "../../shared/policy/ledger-size.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { type CallState, callStates } from "#shared/calls/states.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { forecastSize } from "#shared/policy/ledger-size.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import * as z from "#shared/lib/zod.ts";
 import { readUsage } from "../api/actions/read-usage.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { readWaitingPositions } from "./waiting-positions.ts";
-import { hourMs } from "../../shared/lib/units.ts";
+import { hourMs } from "#shared/lib/units.ts";
 
 /** Maximum counted rows of a state. */
 const currentMax = 500;

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
-import { MessageText, messageSchema } from "../../shared/ports/call-messages.ts";
-import { type DeadLetters, letterNamePattern, queueOf } from "../../shared/ports/dead-letters.ts";
-import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { MessageText, messageSchema } from "#shared/ports/call-messages.ts";
+import { type DeadLetters, letterNamePattern, queueOf } from "#shared/ports/dead-letters.ts";
+import { eventMessageSchema } from "#shared/ports/event-messages.ts";
+import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { foreignCursor } from "../api/http/cursors.ts";

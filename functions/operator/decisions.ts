@@ -1,7 +1,7 @@
 import type { Context } from "hono";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { type CallAction, states } from "../../shared/calls/states.ts";
-import * as z from "../../shared/lib/zod.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { type CallAction, states } from "#shared/calls/states.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { answerChanged, answerConflict, changeCall } from "../api/actions/change-call.ts";
 import { type CallView, callViewSchema, toCallView } from "./call-view.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { DocumentsRead } from "../../shared/ports/document-kinds.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import {
   doNotCallKeyOf,
   doNotCallKeysOf,
@@ -8,12 +8,12 @@ import {
   isOfOtherKey,
   isOnDoNotCallList,
   namesOf,
-} from "../../shared/policy/controls.ts";
-import { changeList, inParts, putNumbers } from "../../shared/policy/dnc-entries.ts";
-import { gatherAbove } from "../../shared/policy/gathered-entries.ts";
-import { appendListed, noteRemovals, appendEntry } from "../../shared/policy/journal-entries.ts";
-import { allHashesOf, hashesOf, hashNumber } from "../../shared/telephony/phone-number.ts";
-import * as z from "../../shared/lib/zod.ts";
+} from "#shared/policy/controls.ts";
+import { changeList, inParts, putNumbers } from "#shared/policy/dnc-entries.ts";
+import { gatherAbove } from "#shared/policy/gathered-entries.ts";
+import { appendListed, noteRemovals, appendEntry } from "#shared/policy/journal-entries.ts";
+import { allHashesOf, hashesOf, hashNumber } from "#shared/telephony/phone-number.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { reasonCode, recordNumbers } from "../api/actions/audit-log.ts";

@@ -1,8 +1,8 @@
-import { eraseRows, rememberErasures } from "../../shared/policy/erase-number.ts";
-import { gatherAbove } from "../../shared/policy/gathered-entries.ts";
-import { appendEntry } from "../../shared/policy/journal-entries.ts";
-import { hashesOf, mayAlsoBe } from "../../shared/telephony/phone-number.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { eraseRows, rememberErasures } from "#shared/policy/erase-number.ts";
+import { gatherAbove } from "#shared/policy/gathered-entries.ts";
+import { appendEntry } from "#shared/policy/journal-entries.ts";
+import { hashesOf, mayAlsoBe } from "#shared/telephony/phone-number.ts";
+import * as z from "#shared/lib/zod.ts";
 import { reasonCode, recordNumbers } from "../api/actions/audit-log.ts";
 import { phoneNumber } from "../api/http/fields.ts";
 import type { RouteDeps } from "../api/http/context.ts";

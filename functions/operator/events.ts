@@ -1,20 +1,16 @@
-import { type CallEvent, eventTypes, type DeliveryState } from "../../shared/calls/call-event.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
+import { type CallEvent, eventTypes, type DeliveryState } from "#shared/calls/call-event.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
 import {
   eventIdOf,
   finishedEventIdOf,
   pendingOf,
   exhaustedOf,
-} from "../../shared/events/outbox-rows.ts";
-import {
-  type Receiver,
-  findReceiverNamed,
-  findReceiver,
-} from "../../shared/dial-plan/receivers.ts";
-import { receiverBreakerOf } from "../../shared/policy/breakers.ts";
-import type { StoredDocument } from "../../shared/ports/document-kinds.ts";
-import { isReadable } from "../../shared/ports/listed-document.ts";
-import * as z from "../../shared/lib/zod.ts";
+} from "#shared/events/outbox-rows.ts";
+import { type Receiver, findReceiverNamed, findReceiver } from "#shared/dial-plan/receivers.ts";
+import { receiverBreakerOf } from "#shared/policy/breakers.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";

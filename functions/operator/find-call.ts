@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { readCallId } from "../../shared/calls/ids.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { readCallId } from "#shared/calls/ids.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";
 

@@ -3,9 +3,9 @@ import {
   doNotCallKeysOf,
   isOfOtherKey,
   isOnDoNotCallList,
-} from "../../shared/policy/controls.ts";
-import { allHashesOf } from "../../shared/telephony/phone-number.ts";
-import * as z from "../../shared/lib/zod.ts";
+} from "#shared/policy/controls.ts";
+import { allHashesOf } from "#shared/telephony/phone-number.ts";
+import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { phoneNumber } from "../api/http/fields.ts";
 import { answerProblem } from "../api/http/problem.ts";

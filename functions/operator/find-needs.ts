@@ -1,19 +1,19 @@
-import { accountNameOf } from "../../shared/calls/call-request.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import * as z from "../../shared/lib/zod.ts";
-import { minuteMs } from "../../shared/lib/units.ts";
-import { throttles } from "../../shared/policy/breaker-causes.ts";
-import { restoreKey, sweepKey } from "../../shared/policy/controls.ts";
-import { forecastSize } from "../../shared/policy/ledger-size.ts";
-import type { Kind, StoredDocument, ValueOf } from "../../shared/ports/document-kinds.ts";
-import { isReadable } from "../../shared/ports/listed-document.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import * as z from "#shared/lib/zod.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import { throttles } from "#shared/policy/breaker-causes.ts";
+import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { forecastSize } from "#shared/policy/ledger-size.ts";
+import type { Kind, StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
 import { viewsOf } from "./events.ts";
-import { numbersBlamed } from "../../shared/policy/breakers.ts";
+import { numbersBlamed } from "#shared/policy/breakers.ts";
 import { causeWords, codeMeaning, reviewWords, type Words, wordsOf } from "./need-words.ts";
-import { callerIdsKeyOf, isPoolResting } from "../../shared/rules/caller-ids.ts";
+import { callerIdsKeyOf, isPoolResting } from "#shared/rules/caller-ids.ts";
 
 /** Documents of one page, and maximum pages of a kind: closed breakers are kept for a week among the open ones. */
 const pageDocuments = 500;

@@ -1,10 +1,10 @@
-import { mapInSlices } from "../../shared/lib/slices.ts";
-import { readDialPlan } from "../../shared/dial-plan/parse-dial-plan.ts";
-import { isOfOtherKey } from "../../shared/policy/controls.ts";
+import { mapInSlices } from "#shared/lib/slices.ts";
+import { readDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
+import { isOfOtherKey } from "#shared/policy/controls.ts";
 import type { PlanWithSchedule } from "./forecast/queued.ts";
 import { readControls } from "./forecast/read-controls.ts";
-import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
+import { createRouteTable } from "#shared/dial-plan/route-table.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { readCallAt } from "../api/calls/call-errors.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { forecastCalls, type Posted } from "./forecast/forecast-calls.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type { KeptClient } from "../../shared/policy/kept-tokens.ts";
-import type { OperatorRole, tokenRights } from "../../shared/settings/tokens.ts";
+import type { KeptClient } from "#shared/policy/kept-tokens.ts";
+import type { OperatorRole, tokenRights } from "#shared/settings/tokens.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { refuseWithoutRole } from "./roles.ts";
 

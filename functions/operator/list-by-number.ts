@@ -1,4 +1,4 @@
-import type { CallLedger, Page } from "../../shared/ports/ledger.ts";
+import type { CallLedger, Page } from "#shared/ports/ledger.ts";
 
 /**
  * Lists rows under any hash of a number, newest first, as the ledger lists those under one. A page may be twice as long as

@@ -1,7 +1,7 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { indexOf, requestIdOf } from "../../shared/calls/ids.ts";
-import { readTries } from "../../shared/ports/last-tries.ts";
-import type { CallLedger, ListOf, Page } from "../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { indexOf, requestIdOf } from "#shared/calls/ids.ts";
+import { readTries } from "#shared/ports/last-tries.ts";
+import type { CallLedger, ListOf, Page } from "#shared/ports/ledger.ts";
 import { callIdsOf } from "../api/actions/request-rows.ts";
 
 /** Names by which the ledger lists requests. */

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
-import { hourMs } from "../../shared/lib/units.ts";
-import { countWrites } from "../../shared/policy/write-counts.ts";
-import { changeDocument } from "../../shared/ports/change-document.ts";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { countWrites } from "#shared/policy/write-counts.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { recordNumbers } from "../api/actions/audit-log.ts";
 import { writerOf } from "../api/actions/writer.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";

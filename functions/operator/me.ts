@@ -1,5 +1,5 @@
-import { operatorRoles } from "../../shared/settings/tokens.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { operatorRoles } from "#shared/settings/tokens.ts";
+import * as z from "#shared/lib/zod.ts";
 import { declareRoute } from "../api/http/route.ts";
 
 const meSchema = z.strictObject({ id: z.string(), roles: z.array(z.enum(operatorRoles)) });

@@ -1,4 +1,4 @@
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { readWaitingNow } from "./forecast/waiting-now.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { causeForLog, UnreachableError } from "../api/http/port-limits.ts";

@@ -1,9 +1,9 @@
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
-import type { ValueOf } from "../../shared/ports/document-kinds.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import type { ProblemError } from "../api/http/problem.ts";
-import type { Pausable } from "../../shared/policy/controls.ts";
+import type { Pausable } from "#shared/policy/controls.ts";
 
 export type Pause = ValueOf<"pause">;
 

@@ -1,14 +1,14 @@
 import type { Context } from "hono";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { StoredDocument } from "../../shared/ports/document-kinds.ts";
-import { isReadable } from "../../shared/ports/listed-document.ts";
-import * as z from "../../shared/lib/zod.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { UnreachableError } from "../api/http/port-limits.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { breakerViewSchema, listBreakerViews } from "./breaker-views.ts";
-import { changeDocument } from "../../shared/ports/change-document.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
 import { removeDocuments } from "./remove-documents.ts";
 import { agentId, anyName, hasExactlyOne, instant, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
@@ -21,7 +21,7 @@ import {
   targetOf,
   toPausable,
 } from "./pause-orders.ts";
-import { pauseKeyOf } from "../../shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 /** Documents of one page, and maximum pages of one answer. */
 const pageDocuments = 500;

@@ -1,10 +1,10 @@
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { findHours } from "../../shared/dial-plan/plan-hours.ts";
-import type { HoursRule } from "../../shared/telephony/calling-hours.ts";
-import type { FrequencyCap } from "../../shared/telephony/frequency-cap.ts";
-import type { HoursPreset } from "../../shared/telephony/hours-presets-base.ts";
-import { dayMs, minuteMs } from "../../shared/lib/units.ts";
-import { costlyServices } from "../../shared/telephony/phone-number.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { findHours } from "#shared/dial-plan/plan-hours.ts";
+import type { HoursRule } from "#shared/telephony/calling-hours.ts";
+import type { FrequencyCap } from "#shared/telephony/frequency-cap.ts";
+import type { HoursPreset } from "#shared/telephony/hours-presets-base.ts";
+import { dayMs, minuteMs } from "#shared/lib/units.ts";
+import { costlyServices } from "#shared/telephony/phone-number.ts";
 
 const weekMs = 7 * dayMs;
 const dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];

@@ -1,17 +1,17 @@
-import type { RouteTable } from "../../shared/dial-plan/route-table.ts";
-import { listRegions } from "../../shared/dial-plan/plan-hours.ts";
-import { allowedCountries, impliedCountry } from "../../shared/dial-plan/implied-country.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { findDispatched, dispatcherKey } from "../../shared/policy/dispatcher.ts";
-import type { DocumentsRead } from "../../shared/ports/document-kinds.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import * as z from "../../shared/lib/zod.ts";
-import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
+import type { RouteTable } from "#shared/dial-plan/route-table.ts";
+import { listRegions } from "#shared/dial-plan/plan-hours.ts";
+import { allowedCountries, impliedCountry } from "#shared/dial-plan/implied-country.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { findDispatched, dispatcherKey } from "#shared/policy/dispatcher.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import * as z from "#shared/lib/zod.ts";
+import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
 import { countEqual } from "./request-progress.ts";
-import { liveCallsIn, liveKeysOf } from "../../shared/rules/live-calls.ts";
+import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
 
 /** Maximum counted requests under way. */
 const dialingMax = 1_000;

@@ -1,9 +1,9 @@
-import { type CallRow, headersOf } from "../../shared/calls/call-row.ts";
-import { toCallId, requestIdOf, withCalls } from "../../shared/calls/ids.ts";
+import { type CallRow, headersOf } from "#shared/calls/call-row.ts";
+import { toCallId, requestIdOf, withCalls } from "#shared/calls/ids.ts";
 import type { RouteDeps } from "../api/http/context.ts";
-import { markAccepted } from "../../shared/calls/issued-ids.ts";
-import * as z from "../../shared/lib/zod.ts";
-import type { CallsMessage } from "../../shared/ports/call-messages.ts";
+import { markAccepted } from "#shared/calls/issued-ids.ts";
+import * as z from "#shared/lib/zod.ts";
+import type { CallsMessage } from "#shared/ports/call-messages.ts";
 import { causeForLog, enqueue } from "../api/http/port-limits.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { answerChanged, answerConflict, changeCall } from "../api/actions/change-call.ts";

@@ -1,10 +1,10 @@
-import { type CallEvent, eventTypes } from "../../shared/calls/call-event.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { replayRows } from "../../shared/events/replay-rows.ts";
-import { firstCallIdAt, indexOf, requestIdOf } from "../../shared/calls/ids.ts";
-import { type Receiver, findReceiver } from "../../shared/dial-plan/receivers.ts";
-import { followedRequest, deliveredKeyOf } from "../../shared/events/outbox-ledger.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { type CallEvent, eventTypes } from "#shared/calls/call-event.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { replayRows } from "#shared/events/replay-rows.ts";
+import { firstCallIdAt, indexOf, requestIdOf } from "#shared/calls/ids.ts";
+import { type Receiver, findReceiver } from "#shared/dial-plan/receivers.ts";
+import { followedRequest, deliveredKeyOf } from "#shared/events/outbox-ledger.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { answerUnprocessable } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";

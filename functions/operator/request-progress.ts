@@ -1,13 +1,13 @@
-import { resultStatuses } from "../../shared/calls/call-result.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { callStates, states } from "../../shared/calls/states.ts";
-import { isLaterTry } from "../../shared/calls/chain.ts";
-import { requestIdOf } from "../../shared/calls/ids.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { resultStatuses } from "#shared/calls/call-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { callStates, states } from "#shared/calls/states.ts";
+import { isLaterTry } from "#shared/calls/chain.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import * as z from "#shared/lib/zod.ts";
 import { type ExpectedEnd, readExpectedEnds } from "./forecast/expected-ends.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
-import { minuteMs } from "../../shared/lib/units.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 
 /** The rate of a request is measured over this time up to now. */
 const rateMinutes = 15;

@@ -1,8 +1,8 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { isLaterTry } from "../../shared/calls/chain.ts";
-import { toCallId, readRequestId, requestIdOf, timeOfId } from "../../shared/calls/ids.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import * as z from "../../shared/lib/zod.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { isLaterTry } from "#shared/calls/chain.ts";
+import { toCallId, readRequestId, requestIdOf, timeOfId } from "#shared/calls/ids.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import * as z from "#shared/lib/zod.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { callIdsOf, lastTriesOf, rowsOf } from "../api/actions/request-rows.ts";
 import { type RequestNames, findRequestList, hasNames } from "./list-by-request.ts";
@@ -18,8 +18,8 @@ import {
   requestViewSchema,
   type RequestView,
 } from "./request-progress.ts";
-import { hourMs, minuteMs } from "../../shared/lib/units.ts";
-import { slotMinutes } from "../../shared/policy/usage.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import { slotMinutes } from "#shared/policy/usage.ts";
 
 /** Maximum requests of one answer, and maximum calls of each that are read. */
 const listedMax = 50;

@@ -1,9 +1,9 @@
-import type { StoredDocument } from "../../shared/ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "../../shared/policy/controls.ts";
-import * as z from "../../shared/lib/zod.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import * as z from "#shared/lib/zod.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
-import { changeDocument } from "../../shared/ports/change-document.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
 import { instant, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
 

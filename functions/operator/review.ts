@@ -1,4 +1,4 @@
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { callCursor } from "../api/http/cursors.ts";
 import { limit, nextCursor } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import type { OperatorRole } from "../../shared/settings/tokens.ts";
+import type { OperatorRole } from "#shared/settings/tokens.ts";
 import type { ApiDeps, ApiEnv } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import type { Operation } from "../api/http/route.ts";

@@ -1,10 +1,10 @@
-import { readCallId, readRequestId } from "../../shared/calls/ids.ts";
-import * as z from "../../shared/lib/zod.ts";
-import type { ListOf } from "../../shared/ports/ledger.ts";
-import { allHashesOf, isE164 } from "../../shared/telephony/phone-number.ts";
+import { readCallId, readRequestId } from "#shared/calls/ids.ts";
+import * as z from "#shared/lib/zod.ts";
+import type { ListOf } from "#shared/ports/ledger.ts";
+import { allHashesOf, isE164 } from "#shared/telephony/phone-number.ts";
 import { readUsage } from "../api/actions/read-usage.ts";
-import { dayMs } from "../../shared/lib/units.ts";
-import { otherNames } from "../../shared/policy/usage.ts";
+import { dayMs } from "#shared/lib/units.ts";
+import { otherNames } from "#shared/policy/usage.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { phoneNumber } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";

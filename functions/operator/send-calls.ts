@@ -1,9 +1,9 @@
 /** Calls that an operator places for a client, which are the client's in everything but the token. */
 import type { Context } from "hono";
-import { isTestClient, realClientOf } from "../../shared/calls/ids.ts";
-import * as z from "../../shared/lib/zod.ts";
-import { clientKeyOf } from "../../shared/policy/kept-tokens.ts";
-import type { Caller } from "../../shared/settings/tokens.ts";
+import { isTestClient, realClientOf } from "#shared/calls/ids.ts";
+import * as z from "#shared/lib/zod.ts";
+import { clientKeyOf } from "#shared/policy/kept-tokens.ts";
+import type { Caller } from "#shared/settings/tokens.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { acceptCalls } from "../api/calls/create-calls.ts";
 import { endpoints } from "../api/calls/endpoints.ts";

@@ -1,18 +1,18 @@
 import type { Context } from "hono";
-import * as z from "../../shared/lib/zod.ts";
-import { appendEntry } from "../../shared/policy/journal-entries.ts";
+import * as z from "#shared/lib/zod.ts";
+import { appendEntry } from "#shared/policy/journal-entries.ts";
 import {
   clientKeyOf,
   isTokenValid,
   type KeptClient,
   type KeptToken,
   tokenKeyOf,
-} from "../../shared/policy/kept-tokens.ts";
-import { changeDocument } from "../../shared/ports/change-document.ts";
-import { isReadable } from "../../shared/ports/listed-document.ts";
-import { createTokenMaker, madeIdPattern } from "../../shared/settings/made-token.ts";
-import { tokenRights } from "../../shared/settings/tokens.ts";
-import { nameOfKey } from "../../shared/telephony/phone-number.ts";
+} from "#shared/policy/kept-tokens.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
+import { createTokenMaker, madeIdPattern } from "#shared/settings/made-token.ts";
+import { tokenRights } from "#shared/settings/tokens.ts";
+import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { foreignCursor } from "../api/http/cursors.ts";

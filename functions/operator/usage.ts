@@ -1,5 +1,5 @@
-import { isTestClient } from "../../shared/calls/ids.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import * as z from "#shared/lib/zod.ts";
 import { readUsage, readUsageOfClient } from "../api/actions/read-usage.ts";
 import {
   daysOf,

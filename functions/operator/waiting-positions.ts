@@ -1,5 +1,5 @@
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { CallLedger, DuePosition } from "../../shared/ports/ledger.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { CallLedger, DuePosition } from "#shared/ports/ledger.ts";
 import { endOfTime } from "../api/http/fields.ts";
 
 /** Backlogs whose waiting calls are read at once, and maximum backlogs that are read. */

@@ -1,10 +1,10 @@
-import { type CallRow, toCall, waitingBacklogOf } from "../../shared/calls/call-row.ts";
-import { requestIdOf } from "../../shared/calls/ids.ts";
-import type { ResolvedAccount } from "../../shared/dial-plan/route-table.ts";
-import * as z from "../../shared/lib/zod.ts";
-import { hourMs } from "../../shared/lib/units.ts";
-import { countedIn } from "../../shared/policy/day-counts.ts";
-import { liveCallsIn } from "../../shared/rules/live-calls.ts";
+import { type CallRow, toCall, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
+import * as z from "#shared/lib/zod.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { countedIn } from "#shared/policy/day-counts.ts";
+import { liveCallsIn } from "#shared/rules/live-calls.ts";
 import { countHolders, endOf } from "./forecast/expected-ends.ts";
 import { reasonOf } from "./forecast/run-queues.ts";
 import { type CallNow, readWaitingNow, type WaitingNow } from "./forecast/waiting-now.ts";

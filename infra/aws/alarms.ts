@@ -5,7 +5,7 @@ import {
   Duration,
   type Stack,
 } from "aws-cdk-lib";
-import { hourMs } from "../../shared/lib/units.ts";
+import { hourMs } from "#shared/lib/units.ts";
 import { createAlarmTopic } from "./alarm-topic.ts";
 import type { Functions } from "./functions.ts";
 import type { LogMetrics } from "./log-metrics.ts";

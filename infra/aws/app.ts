@@ -2,9 +2,9 @@
 import { resolve } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
-import { parseDialPlan } from "../../shared/dial-plan/parse-dial-plan.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import * as z from "#shared/lib/zod.ts";
 import dialPlan from "../dial-plan.json" with { type: "json" };
 import { bundleFunction, functionNames } from "./bundle.ts";
 import { readDeployment, settingNames } from "./settings.ts";

@@ -1,6 +1,6 @@
 import { Aws, aws_iam as iam, type Stack, Validations } from "aws-cdk-lib";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { isConnectRoute } from "../../shared/providers/amazon-connect.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { isConnectRoute } from "#shared/providers/amazon-connect.ts";
 
 /**
  * Allows a role to place calls through the Amazon Connect instances of the dial plan's routes and to read what

@@ -9,10 +9,10 @@ import {
   Duration,
   type Stack,
 } from "aws-cdk-lib";
-import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
-import { epochPrefix } from "../../shared/policy/controls.ts";
-import { journalPrefix } from "../../shared/ports/journal.ts";
-import { letterPrefix } from "../../shared/ports/dead-letters.ts";
+import type { ScheduledEvent } from "#functions/dialer/lambda.ts";
+import { epochPrefix } from "#shared/policy/controls.ts";
+import { journalPrefix } from "#shared/ports/journal.ts";
+import { letterPrefix } from "#shared/ports/dead-letters.ts";
 import { allowAmazonConnect } from "./connect-rights.ts";
 import { createFunction } from "./lambda-function.ts";
 import { allowApiLedger, allowDispatcherLedger, allowLedger } from "./ledger-rights.ts";

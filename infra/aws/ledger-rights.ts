@@ -1,7 +1,7 @@
 import { type aws_dynamodb as dynamodb, aws_iam as iam } from "aws-cdk-lib";
-import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import type { ClientRight } from "../../shared/settings/tokens.ts";
+import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import type { ClientRight } from "#shared/settings/tokens.ts";
 import type { OutboundCallsProps } from "./props.ts";
 
 /** Allows a role to read and write all of the ledger. */

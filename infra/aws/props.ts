@@ -1,4 +1,4 @@
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { DeploymentSettings } from "./settings.ts";
 
 /** Keys of the table's indexes by name. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { clientRights } from "../../shared/settings/tokens.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { clientRights } from "#shared/settings/tokens.ts";
+import * as z from "#shared/lib/zod.ts";
 import { reservationMin } from "./limits.ts";
 
 /** First parts of the API's own paths: under a stage of that name they could not be told from the stage. */

@@ -9,7 +9,7 @@ import {
   type Stack,
   Tags,
 } from "aws-cdk-lib";
-import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
+import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import { dialerTimeoutSeconds } from "./limits.ts";
 import type { OutboundCallsProps } from "./props.ts";
 import { secretTags } from "./secret-tags.ts";

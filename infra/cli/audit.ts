@@ -8,7 +8,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { printHelp } from "./help.ts";
 import { print } from "./print.ts";
 
@@ -55,7 +55,14 @@ const reportSchema = z.object({
 const exceptions = exceptionsSchema.parse(JSON.parse(await readFile(values.exceptions, "utf8")));
 const registry = values.registry === undefined ? [] : ["--registry", values.registry];
 const reports = await Promise.all(
-  ["", "infra/aws", "infra/client", "infra/mcp", "test", "test/mutation"].map(reportOf),
+  [
+    "",
+    "infra/aws/packages",
+    "infra/client",
+    "infra/mcp/packages",
+    "test/packages",
+    "test/mutation/packages",
+  ].map(reportOf),
 );
 if (reports.includes(undefined)) {
   print("NOT AUDITED: the registry has not said what it knows of these packages.");

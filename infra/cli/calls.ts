@@ -4,8 +4,8 @@
  * at OUTBOUND_CALLS_URL, with the token in OUTBOUND_CALLS_OPERATOR_TOKEN.
  */
 import { realpathSync } from "node:fs";
-import packageJson from "../../package.json" with { type: "json" };
-import { callStates } from "../../shared/calls/states.ts";
+import packageJson from "#package.json" with { type: "json" };
+import { callStates } from "#shared/calls/states.ts";
 import { bulkCommands } from "./calls/bulk-command.ts";
 import { callCommands } from "./calls/call-commands.ts";
 import { createClient } from "./calls/client.ts";

@@ -1,10 +1,12 @@
 /**
- * `node infra/cli/packages.ts FOLDER…`: installs the packages of folders with a package.json of their own, which what runs
- * locally and on Cloudflare does not need, unless the packages of their lock file are installed already.
+ * `node infra/cli/packages.ts FOLDER…`: installs the packages of folders that need more than what runs locally and on
+ * Cloudflare, unless the packages of their lock file are installed already. A folder's list is in its `packages/`, which npm
+ * installs there. It is then moved beside the folder's files: with a package.json of its own the folder could not import
+ * `#shared/…`. The list of a published package is in the folder itself.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { printHelp } from "./help.ts";
 import { complain } from "./print.ts";
@@ -15,19 +17,26 @@ Installs what only AWS deployments, the MCP server and tests need, where it is m
 
 const root = resolve(import.meta.dirname, "../..");
 
-for (const folder of process.argv.slice(2)) {
-  const lock = readFileSync(join(root, folder, "package-lock.json"));
+for (const name of process.argv.slice(2)) {
+  const folder = join(root, name);
+  const listed = existsSync(join(folder, "package.json")) ? folder : join(folder, "packages");
+  const lock = readFileSync(join(listed, "package-lock.json"));
   const hash = createHash("sha256").update(lock).digest("hex");
-  const mark = join(root, folder, "node_modules/.installed-lock");
+  const installed = join(folder, "node_modules");
+  const mark = join(installed, ".installed-lock");
   if (hash === markOf(mark)) continue;
-  complain(`Installing the packages of ${folder} …`);
+  complain(`Installing the packages of ${name} …`);
   const args = ["ci", "--no-audit", "--no-fund"];
   const { status } = spawnSync("npm", args, {
-    cwd: join(root, folder),
+    cwd: listed,
     stdio: ["ignore", 2, 2],
     timeout: 20 * 60_000,
   });
   if (status !== 0) process.exit(status ?? 1);
+  if (listed !== folder) {
+    rmSync(installed, { recursive: true, force: true });
+    renameSync(join(listed, "node_modules"), installed);
+  }
   writeFileSync(mark, hash);
 }
 

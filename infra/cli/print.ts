@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import { inspect } from "node:util";
-import { shownText } from "../../shared/lib/shown-text.ts";
+import { shownText } from "#shared/lib/shown-text.ts";
 
 /** Prints a line to stdout. All that others may have written goes to a terminal by the functions of this file. */
 export function print(line: string): void {

@@ -3,15 +3,15 @@
  * it up, and says what each answer means. The account's secrets are read from the environment.
  * `npm run providers -- callback ACCOUNT` prints the address that takes all callbacks of an account.
  */
-import { createRouteTable } from "../../shared/dial-plan/route-table.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
+import { createRouteTable } from "#shared/dial-plan/route-table.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { mayBeCalled, findAccountType } from "../../shared/dial-plan/dial-plan.ts";
-import { callbackAddress, readPublicUrl } from "../../shared/settings/callback-url.ts";
-import { readHashKeys } from "../../shared/settings/settings.ts";
-import { isE164 } from "../../shared/telephony/phone-number.ts";
+import { mayBeCalled, findAccountType } from "#shared/dial-plan/dial-plan.ts";
+import { callbackAddress, readPublicUrl } from "#shared/settings/callback-url.ts";
+import { readHashKeys } from "#shared/settings/settings.ts";
+import { isE164 } from "#shared/telephony/phone-number.ts";
 import { maskedNumber } from "../stand-ins/describe-exchange.ts";
 import { Failure } from "./calls/failures.ts";
 import { checkAccount, providerOf } from "./providers/check-account.ts";

@@ -7,7 +7,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { printHelp } from "../cli/help.ts";
-import type { ServedFile } from "../../functions/api/http/context.ts";
+import type { ServedFile } from "#functions/api/http/context.ts";
 import { consoleFiles } from "./console.ts";
 import { readersPage, readersPolicy } from "./docs-page.ts";
 import { operatorDocument, publicDocument } from "./openapi.ts";

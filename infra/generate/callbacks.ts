@@ -1,6 +1,6 @@
 /** Makes the description of the address at which a webhook tells what became of a call (docs/results.md). */
-import { toldSchema } from "../../shared/providers/webhook.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
+import { toldSchema } from "#shared/providers/webhook.ts";
+import { toCallId } from "#shared/calls/ids.ts";
 import { requestIdExample } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 import { requestIdHeader } from "./responses.ts";

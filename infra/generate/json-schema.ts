@@ -1,4 +1,4 @@
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 
 export type Json = Record<string, unknown>;
 type JsonSchema = z.core.JSONSchema.BaseSchema;

@@ -3,14 +3,14 @@ import {
   campaignHeader,
   notBeforeHeader,
   priorityHeader,
-} from "../../functions/api/calls/call-headers.ts";
-import { endpoints } from "../../functions/api/calls/endpoints.ts";
-import { operatorRoutes } from "../../functions/operator/routes.ts";
-import { type ClientRoute, clientRoutes } from "../../functions/api/requests/routes.ts";
-import { roleOf } from "../../functions/operator/roles.ts";
-import type { Operation } from "../../functions/api/http/route.ts";
-import { problemSchema } from "../../shared/lib/problem.ts";
-import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-request.ts";
+} from "#functions/api/calls/call-headers.ts";
+import { endpoints } from "#functions/api/calls/endpoints.ts";
+import { operatorRoutes } from "#functions/operator/routes.ts";
+import { type ClientRoute, clientRoutes } from "#functions/api/requests/routes.ts";
+import { roleOf } from "#functions/operator/roles.ts";
+import type { Operation } from "#functions/api/http/route.ts";
+import { problemSchema } from "#shared/lib/problem.ts";
+import { batchCallsMax, callRequestSchema } from "#shared/calls/call-request.ts";
 import { callbackOperation, callbackPath } from "./callbacks.ts";
 import { batchExample, callExample, requestIdExample } from "./examples.ts";
 import { isRequired, type Json, jsonSchema } from "./json-schema.ts";

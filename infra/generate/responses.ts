@@ -1,5 +1,5 @@
 /** The answers of the OpenAPI documents that are no success, each with an example. */
-import { titles } from "../../functions/api/http/problem.ts";
+import { titles } from "#functions/api/http/problem.ts";
 import type { Json } from "./json-schema.ts";
 
 export const requestIdHeader = { $ref: "#/components/headers/RequestId" };

@@ -10,7 +10,7 @@ import minMetadata from "libphonenumber-js/min/metadata";
 import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { printHelp } from "../cli/help.ts";
-import { readPrefixes } from "../../shared/telephony/zones-of-number.ts";
+import { readPrefixes } from "#shared/telephony/zones-of-number.ts";
 import { tellChanges } from "./zones/tell-changes.ts";
 import {
   combine,

@@ -1,6 +1,6 @@
 /** Makes the webhooks section of the OpenAPI document: what the service posts to the plan's receivers of events. */
-import { eventTypes } from "../../shared/calls/call-event.ts";
-import { eventBodySchemas } from "../../shared/events/event-body.ts";
+import { eventTypes } from "#shared/calls/call-event.ts";
+import { eventBodySchemas } from "#shared/events/event-body.ts";
 import { eventExamples } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 

@@ -11,7 +11,7 @@ import {
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { startFauxqs } from "fauxqs";
-import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
+import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import { quickestDynamo, startDynamoEngine } from "./dynamo-engine.ts";
 
 /** Addresses of the engines, for a function's environment and for SDK clients. */

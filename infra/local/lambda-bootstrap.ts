@@ -6,7 +6,7 @@
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { flushCompileCache } from "node:module";
 import { format } from "node:util";
-import { shownText } from "../../shared/lib/shown-text.ts";
+import { shownText } from "#shared/lib/shown-text.ts";
 
 const [, , bundle = ""] = process.argv;
 const api = `http://${process.env["AWS_LAMBDA_RUNTIME_API"]}/2018-06-01/runtime`;

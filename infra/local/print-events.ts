@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { print } from "../cli/print.ts";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 
 const eventSchema = z.object({
   type: z.string(),

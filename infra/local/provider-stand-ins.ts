@@ -1,5 +1,5 @@
-import * as z from "../../shared/lib/zod.ts";
-import { isLoopback } from "../../shared/lib/https-url.ts";
+import * as z from "#shared/lib/zod.ts";
+import { isLoopback } from "#shared/lib/https-url.ts";
 import { standInTypes } from "../stand-ins/index.ts";
 import { startStandIn } from "../stand-ins/stand-in.ts";
 

@@ -5,7 +5,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { once } from "node:events";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { bytesOf } from "./lambda-runtime.ts";
 import { host } from "./settings.ts";
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { hourMs, minuteMs } from "../../shared/lib/units.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
 
 /** Time for which a confirmation may place its call for the first time. */
 export const confirmMsMax = 10 * minuteMs;

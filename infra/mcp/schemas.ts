@@ -1,6 +1,6 @@
 import { fromJsonSchema, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
-import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-request.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { batchCallsMax, callRequestSchema } from "#shared/calls/call-request.ts";
+import * as z from "#shared/lib/zod.ts";
 import { type Json, jsonSchema } from "../generate/json-schema.ts";
 
 type ToolSchema = StandardSchemaWithJSON<Json, Json>;

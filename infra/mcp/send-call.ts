@@ -1,4 +1,4 @@
-import { problemSchema } from "../../shared/lib/problem.ts";
+import { problemSchema } from "#shared/lib/problem.ts";
 import { problemText } from "../cli/calls/client.ts";
 import { Failure, Refusal } from "../cli/calls/failures.ts";
 import { jsonIn } from "../cli/calls/json.ts";

@@ -1,5 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import packageFile from "../../package.json" with { type: "json" };
+import packageFile from "#package.json" with { type: "json" };
 import { Failure, Refusal } from "../cli/calls/failures.ts";
 import type { Tool } from "./tool.ts";
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { signatureProblem } from "./amazon-signature.ts";
 import { e164, endpoint, type Memory, type StandInType, text, unchecked } from "./endpoint.ts";
 import { progressOf } from "./life.ts";

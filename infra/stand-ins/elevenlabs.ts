@@ -1,4 +1,4 @@
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { hexId, type StandInCall } from "./calls.ts";
 import {
   digits,

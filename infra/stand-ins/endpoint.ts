@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { Calls } from "./calls.ts";
 
 /** A request as it came, byte for byte. */

@@ -1,4 +1,4 @@
-import { type Fate, fateOf } from "../../shared/providers/simulator.ts";
+import { type Fate, fateOf } from "#shared/providers/simulator.ts";
 import type { StandInCall } from "./calls.ts";
 import type { Memory } from "./endpoint.ts";
 

@@ -1,5 +1,5 @@
 import { jwtVerify } from "jose";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { hexId, type StandInCall } from "./calls.ts";
 import {
   e164,

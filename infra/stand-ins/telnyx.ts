@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { StandInCall } from "./calls.ts";
 import {
   digits,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { StandInCall } from "./calls.ts";
 import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
 import { isoOf, type Progress, progressOf } from "./life.ts";

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, randomUUID } from "node:crypto";
 import { jwtVerify } from "jose";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { StandInCall } from "./calls.ts";
 import {
   digits,

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { e164, endpoint, type StandInRequest, type StandInType, text } from "./endpoint.ts";
 
 /** Body of docs/webhook.md. */

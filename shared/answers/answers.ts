@@ -2,7 +2,7 @@
  * The answers of the API, by the types that `npm run client` generates from its OpenAPI documents. The operator's page, the
  * command line and the MCP server know the API by these types alone, and import none of its modules.
  */
-import type { operations as ClientOperations } from "../../infra/client/generated/openapi.ts";
+import type { operations as ClientOperations } from "#infra/client/generated/openapi.ts";
 import type { components, operations } from "./generated/operator-openapi.ts";
 
 /** The JSON of an operation's answer. */

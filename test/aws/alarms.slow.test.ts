@@ -1,12 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { App, Template } from "../../infra/aws/cdk.ts";
+import { App, Template } from "#infra/aws/cdk.ts";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { functionNames } from "../../infra/aws/bundle.ts";
-import { OutboundCallsStack } from "../../infra/aws/stack.ts";
-import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { lambdaLog } from "../../shared/aws/log.ts";
+import { functionNames } from "#infra/aws/bundle.ts";
+import { OutboundCallsStack } from "#infra/aws/stack.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { lambdaLog } from "#shared/aws/log.ts";
 import { parseDialPlan } from "../support/plans.ts";
 import { createDialerBench } from "../support/dialer.ts";
 

@@ -1,15 +1,15 @@
 import { ReceiveMessageCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import type { Context, SQSRecord } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { handler as dialerHandler } from "../../functions/dialer/lambda.ts";
-import { type AwsEngines, localRegion, startAwsEngines } from "../../infra/local/aws-engines.ts";
-import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
-import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
-import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
-import { createSqsQueue } from "../../shared/aws/sqs-queue.ts";
+import type { handler as dialerHandler } from "#functions/dialer/lambda.ts";
+import { type AwsEngines, localRegion, startAwsEngines } from "#infra/local/aws-engines.ts";
+import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
+import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
+import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { createSqsQueue } from "#shared/aws/sqs-queue.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";
 import { apiEnvironment } from "../support/environment.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -45,7 +45,7 @@ beforeAll(async () => {
     TABLE: "ledger",
   });
   ledger = createDynamoLedger(engines.dynamo, "ledger", { retentionMs: 60 * 86_400_000 });
-  ({ handler } = await import("../../functions/dialer/lambda.ts"));
+  ({ handler } = await import("#functions/dialer/lambda.ts"));
 });
 afterAll(async () => {
   await receiver.close();
@@ -126,7 +126,7 @@ describe("the dialer's Lambda function", () => {
         eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls-dead",
       }));
     expect(dead).toHaveLength(2);
-    const { handler: api } = await import("../../functions/api/lambda.ts");
+    const { handler: api } = await import("#functions/api/lambda.ts");
     expect(await api({ Records: dead })).toEqual({ batchItemFailures: [] });
     const names = async () => (await letters.list({ limit: 10 })).letters.map(({ name }) => name);
     expect(await names()).toEqual(dead.map(({ messageId }) => `calls-${messageId}`).toSorted());
@@ -162,7 +162,7 @@ describe("the dialer's Lambda function", () => {
     await new Promise((next) => setTimeout(next, 1500));
     expect((await receive(eventsQueueUrl)).map(({ body }) => body)).not.toContain(bodies[1]);
     // It may be a signed callback, so that it is kept.
-    const { handler: api } = await import("../../functions/api/lambda.ts");
+    const { handler: api } = await import("#functions/api/lambda.ts");
     expect(await api(from("events-dead"))).toEqual({ batchItemFailures: [] });
     const letters = createS3DeadLetters(async () => engines.s3, bucket);
     expect((await letters.read(`events-${odd?.messageId}`))?.body).toBe('{"kind":"odd"}');

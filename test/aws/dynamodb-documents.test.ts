@@ -1,9 +1,9 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
-import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
-import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
-import { randomId } from "../../shared/lib/random.ts";
-import { toPace } from "../../shared/telephony/rate.ts";
+import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
+import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
+import { randomId } from "#shared/lib/random.ts";
+import { toPace } from "#shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";
 import { perTier } from "../support/per-tier.ts";

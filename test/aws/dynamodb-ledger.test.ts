@@ -2,24 +2,24 @@ import { accountOf } from "../support/account-of.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
-import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { toCallId, createRequestId, firstCallIdAt } from "../../shared/calls/ids.ts";
-import { withEvents, applyDeliveries } from "../../shared/events/outbox-rows.ts";
-import type { CallResult } from "../../shared/calls/call-result.ts";
-import { recordResult } from "../../shared/calls/record-result.ts";
+import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { toCallId, createRequestId, firstCallIdAt } from "#shared/calls/ids.ts";
+import { withEvents, applyDeliveries } from "#shared/events/outbox-rows.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import { recordResult } from "#shared/calls/record-result.ts";
 import {
   applyClaim,
   applyDecision,
   applySettlement,
   type Settlement,
-} from "../../shared/calls/transitions.ts";
-import type { Receiver } from "../../shared/dial-plan/receivers.ts";
-import { attentionStates } from "../../shared/calls/states.ts";
-import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
-import { toItem } from "../../shared/aws/dynamodb-rows.ts";
-import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
-import { randomId, randomVersion } from "../../shared/lib/random.ts";
+} from "#shared/calls/transitions.ts";
+import type { Receiver } from "#shared/dial-plan/receivers.ts";
+import { attentionStates } from "#shared/calls/states.ts";
+import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
+import { toItem } from "#shared/aws/dynamodb-rows.ts";
+import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
+import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
 import { perTier, inSlowTier } from "../support/per-tier.ts";

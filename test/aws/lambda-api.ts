@@ -1,14 +1,14 @@
 import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import type { LambdaEvent } from "hono/aws-lambda";
 import { afterAll, beforeAll } from "vitest";
-import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
-import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
-import { messageSchema } from "../../shared/ports/call-messages.ts";
-import { toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
-import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
-import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
-import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { type AwsEngines, startAwsEngines } from "#infra/local/aws-engines.ts";
+import { eventMessageSchema } from "#shared/ports/event-messages.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { toSqsDelivery } from "#shared/aws/sqs-queue.ts";
+import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
+import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
+import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { apiEnvironment } from "../support/environment.ts";
 
 const bucket = "outbound-calls";
@@ -182,6 +182,6 @@ async function startLambda() {
     BUCKET: bucket,
     TABLE: "ledger",
   });
-  const { handler } = await import("../../functions/api/lambda.ts");
+  const { handler } = await import("#functions/api/lambda.ts");
   return { engines, queueUrl, eventsQueueUrl, handler };
 }

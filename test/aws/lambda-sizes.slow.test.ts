@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { SendMessageCommand } from "@aws-sdk/client-sqs";
 import type { SQSEvent } from "aws-lambda";
 import { afterAll, describe, expect, it } from "vitest";
-import { startEventSource } from "../../infra/local/event-source.ts";
-import { startInvokeEndpoint } from "../../infra/local/invoke-endpoint.ts";
-import { startFunction } from "../../infra/local/lambda-runtime.ts";
+import { startEventSource } from "#infra/local/event-source.ts";
+import { startInvokeEndpoint } from "#infra/local/invoke-endpoint.ts";
+import { startFunction } from "#infra/local/lambda-runtime.ts";
 import { useAwsEngines } from "./use-engines.ts";
 
 const mebibyte = 1024 * 1024;

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { GetQueueAttributesCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { describe, expect, it, vi } from "vitest";
-import { startEventSource } from "../../infra/local/event-source.ts";
-import { startFunction } from "../../infra/local/lambda-runtime.ts";
-import { nextTrace } from "../../infra/local/lineage.ts";
-import { traceQueues } from "../../infra/local/traced-queues.ts";
+import { startEventSource } from "#infra/local/event-source.ts";
+import { startFunction } from "#infra/local/lambda-runtime.ts";
+import { nextTrace } from "#infra/local/lineage.ts";
+import { traceQueues } from "#infra/local/traced-queues.ts";
 import { useAwsEngines } from "./use-engines.ts";
 
 const engines = useAwsEngines();

@@ -1,11 +1,11 @@
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Delivered } from "../../shared/ports/queue.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
-import { createS3DeadLetters } from "../../shared/aws/s3-dead-letters.ts";
-import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
+import type { Delivered } from "#shared/ports/queue.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
+import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
+import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
 import { describeDeadLetters } from "../contracts/dead-letters.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";

@@ -1,4 +1,4 @@
-import type { Template } from "../../infra/aws/cdk.ts";
+import type { Template } from "#infra/aws/cdk.ts";
 import { describe, expect, it } from "vitest";
 import { parseDialPlan } from "../support/plans.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";

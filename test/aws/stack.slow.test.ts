@@ -1,6 +1,6 @@
-import { Match, type Template } from "../../infra/aws/cdk.ts";
+import { Match, type Template } from "#infra/aws/cdk.ts";
 import { describe, expect, it } from "vitest";
-import { secretTags } from "../../infra/aws/secret-tags.ts";
+import { secretTags } from "#infra/aws/secret-tags.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";
 import { createSpecificationCheck } from "../support/service-specification.ts";
 

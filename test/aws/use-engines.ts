@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, inject } from "vitest";
-import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
-import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
-import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { type AwsEngines, startAwsEngines } from "#infra/local/aws-engines.ts";
+import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
+import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 
 /** Starts the local engines of AWS before the tests of a file, and stops them after the tests. */
 export function useAwsEngines(): () => AwsEngines {

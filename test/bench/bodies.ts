@@ -4,8 +4,8 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { endpoints } from "../../functions/api/calls/endpoints.ts";
-import { findExcess } from "../../functions/api/http/json-structure.ts";
+import { endpoints } from "#functions/api/calls/endpoints.ts";
+import { findExcess } from "#functions/api/http/json-structure.ts";
 import { tokens } from "../support/environment.ts";
 import { jsonRequest } from "../support/json-request.ts";
 import { workerText } from "./bundle-size.ts";

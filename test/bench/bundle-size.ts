@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
-import { typeNames } from "../../shared/calls/provider-types.ts";
+import { typeNames } from "#shared/calls/provider-types.ts";
 import { report } from "./report.ts";
 
 const root = resolve(import.meta.dirname, "../..");

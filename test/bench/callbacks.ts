@@ -1,5 +1,5 @@
 /** Measures the cost of a callback, forged and right, beside that of accepting a single call, in process. */
-import { callbackAddress } from "../../shared/settings/callback-url.ts";
+import { callbackAddress } from "#shared/settings/callback-url.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { cpuOf, inTurns } from "./measure.ts";
 import { benchHashKey, benchToken, createBenchApi, createNullQueue } from "./our-api.ts";

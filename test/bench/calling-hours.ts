@@ -6,11 +6,11 @@ import { createRouteTable, parseDialPlan } from "../support/plans.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
-import { type CallHours, isOpen, nextOpening } from "../../shared/telephony/calling-hours.ts";
-import { presets } from "../../shared/telephony/hours-presets.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
-import { findZone } from "../../shared/telephony/time-zone.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { type CallHours, isOpen, nextOpening } from "#shared/telephony/calling-hours.ts";
+import { presets } from "#shared/telephony/hours-presets.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
+import { findZone } from "#shared/telephony/time-zone.ts";
 import { cpuOf, inTurns } from "./measure.ts";
 import { report, table, times } from "./report.ts";
 

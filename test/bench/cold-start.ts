@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import type { Plugin } from "esbuild";
-import { bundleForLambda } from "../../infra/aws/bundle.ts";
+import { bundleForLambda } from "#infra/aws/bundle.ts";
 import { workerBytes, workerText } from "./bundle-size.ts";
 import { inTurns } from "./measure.ts";
 import { report, table, times } from "./report.ts";

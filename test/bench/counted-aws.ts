@@ -1,18 +1,18 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
-import type { Item } from "../../shared/aws/dynamodb-items.ts";
-import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
-import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
-import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
+import type { Item } from "#shared/aws/dynamodb-items.ts";
+import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
+import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
+import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import {
   type AwsEngines,
   localCredentials,
   localRegion,
   startAwsEngines,
-} from "../../infra/local/aws-engines.ts";
+} from "#infra/local/aws-engines.ts";
 import { queryUnits, readUnits, storedBytes, writeUnits } from "./dynamo-units.ts";
 import { type Meter, type Sent, takeReady, unitsOf } from "./meter.ts";
 import { type CountedPlatform, type CountedQueue, createClock } from "./service.ts";

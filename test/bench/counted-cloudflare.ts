@@ -2,12 +2,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import { createCloudflareQueue, toCloudflareDelivery } from "../../shared/cloudflare/queue.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import type { Message as CallMessage } from "../../shared/ports/call-messages.ts";
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
+import { createCloudflareQueue, toCloudflareDelivery } from "#shared/cloudflare/queue.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { Message as CallMessage } from "#shared/ports/call-messages.ts";
 import { type Meter, type Sent, takeReady, unitsOf } from "./meter.ts";
 import { type Clock, type CountedPlatform, type CountedQueue, createClock } from "./service.ts";
 

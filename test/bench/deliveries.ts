@@ -7,7 +7,7 @@ import { startAws } from "./counted-aws.ts";
 import { startCloudflare } from "./counted-cloudflare.ts";
 import { createMeter, type Meter, sumOf } from "./meter.ts";
 import { report, table, type Target } from "./report.ts";
-import { messageCallsMax } from "../../shared/ports/call-messages.ts";
+import { messageCallsMax } from "#shared/ports/call-messages.ts";
 import { type CountedPlatform, createService } from "./service.ts";
 import { requestsOf } from "./shapes.ts";
 import { trySharing } from "./sharing.ts";

@@ -6,8 +6,8 @@
 import { Session } from "node:inspector/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageSchema } from "../../shared/ports/call-messages.ts";
-import { createProviders } from "../../shared/providers/providers.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { createProviders } from "#shared/providers/providers.ts";
 import { createTestApi } from "../support/api.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";

@@ -1,7 +1,7 @@
 /** Ledgers with any number of rows, for the bench of their growth. */
-import { type CallRow, backlogOf } from "../../shared/calls/call-row.ts";
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId, randomVersion } from "../../shared/lib/random.ts";
+import { type CallRow, backlogOf } from "#shared/calls/call-row.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { packedHex } from "../support/packed-hex.ts";
 import { rowIn } from "../support/rows.ts";
 import type { CountedCloudflare } from "./counted-cloudflare.ts";

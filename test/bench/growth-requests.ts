@@ -1,10 +1,10 @@
 /** Measures the cost per call for requests with more and more calls. */
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { createCloudflareQueue } from "../../shared/cloudflare/queue.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { createCloudflareQueue } from "#shared/cloudflare/queue.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { ends, inWords, isFalling, short, touchedOf, tripsOf } from "./growth-counts.ts";
 import { cpuOf, type Costs, inTurns } from "./measure.ts";
 import { createMeter, type Meter, sumOf } from "./meter.ts";

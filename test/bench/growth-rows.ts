@@ -1,8 +1,8 @@
 /** Measures the cost of queries of the ledger with more and more rows. */
-import { type CallRow, watchBacklog } from "../../shared/calls/call-row.ts";
-import { applySettlement } from "../../shared/calls/transitions.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
+import { applySettlement } from "#shared/calls/transitions.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { rowIn } from "../support/rows.ts";
 import { callOf, makeSweepable, startAt } from "./filled-ledger.ts";
 import { ends, inWords, isFalling, short, touchedOf, tripsOf } from "./growth-counts.ts";

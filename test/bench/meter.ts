@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { CallLedger, Change } from "../../shared/ports/ledger.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { CallLedger, Change } from "#shared/ports/ledger.ts";
 
 /** Counted quantities, by their names in the report's `counts`. */
 export type Counted = Record<string, number>;

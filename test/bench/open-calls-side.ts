@@ -3,13 +3,13 @@ import { accountOf } from "../support/account-of.ts";
  * Asks about ten thousand calls that stay open for four hours, in a process of its own. They are placed within an hour,
  * as a pace of three a second does. Minutes pass at once, and so do the waits between asks.
  */
-import { nextPollAt } from "../../functions/dialer/record/to-settlement.ts";
-import { type CallRow, resultsBacklogOf } from "../../shared/calls/call-row.ts";
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
-import { applyClaim, applySettlement } from "../../shared/calls/transitions.ts";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
-import { randomId, randomVersion } from "../../shared/lib/random.ts";
-import type { Route } from "../../shared/calls/call-request.ts";
+import { nextPollAt } from "#functions/dialer/record/to-settlement.ts";
+import { type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { applyClaim, applySettlement } from "#shared/calls/transitions.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { randomId, randomVersion } from "#shared/lib/random.ts";
+import type { Route } from "#shared/calls/call-request.ts";
 import { apiEnvironment } from "../support/environment.ts";
 import { startAws } from "./counted-aws.ts";
 import { startCloudflare } from "./counted-cloudflare.ts";

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { createApp } from "../../functions/api/app.ts";
-import type { Log } from "../../shared/lib/log.ts";
-import type { CallQueue } from "../../shared/ports/queue.ts";
-import { toJson, type Message } from "../../shared/ports/call-messages.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { createApp } from "#functions/api/app.ts";
+import type { Log } from "#shared/lib/log.ts";
+import type { CallQueue } from "#shared/ports/queue.ts";
+import { toJson, type Message } from "#shared/ports/call-messages.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { createTestApi } from "../support/api.ts";
-import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 
 /** Bearer token that every side requires. */
 export const benchToken = "oc_bench00000000000000000000000000";

@@ -4,9 +4,9 @@
  */
 import { createServer } from "node:http";
 import type { DatabaseSync } from "node:sqlite";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
-import { createSignatureHeaders, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
-import { createToken } from "../../shared/settings/tokens.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { createSignatureHeaders, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
+import { createToken } from "#shared/settings/tokens.ts";
 import { openLocalD1 } from "../support/local-d1.ts";
 import { cloudflare } from "../support/platforms.ts";
 import { freePort, makeStateDirectory, startService, until } from "../support/service.ts";

@@ -5,16 +5,15 @@
  * in which engines race (engines.ts).
  */
 import { fork, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { printHelp } from "../../infra/cli/help.ts";
+import { printHelp } from "#infra/cli/help.ts";
 import { reasonOf } from "./measure.ts";
 import { markdownOf, type Section, targetsTable } from "./report.ts";
 
 const here = import.meta.dirname;
-const competitors = join(here, "competitors");
+const root = join(here, "../..");
 /** Parts in running order: a part may compute with the counts of previous ones. */
 const parts = [
   "accept",
@@ -66,13 +65,13 @@ function sectionOf(part: string, counts: Record<string, number>): Promise<Sectio
 
 /** Formats written files, by their paths from the root. */
 function format(...paths: string[]): void {
-  run("oxfmt", ["-c", ".config/oxfmt.json", ...paths], join(here, "../.."));
+  run("oxfmt", ["-c", ".config/oxfmt.json", ...paths], root);
 }
 
-/** Installs a folder's packages if they are missing, and checks its types. */
+/** Installs the packages of a folder beside this file, and checks its types. */
 function prepare(folder: string): void {
-  if (!existsSync(join(folder, "node_modules"))) run("npm", ["ci", "--ignore-scripts"], folder);
-  run("tsc", ["-p", folder], here);
+  run(process.execPath, ["infra/cli/packages.ts", `test/bench/${folder}`], root);
+  run("tsc", ["-p", join(here, folder)], here);
 }
 
 printHelp(`npm run bench -- [PART …]
@@ -84,7 +83,7 @@ Parts:
 
 const chosen = process.argv.slice(2);
 if (chosen[0] === "engines") {
-  prepare(join(here, "engines"));
+  prepare("engines");
   run(process.execPath, [join(here, "engines.ts"), ...chosen.slice(1)], here);
   format("README.md", "test/bench/engines/results.md", "test/bench/engines/results.json");
   process.exit();
@@ -94,7 +93,7 @@ if (unknown.length > 0) {
   console.error(`There is no part ${unknown.join(", ")}. There are ${parts.join(", ")}.`);
   process.exit(1);
 }
-prepare(competitors);
+prepare("competitors");
 
 /** A part's results, as they are kept in results.json. */
 interface Measured {

@@ -3,34 +3,30 @@ import { settingsUnder } from "../support/dialer-parts.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createApp } from "../../functions/api/app.ts";
+import { createApp } from "#functions/api/app.ts";
 import type {
   DialerDeps,
   DialerSettings,
   DispatcherTraits,
-} from "../../functions/dialer/runtime/context.ts";
-import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
-import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
-import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
-import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
-import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
-import { type CallRequest, accountNameOf } from "../../shared/calls/call-request.ts";
-import { backlogOf } from "../../shared/calls/call-row.ts";
-import { createRequestId } from "../../shared/calls/ids.ts";
+} from "#functions/dialer/runtime/context.ts";
+import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
+import { createDialerMemory, systemClock } from "#functions/dialer/wiring.ts";
+import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
+import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
+import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
+import { type CallRequest, accountNameOf } from "#shared/calls/call-request.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { createRequestId } from "#shared/calls/ids.ts";
 import { parseDialPlan } from "../support/plans.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import type { Log } from "../../shared/lib/log.ts";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
-import type { CallQueue, Delivered } from "../../shared/ports/queue.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import {
-  type CallsMessage,
-  type Message,
-  messageCallsMax,
-} from "../../shared/ports/call-messages.ts";
-import { randomId, randomVersion } from "../../shared/lib/random.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import type { Log } from "#shared/lib/log.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import type { CallQueue, Delivered } from "#shared/ports/queue.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { type CallsMessage, type Message, messageCallsMax } from "#shared/ports/call-messages.ts";
+import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import { jsonRequest } from "../support/json-request.ts";

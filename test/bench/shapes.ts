@@ -1,5 +1,5 @@
 /** The shapes in which calls arrive, and a call's requests to a platform's services for each shape. */
-import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import { combined, type Counted, type Meter, sumOf } from "./meter.ts";
 import { type CountedPlatform, createService, requestOf } from "./service.ts";
 

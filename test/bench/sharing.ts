@@ -2,7 +2,7 @@
  * Measures the effect of writes that wait for others to share their round trips. Time is simulated: however
  * busy this machine is, a round trip takes its set duration.
  */
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import type * as support from "../support/dialer.ts";
 import { dispatchOf, putIn } from "../support/dialer-calls.ts";
 import { createAnswerTimes, makespan } from "./answers.ts";

@@ -1,13 +1,13 @@
 /** The service over a platform's engines, with a provider and a receiver of events that are reached by HTTP. */
-import { createPostEvent } from "../../functions/dialer/runtime/post-event.ts";
-import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
-import { twilio } from "../../infra/stand-ins/twilio.ts";
-import { webhook } from "../../infra/stand-ins/webhook.ts";
+import { createPostEvent } from "#functions/dialer/runtime/post-event.ts";
+import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
+import { startStandIn } from "#infra/stand-ins/stand-in.ts";
+import { twilio } from "#infra/stand-ins/twilio.ts";
+import { webhook } from "#infra/stand-ins/webhook.ts";
 import { parseDialPlan } from "../support/plans.ts";
-import { createSignatureHeaders, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
-import { createProviders } from "../../shared/providers/providers.ts";
-import { messageCallsMax } from "../../shared/ports/call-messages.ts";
+import { createSignatureHeaders, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { messageCallsMax } from "#shared/ports/call-messages.ts";
 import { apiEnvironment, testPlan } from "../support/environment.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { environmentOf, routeFields } from "../support/stand-ins.ts";

@@ -3,10 +3,10 @@
  * takes its permits and counts as placed before the next look.
  */
 import { packedHex } from "../support/packed-hex.ts";
-import { backlogOf } from "../../shared/calls/call-row.ts";
-import { toPace } from "../../shared/telephony/rate.ts";
-import { messageSchema } from "../../shared/ports/call-messages.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { toPace } from "#shared/telephony/rate.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { type CountedCloudflare, startCloudflare } from "./counted-cloudflare.ts";
 import { fillD1By, timeDigits } from "./filled-ledger.ts";
 import { inWords } from "./growth-counts.ts";
@@ -15,7 +15,7 @@ import { createMeter, type Meter, sumOf } from "./meter.ts";
 import { report, table, type Target } from "./report.ts";
 import { createService, requestOf } from "./service.ts";
 import { forgetSweeps } from "./shapes.ts";
-import { paceKeyOf } from "../../shared/rules/pace.ts";
+import { paceKeyOf } from "#shared/rules/pace.ts";
 
 const sizes = [40_000, 200_000, 1_000_000];
 const clients = 200;

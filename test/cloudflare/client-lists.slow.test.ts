@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { firstCallIdAt } from "../../shared/calls/ids.ts";
-import { usageKeyOf } from "../../shared/policy/usage.ts";
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { firstCallIdAt } from "#shared/calls/ids.ts";
+import { usageKeyOf } from "#shared/policy/usage.ts";
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
 import { createTestApi } from "../support/api.ts";
 import { tokens } from "../support/environment.ts";
 import { packedHex } from "../support/packed-hex.ts";

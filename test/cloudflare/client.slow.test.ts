@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { Webhook } from "standardwebhooks";
-import { createClient, verifyEvent } from "../../infra/client/index.ts";
+import { createClient, verifyEvent } from "#infra/client/index.ts";
 import { tokens } from "../support/environment.ts";
 import { testEnv } from "./env.ts";
 import worker from "./worker.ts";

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { keepDeadLetters } from "../../functions/api/actions/keep-dead-letters.ts";
+import { keepDeadLetters } from "#functions/api/actions/keep-dead-letters.ts";
 import {
   answerBatch,
   createCloudflareQueue,
   toCloudflareDelivery,
-} from "../../shared/cloudflare/queue.ts";
-import { createR2DeadLetters } from "../../shared/cloudflare/r2-dead-letters.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
+} from "#shared/cloudflare/queue.ts";
+import { createR2DeadLetters } from "#shared/cloudflare/r2-dead-letters.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { describeDeadLetters } from "../contracts/dead-letters.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { randomId } from "../../shared/lib/random.ts";
-import { toPace } from "../../shared/telephony/rate.ts";
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { randomId } from "#shared/lib/random.ts";
+import { toPace } from "#shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";
 import { aDocument, anew } from "../support/documents.ts";

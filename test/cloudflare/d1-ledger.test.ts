@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { statesWhere } from "../../shared/calls/states.ts";
-import { firstCallIdAt } from "../../shared/calls/ids.ts";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { statesWhere } from "#shared/calls/states.ts";
+import { firstCallIdAt } from "#shared/calls/ids.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 import {
   aRow,

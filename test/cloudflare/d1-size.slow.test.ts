@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import { createD1Size } from "../../shared/cloudflare/d1-size.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
+import { createD1Size } from "#shared/cloudflare/d1-size.ts";
 import { rowsOfOneRequest } from "../support/call-rows.ts";
 import { testEnv } from "./env.ts";
 

@@ -1,6 +1,6 @@
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { testEnv } from "./env.ts";
 
 const { LEDGER } = testEnv;

@@ -1,6 +1,6 @@
 import type { D1Migration } from "@cloudflare/vitest-plugin";
 import { env } from "cloudflare:workers";
-import type { ApiWorkerEnv } from "../../functions/api/cloudflare.ts";
+import type { ApiWorkerEnv } from "#functions/api/cloudflare.ts";
 
 /** Bindings from wrangler.toml and the test configuration. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the configuration has no types

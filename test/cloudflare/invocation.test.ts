@@ -1,7 +1,7 @@
 /** workerd refuses here what Cloudflare refuses there, and the adapters count what it does not. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import api from "../../functions/api/cloudflare.ts";
-import dialer from "../../functions/dialer/cloudflare.ts";
+import api from "#functions/api/cloudflare.ts";
+import dialer from "#functions/dialer/cloudflare.ts";
 import {
   asInvocation,
   connectionsMax,
@@ -10,10 +10,10 @@ import {
   subrequest,
   subrequestsLeft,
   subrequestsMax,
-} from "../../shared/cloudflare/invocation.ts";
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
-import { toJson } from "../../shared/ports/call-messages.ts";
+} from "#shared/cloudflare/invocation.ts";
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { toJson } from "#shared/ports/call-messages.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";
 import { testPlan, tokens } from "../support/environment.ts";
 import { testEnv } from "./env.ts";

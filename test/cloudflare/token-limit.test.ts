@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createTokenLimit } from "../../shared/cloudflare/token-limit.ts";
+import { createTokenLimit } from "#shared/cloudflare/token-limit.ts";
 import { testEnv } from "./env.ts";
 
 it("the platform's limit counts the requests of each token by itself", async () => {

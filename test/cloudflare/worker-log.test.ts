@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { workerLog } from "../../shared/lib/log.ts";
+import { workerLog } from "#shared/lib/log.ts";
 
 describe("a Worker's log", () => {
   afterEach(() => vi.restoreAllMocks());

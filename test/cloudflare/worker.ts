@@ -1,6 +1,6 @@
-import api, { type ApiWorkerEnv } from "../../functions/api/cloudflare.ts";
-import { toCloudflareDelivery } from "../../shared/cloudflare/queue.ts";
-import type { Delivered } from "../../shared/ports/queue.ts";
+import api, { type ApiWorkerEnv } from "#functions/api/cloudflare.ts";
+import { toCloudflareDelivery } from "#shared/cloudflare/queue.ts";
+import type { Delivered } from "#shared/ports/queue.ts";
 
 /** Messages that the queue has delivered and no test has taken. */
 export const delivered: Delivered[] = [];

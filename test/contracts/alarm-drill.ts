@@ -3,7 +3,7 @@ import { cp, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToken } from "../../shared/settings/tokens.ts";
+import { createToken } from "#shared/settings/tokens.ts";
 import { postCalls, toEnvironment } from "../support/open-service.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {

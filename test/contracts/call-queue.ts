@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
-import {
-  type Message,
-  messageSchema,
-  createRequestMessage,
-} from "../../shared/ports/call-messages.ts";
-import type { CallQueue, Delivered } from "../../shared/ports/queue.ts";
+import { type EventMessage, eventMessageSchema } from "#shared/ports/event-messages.ts";
+import { type Message, messageSchema, createRequestMessage } from "#shared/ports/call-messages.ts";
+import type { CallQueue, Delivered } from "#shared/ports/queue.ts";
 import { aCall, aRequestId, toCallsMessage } from "../support/calls.ts";
 import { perTier, inSlowTier } from "../support/per-tier.ts";
 

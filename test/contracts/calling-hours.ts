@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findZone } from "../../shared/telephony/time-zone.ts";
+import { findZone } from "#shared/telephony/time-zone.ts";
 import { localTime } from "../support/local-time.ts";
 import { places } from "../support/places.ts";
 import { type Bench, callsTo, startBench } from "../support/schedule-bench.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findSignatureProblem, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
+import { findSignatureProblem, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { type PlatformUnderTest, until } from "../support/service.ts";
 import { useOpenService } from "../support/use-open-service.ts";

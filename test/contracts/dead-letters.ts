@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type DeadLetters, toLetterName } from "../../shared/ports/dead-letters.ts";
+import { type DeadLetters, toLetterName } from "#shared/ports/dead-letters.ts";
 
 /**
  * Describes a store of dead letters.

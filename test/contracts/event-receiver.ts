@@ -5,8 +5,8 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPostEvent } from "../../functions/dialer/runtime/post-event.ts";
-import { findReceiver, receiverSchema } from "../../shared/dial-plan/receivers.ts";
+import { createPostEvent } from "#functions/dialer/runtime/post-event.ts";
+import { findReceiver, receiverSchema } from "#shared/dial-plan/receivers.ts";
 import { freePort } from "../support/service.ts";
 
 const aSecret = () => `whsec_${randomBytes(32).toString("base64")}`;

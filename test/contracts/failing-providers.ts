@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { StandInRequest } from "../../infra/stand-ins/endpoint.ts";
-import type { Failure } from "../../infra/stand-ins/failures.ts";
-import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
+import type { StandInRequest } from "#infra/stand-ins/endpoint.ts";
+import type { Failure } from "#infra/stand-ins/failures.ts";
+import { startStandIn, type StandIn } from "#infra/stand-ins/stand-in.ts";
 import { environmentOf, imitationOf } from "../support/stand-ins.ts";
 import { type PlatformUnderTest, until } from "../support/service.ts";
 import { useOpenService } from "../support/use-open-service.ts";

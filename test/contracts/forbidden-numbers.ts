@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { telnyx } from "../../infra/stand-ins/telnyx.ts";
-import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
+import { telnyx } from "#infra/stand-ins/telnyx.ts";
+import { startStandIn } from "#infra/stand-ins/stand-in.ts";
 import { environmentOf, forbiddenNumber, routeFields } from "../support/stand-ins.ts";
 import { type PlatformUnderTest, until } from "../support/service.ts";
 import { useOpenService } from "../support/use-open-service.ts";

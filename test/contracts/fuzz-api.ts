@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type CallRequest, errorsMax } from "../../shared/calls/call-request.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
+import { type CallRequest, errorsMax } from "#shared/calls/call-request.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
 import { secretMark } from "../support/arbitrary-calls.ts";
 import {
   arbitraryPosting,

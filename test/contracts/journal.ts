@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Journal, nameOfEntry } from "../../shared/ports/journal.ts";
+import { type Journal, nameOfEntry } from "#shared/ports/journal.ts";
 
 /** Describes a journal outside of the ledger. */
 export function describeJournal(name: string, create: () => Promise<Journal>): void {

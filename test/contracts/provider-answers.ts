@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import { aCall } from "../support/calls.ts";
 import type { ProviderBench } from "./provider-bench.ts";
 

@@ -1,15 +1,15 @@
 import { expect } from "vitest";
-import type { Call, Route } from "../../shared/calls/call-request.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
 import type {
   DialingProvider,
   DialOutcome,
   FoundCall,
   PlacedCall,
   ReadResult,
-} from "../../shared/providers/provider.ts";
-import { createProviders } from "../../shared/providers/providers.ts";
-import { sendByNode } from "../../shared/aws/node-client.ts";
-import { type Send, Withheld } from "../../shared/lib/http-client.ts";
+} from "#shared/providers/provider.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { sendByNode } from "#shared/aws/node-client.ts";
+import { type Send, Withheld } from "#shared/lib/http-client.ts";
 import { aCall } from "../support/calls.ts";
 import type { Received } from "../support/receiver.ts";
 import { routeOf } from "../support/test-adapter.ts";

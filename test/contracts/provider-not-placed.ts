@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import { type AnswerFixture, type ProviderBench, saysNotPlaced } from "./provider-bench.ts";
 import { perTier } from "../support/per-tier.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { Withheld } from "../../shared/lib/http-client.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
+import { Withheld } from "#shared/lib/http-client.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
 import { aCall } from "../support/calls.ts";
 import type { ProviderBench } from "./provider-bench.ts";
 

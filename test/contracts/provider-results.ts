@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
-import { resultStatuses } from "../../shared/calls/call-result.ts";
-import * as z from "../../shared/lib/zod.ts";
+import { resultStatuses } from "#shared/calls/call-result.ts";
+import * as z from "#shared/lib/zod.ts";
 import { aCall } from "../support/calls.ts";
 import type {
   AnswerWith,

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as fc from "fast-check";
-import { eventExamples } from "../../infra/generate/examples.ts";
+import { eventExamples } from "#infra/generate/examples.ts";
 import { createTestApi } from "../support/api.ts";
 import { tokens } from "../support/environment.ts";
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
-import { twilio } from "../../infra/stand-ins/twilio.ts";
-import { ultravox } from "../../infra/stand-ins/ultravox.ts";
-import type { ResultStatus } from "../../shared/calls/call-result.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
+import { startStandIn } from "#infra/stand-ins/stand-in.ts";
+import { twilio } from "#infra/stand-ins/twilio.ts";
+import { ultravox } from "#infra/stand-ins/ultravox.ts";
+import type { ResultStatus } from "#shared/calls/call-result.ts";
+import { toCallId } from "#shared/calls/ids.ts";
 import { startLines } from "./live-calls.ts";
 import { jsonRequest } from "../support/json-request.ts";
 import { token } from "../support/open-service.ts";

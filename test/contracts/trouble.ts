@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { createToken } from "../../shared/settings/tokens.ts";
+import { createToken } from "#shared/settings/tokens.ts";
 import type { Received, startReceiver } from "../support/receiver.ts";
 import { callsTo, startReceiverBench } from "../support/schedule-bench.ts";
 import { type PlatformUnderTest, until } from "../support/service.ts";

@@ -9,7 +9,7 @@ import {
   createClient,
   type OutboundCallsClient,
   OutboundCallsError,
-} from "../../infra/client/index.ts";
+} from "#infra/client/index.ts";
 import { type Fault, startFaultyServer } from "../support/faulty-server.ts";
 import { cloudflare } from "../support/platforms.ts";
 import { type PythonJob, runPython } from "../support/python-library.ts";

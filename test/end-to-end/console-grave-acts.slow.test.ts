@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CallState } from "../../shared/calls/states.ts";
+import type { CallState } from "#shared/calls/states.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";

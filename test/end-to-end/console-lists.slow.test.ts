@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { requestIdOf } from "../../shared/calls/ids.ts";
-import type { CallState } from "../../shared/calls/states.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import type { CallState } from "#shared/calls/states.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
 import { openPage, startBrowser } from "../support/browser.ts";

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { callStates } from "../../shared/calls/states.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { callStates } from "#shared/calls/states.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { openPage, startBrowser } from "../support/browser.ts";

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { applyAction } from "../../shared/calls/transitions.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { applyAction } from "#shared/calls/transitions.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";

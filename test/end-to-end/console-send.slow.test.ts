@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { divideLeads, sha256 } from "../../shared/leads/divide-leads.ts";
+import { divideLeads, sha256 } from "#shared/leads/divide-leads.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
 import { openContext, startBrowser } from "../support/browser.ts";

@@ -1,8 +1,8 @@
 import { env } from "node:process";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
-import { toPace } from "../../shared/telephony/rate.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { toPace } from "#shared/telephony/rate.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { openContext, startBrowser } from "../support/browser.ts";

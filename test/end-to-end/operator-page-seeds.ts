@@ -1,8 +1,8 @@
-import { backlogOf } from "../../shared/calls/call-row.ts";
-import { rowStatements, toRowJson } from "../../shared/cloudflare/d1-rows.ts";
-import { callStates } from "../../shared/calls/states.ts";
-import { rowStep, usageKeyOf } from "../../shared/policy/usage.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { rowStatements, toRowJson } from "#shared/cloudflare/d1-rows.ts";
+import { callStates } from "#shared/calls/states.ts";
+import { rowStep, usageKeyOf } from "#shared/policy/usage.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 import { rowIn } from "../support/rows.ts";
 

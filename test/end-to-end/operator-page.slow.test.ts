@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToken } from "../../shared/settings/tokens.ts";
+import { createToken } from "#shared/settings/tokens.ts";
 import { openContext, startBrowser } from "../support/browser.ts";
 import { flawsOf } from "../support/axe.ts";
 import { cloudflare } from "../support/platforms.ts";

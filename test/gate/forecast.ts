@@ -1,7 +1,7 @@
-import { type CallRow, toCall, waitingBacklogOf } from "../../shared/calls/call-row.ts";
-import { hashedNumberOf } from "../../shared/calls/ids.ts";
-import { minuteMs } from "../../shared/lib/units.ts";
-import { allHashesOf } from "../../shared/telephony/phone-number.ts";
+import { type CallRow, toCall, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { hashedNumberOf } from "#shared/calls/ids.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import { allHashesOf } from "#shared/telephony/phone-number.ts";
 import { type Dialing, randomWorld } from "./delivered.ts";
 import { accountIn, routeIn } from "./judged.ts";
 import { createChance } from "./random.ts";

@@ -1,8 +1,8 @@
-import type { Call, Route } from "../../shared/calls/call-request.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { isTestClient } from "../../shared/calls/ids.ts";
-import { hourMs, minuteMs } from "../../shared/lib/units.ts";
-import type { HashKeys } from "../../shared/telephony/phone-number.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import type { HashKeys } from "#shared/telephony/phone-number.ts";
 import { type Chance, createChance } from "./random.ts";
 import { randomCall, randomRow } from "./random-calls.ts";
 import { randomDocuments, readOf } from "./random-documents.ts";

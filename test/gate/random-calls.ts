@@ -1,9 +1,9 @@
-import type { Call, Route } from "../../shared/calls/call-request.ts";
-import { type CallRow, createFirstRow } from "../../shared/calls/call-row.ts";
-import { createRequestId, testClientOf, toCallId } from "../../shared/calls/ids.ts";
-import type { callStates } from "../../shared/calls/states.ts";
-import { dayMs, hourMs, minuteMs } from "../../shared/lib/units.ts";
-import { hashNumber, type HashKeys } from "../../shared/telephony/phone-number.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import { type CallRow, createFirstRow } from "#shared/calls/call-row.ts";
+import { createRequestId, testClientOf, toCallId } from "#shared/calls/ids.ts";
+import type { callStates } from "#shared/calls/states.ts";
+import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
+import { hashNumber, type HashKeys } from "#shared/telephony/phone-number.ts";
 import type { Chance } from "./random.ts";
 import { agentIds, checkNames } from "./random-plan.ts";
 

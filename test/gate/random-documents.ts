@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
-import type { Call, Route } from "../../shared/calls/call-request.ts";
-import { isTestClient, requestIdOf } from "../../shared/calls/ids.ts";
-import { hourMs, minuteMs } from "../../shared/lib/units.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import { isTestClient, requestIdOf } from "#shared/calls/ids.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
 import {
   type DocumentsRead,
   type StoredText,
   toDocumentsRead,
-} from "../../shared/ports/document-kinds.ts";
-import { allHashesOf, type HashKeys, nameOfKey } from "../../shared/telephony/phone-number.ts";
+} from "#shared/ports/document-kinds.ts";
+import { allHashesOf, type HashKeys, nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { Chance } from "./random.ts";
 import { checkNames, poolNumbers } from "./random-plan.ts";
 

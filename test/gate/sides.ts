@@ -1,28 +1,24 @@
 import { createRouteTable, readDialPlan } from "../support/plans.ts";
-import { findPlanErrors } from "../../functions/api/calls/call-errors.ts";
-import {
-  decide,
-  type Dial,
-  toDecisionFacts,
-} from "../../functions/dialer/decide/decide-delivered.ts";
-import { judgeOrders, judgeClock } from "../../functions/dialer/dial/check.ts";
-import { findObstacle } from "../../functions/dialer/dial/claim.ts";
-import { dialCalls } from "../../functions/dialer/dial/dial-calls.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import type { Call, Route } from "../../shared/calls/call-request.ts";
-import type { Log } from "../../shared/lib/log.ts";
-import { Withheld } from "../../shared/lib/http-client.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
-import { judgeFirstRow } from "../../shared/rules/first-row.ts";
-import { ends, orders, permitTime } from "../../shared/rules/gates.ts";
-import { toDecided, type Verdict } from "../../shared/rules/rule.ts";
+import { findPlanErrors } from "#functions/api/calls/call-errors.ts";
+import { decide, type Dial, toDecisionFacts } from "#functions/dialer/decide/decide-delivered.ts";
+import { judgeOrders, judgeClock } from "#functions/dialer/dial/check.ts";
+import { findObstacle } from "#functions/dialer/dial/claim.ts";
+import { dialCalls } from "#functions/dialer/dial/dial-calls.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import type { Log } from "#shared/lib/log.ts";
+import { Withheld } from "#shared/lib/http-client.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
+import { judgeFirstRow } from "#shared/rules/first-row.ts";
+import { ends, orders, permitTime } from "#shared/rules/gates.ts";
+import { toDecided, type Verdict } from "#shared/rules/rule.ts";
 import * as core from "./frozen/core.mjs";
 import { dialOf } from "../support/resolved.ts";
 import type { Forecasting } from "./forecast.ts";
 import type { Asked, AskedLater, Side } from "./judged.ts";
-import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
-import { forecastCalls } from "../../functions/operator/forecast/forecast-calls.ts";
-import { createHoldersNow } from "../../functions/operator/forecast/holders-now.ts";
+import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
+import { forecastCalls } from "#functions/operator/forecast/forecast-calls.ts";
+import { createHoldersNow } from "#functions/operator/forecast/holders-now.ts";
 
 const log: Log = () => undefined;
 

@@ -1,5 +1,5 @@
-import { type CallState, callStates, statesWhere } from "../../shared/calls/states.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
+import { type CallState, callStates, statesWhere } from "#shared/calls/states.ts";
+import { toCallId } from "#shared/calls/ids.ts";
 import type { LedgerReader, RowView } from "./ledger.ts";
 import type { Receipts } from "./provider.ts";
 import type { AcceptedRequest } from "./stream.ts";

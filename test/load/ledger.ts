@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CallState } from "../../shared/calls/states.ts";
-import { timeOfId } from "../../shared/calls/ids.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { timeOfId } from "#shared/calls/ids.ts";
 
 const attemptsMax = 5;
 const pageCalls = 200;

@@ -5,9 +5,9 @@
  */
 import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
-import { printHelp } from "../../infra/cli/help.ts";
-import { createToken } from "../../shared/settings/tokens.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
+import { printHelp } from "#infra/cli/help.ts";
+import { createToken } from "#shared/settings/tokens.ts";
+import { toCallId } from "#shared/calls/ids.ts";
 import { table } from "../bench/report.ts";
 import { aws, cloudflare } from "../support/platforms.ts";
 import { jsonRequest } from "../support/json-request.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createToken } from "../../shared/settings/tokens.ts";
+import { createToken } from "#shared/settings/tokens.ts";
 import { makeStateDirectory, type PlatformUnderTest } from "../support/service.ts";
 import { type Account, progressOf, settleAccount } from "./account.ts";
 import { createLedgerReader } from "./ledger.ts";

@@ -4,7 +4,7 @@
  * step left out or another constant, is a list of our own. Exits with 1 unless every mutant is killed or accepted.
  */
 import { parseArgs } from "node:util";
-import { printHelp } from "../../infra/cli/help.ts";
+import { printHelp } from "#infra/cli/help.ts";
 
 printHelp(`npm run mutants -- [OPTIONS]
 

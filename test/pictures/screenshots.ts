@@ -9,7 +9,7 @@ import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { startBrowser } from "../support/browser.ts";
 import { startConsoleServer } from "../support/console-server.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
-import { printHelp } from "../../infra/cli/help.ts";
+import { printHelp } from "#infra/cli/help.ts";
 import { colorSchemes, describePictures, manifestText, pictureFile, root } from "./manifest.ts";
 import { shots } from "./shots.ts";
 

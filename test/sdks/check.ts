@@ -5,11 +5,10 @@
  * SDK: their stand-ins' schemas, written from the references, stand for these.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { routeFields, startPair } from "../support/stand-ins.ts";
-import { printHelp } from "../../infra/cli/help.ts";
+import { printHelp } from "#infra/cli/help.ts";
 
 printHelp(`npm run sdks
 
@@ -94,7 +93,6 @@ function run(command: string, args: string[]): void {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-if (!existsSync(join(here, "node_modules"))) run("npm", ["ci", "--ignore-scripts"]);
 const dist = join(here, "dist");
 await mkdir(dist, { recursive: true });
 for (const [index, one] of checked.entries()) {

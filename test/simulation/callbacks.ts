@@ -1,5 +1,5 @@
-import { createSignatureHeaders, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
-import { readWebhookCallback } from "../../shared/providers/webhook.ts";
+import { createSignatureHeaders, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
+import { readWebhookCallback } from "#shared/providers/webhook.ts";
 import type { Requesting } from "./clients.ts";
 import type { CallingBack, Placement } from "./placement.ts";
 import { webhookSecret } from "./plan.ts";

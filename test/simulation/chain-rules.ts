@@ -1,6 +1,6 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
 import type { PostedCall } from "./scenario.ts";
-import { parseRow } from "../../shared/ports/stored-row.ts";
+import { parseRow } from "#shared/ports/stored-row.ts";
 import type { RowVersion } from "./ledger.ts";
 import { type PlanTraits, retriedAgents, retry, retryDelaysMs } from "./plan.ts";
 import type { Placement } from "./placement.ts";

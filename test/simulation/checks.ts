@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
-import type { AskCheck } from "../../functions/dialer/runtime/ask-check.ts";
-import type { Call } from "../../shared/calls/call-request.ts";
-import { findCheck } from "../../shared/dial-plan/checks.ts";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import type { CheckAnswer } from "../../shared/policy/check-answers.ts";
+import type { AskCheck } from "#functions/dialer/runtime/ask-check.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { findCheck } from "#shared/dial-plan/checks.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import type { CheckAnswer } from "#shared/policy/check-answers.ts";
 import type { Requested } from "./placement.ts";
 import type { World } from "./world.ts";
 

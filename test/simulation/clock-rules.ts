@@ -1,4 +1,4 @@
-import type { Call } from "../../shared/calls/call-request.ts";
+import type { Call } from "#shared/calls/call-request.ts";
 import type { DocumentVersion } from "./documents.ts";
 import type { Requested } from "./placement.ts";
 import type { Scenario } from "./scenario.ts";

@@ -1,7 +1,7 @@
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import type { Call } from "../../shared/calls/call-request.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import { aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { type Bench, numberOf, putDocument, request } from "../support/dialer-calls.ts";

@@ -1,5 +1,5 @@
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { Kind, StoredText } from "../../shared/ports/document-kinds.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { Kind, StoredText } from "#shared/ports/document-kinds.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { ask, pollEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";

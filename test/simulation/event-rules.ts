@@ -1,8 +1,8 @@
-import type { Call } from "../../shared/calls/call-request.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { parseRow } from "../../shared/ports/stored-row.ts";
-import type { EventBody } from "../../shared/events/outbox-rows.ts";
-import { requestIdOf } from "../../shared/calls/ids.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { parseRow } from "#shared/ports/stored-row.ts";
+import type { EventBody } from "#shared/events/outbox-rows.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
 import type { RowVersion } from "./ledger.ts";
 import { someTypes } from "./plan.ts";
 import type { PostSeen } from "./receivers.ts";

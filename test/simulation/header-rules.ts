@@ -1,5 +1,5 @@
-import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
+import { backlogOf, type CallRow } from "#shared/calls/call-row.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
 import type { PostedMark } from "./clients.ts";
 import type { RowVersion } from "./ledger.ts";
 import type { SeenRow } from "./operator-acts.ts";

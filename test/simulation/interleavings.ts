@@ -1,21 +1,21 @@
-import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
-import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
+import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
+import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
+import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import { dialerParts } from "../support/dialer-parts.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
-import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import { rowIn } from "../support/rows.ts";
 import {
   type MessageText,
   type CallsMessage,
   toCalls,
   type Message,
-} from "../../shared/ports/call-messages.ts";
+} from "#shared/ports/call-messages.ts";
 import { readDialerSettings } from "../support/plans.ts";
 import { OutsideError } from "./outside.ts";
 import { environment } from "./plan.ts";

@@ -1,6 +1,6 @@
 import { createRouteTable } from "../support/plans.ts";
-import type { Call, Route } from "../../shared/calls/call-request.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { isRetried, withoutRetries } from "./chain-rules.ts";
 import type { Answer, PostedMark } from "./clients.ts";
 import type { DoneAction, SeenRow } from "./operator-acts.ts";

@@ -1,8 +1,8 @@
-import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
-import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
-import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
+import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
+import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
+import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
 import type { Processes } from "./processes.ts";
 import type { createSimulatedProvider } from "./provider.ts";
 import type { createSimulatedQueue } from "./queue.ts";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { parseRow } from "../../shared/ports/stored-row.ts";
+import { parseRow } from "#shared/ports/stored-row.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import type { CallLedger, Change, Page } from "../../shared/ports/ledger.ts";
-import { requestIdOf } from "../../shared/calls/ids.ts";
+import type { CallLedger, Change, Page } from "#shared/ports/ledger.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
 import { ask, pollEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";
 

@@ -1,6 +1,6 @@
-import type { CallResult } from "../../shared/calls/call-result.ts";
-import type { DialingProvider } from "../../shared/providers/provider.ts";
-import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { DialingProvider } from "#shared/providers/provider.ts";
+import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import { OutsideError } from "./outside.ts";
 import type { Life, Placement } from "./placement.ts";
 import type { World } from "./world.ts";

@@ -1,5 +1,5 @@
-import { toCallId } from "../../shared/calls/ids.ts";
-import { type StoredText, toDocument } from "../../shared/ports/document-kinds.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { type StoredText, toDocument } from "#shared/ports/document-kinds.ts";
 import { openStates } from "./event-rules.ts";
 
 /**

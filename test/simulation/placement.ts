@@ -1,5 +1,5 @@
-import type { Route } from "../../shared/calls/call-request.ts";
-import type { SignedCallback, ToldResult } from "../../shared/providers/provider.ts";
+import type { Route } from "#shared/calls/call-request.ts";
+import type { SignedCallback, ToldResult } from "#shared/providers/provider.ts";
 
 /** A request of ours for one call, as received by the provider. */
 export interface Requested {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { parseDialPlan } from "../support/plans.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import { accountNameOf } from "../../shared/calls/call-request.ts";
-import { tokenRights } from "../../shared/settings/tokens.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
+import { tokenRights } from "#shared/settings/tokens.ts";
 import { planChecks, withChecks } from "./checks.ts";
 import type { PostedCall, Scenario } from "./scenario.ts";
 

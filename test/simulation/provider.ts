@@ -1,10 +1,10 @@
-import { splitTime } from "../../shared/providers/livekit-agent.ts";
-import type { DialingProvider, DialOutcome, FoundCall } from "../../shared/providers/provider.ts";
-import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
+import { splitTime } from "#shared/providers/livekit-agent.ts";
+import type { DialingProvider, DialOutcome, FoundCall } from "#shared/providers/provider.ts";
+import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import { createRecords, isTelling, lifeFrom, listLagMs } from "./lives.ts";
 import { OutsideError } from "./outside.ts";
 import type { CallingBack, Placement, Requested } from "./placement.ts";
-import { type Send, Withheld } from "../../shared/lib/http-client.ts";
+import { type Send, Withheld } from "#shared/lib/http-client.ts";
 import type { World } from "./world.ts";
 
 /** Possible fates of a request, by their frequency, beside being placed and answered. */

@@ -1,16 +1,16 @@
-import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { keepDeadLetters } from "../../functions/api/actions/keep-dead-letters.ts";
-import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
-import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
-import type * as z from "../../shared/lib/zod.ts";
-import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
-import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
+import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
+import { keepDeadLetters } from "#functions/api/actions/keep-dead-letters.ts";
+import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
+import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
+import type * as z from "#shared/lib/zod.ts";
+import type { AckOrRetry, CallQueue, Delivered } from "#shared/ports/queue.ts";
+import { type EventMessage, eventMessageSchema } from "#shared/ports/event-messages.ts";
 import {
   toJson,
   type MessageText,
   type Message,
   messageSchema,
-} from "../../shared/ports/call-messages.ts";
+} from "#shared/ports/call-messages.ts";
 import { ask, type Faults } from "./outside.ts";
 import type { Processes } from "./processes.ts";
 import type { World } from "./world.ts";

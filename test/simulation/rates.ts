@@ -3,9 +3,9 @@
  * slow ledger. The command `npm run rates` measures every case and exits with 1 if a figure misses its bound.
  */
 import { argv } from "node:process";
-import { printHelp } from "../../infra/cli/help.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
+import { printHelp } from "#infra/cli/help.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { toCallId } from "#shared/calls/ids.ts";
 import { aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { slowDown } from "./dispatch-bench.ts";

@@ -1,4 +1,4 @@
-import type { EventAnswer, PostEvent } from "../../functions/dialer/runtime/post-event.ts";
+import type { EventAnswer, PostEvent } from "#functions/dialer/runtime/post-event.ts";
 import type { Habits, Receiving, Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 

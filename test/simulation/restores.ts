@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { StoredText } from "../../shared/ports/document-kinds.ts";
+import type { StoredText } from "#shared/ports/document-kinds.ts";
 import type { Requesting } from "./clients.ts";
 import { tokens } from "./plan.ts";
 import { type Act, type Scenario, scenarios } from "./scenario.ts";

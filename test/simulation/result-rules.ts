@@ -1,6 +1,6 @@
-import type { CallResult } from "../../shared/calls/call-result.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { CalledBack } from "./callbacks.ts";
 import type { Answer } from "./clients.ts";
 import { isTelling, listLagMs } from "./lives.ts";

@@ -1,9 +1,9 @@
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
-import { randomId } from "../../shared/lib/random.ts";
+import { randomId } from "#shared/lib/random.ts";
 import { removeCurrent } from "../support/documents.ts";
-import { pauseKeyOf } from "../../shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 /** Rules about claims, sweeps and rows that wait, which random scenarios break too seldom. */
 

@@ -13,7 +13,7 @@ import { longSchedules, quickSchedules } from "./schedules.ts";
 import { restoredScenarios } from "./restores.ts";
 import { runSeeds, textOf } from "./seeds.ts";
 import { simulateTrouble } from "./trouble.ts";
-import { printHelp } from "../../infra/cli/help.ts";
+import { printHelp } from "#infra/cli/help.ts";
 
 printHelp(`npm run simulate -- [OPTIONS]
 

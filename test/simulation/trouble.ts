@@ -1,8 +1,8 @@
-import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import type { Call } from "../../shared/calls/call-request.ts";
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
+import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { type Bench, numberOf, pause, request } from "../support/dialer-calls.ts";
 import { peakOf } from "./rates.ts";

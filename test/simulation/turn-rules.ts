@@ -1,12 +1,12 @@
 import { createRouteTable } from "../support/plans.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
-import { breakerNamesOf } from "../../shared/policy/breakers.ts";
-import { accountNameOf, type Route } from "../../shared/calls/call-request.ts";
-import type { Message } from "../../shared/ports/call-messages.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { breakerNamesOf } from "#shared/policy/breakers.ts";
+import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
 import type { DocumentVersion } from "./documents.ts";
 import type { RowVersion } from "./ledger.ts";
-import { pauseKeysOf } from "../../shared/policy/controls.ts";
+import { pauseKeysOf } from "#shared/policy/controls.ts";
 
 /** The versions of rows and documents, and the dispatches of a run. */
 export interface Turned {

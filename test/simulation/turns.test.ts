@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { lagMaxAfter } from "../../functions/dialer/dispatch/account-notes.ts";
-import { createInFlight } from "../../functions/dialer/dispatch/in-flight.ts";
-import { isSlow } from "../../functions/dialer/dispatch/view.ts";
-import { backlogBreakerOf } from "../../shared/policy/breakers.ts";
-import { backlogRooms } from "../../shared/rules/gates.ts";
-import { firstRoom } from "../../shared/rules/rule.ts";
+import { lagMaxAfter } from "#functions/dialer/dispatch/account-notes.ts";
+import { createInFlight } from "#functions/dialer/dispatch/in-flight.ts";
+import { isSlow } from "#functions/dialer/dispatch/view.ts";
+import { backlogBreakerOf } from "#shared/policy/breakers.ts";
+import { backlogRooms } from "#shared/rules/gates.ts";
+import { firstRoom } from "#shared/rules/rule.ts";
 import { createRouteTable, parseDialPlan } from "../support/plans.ts";
 import { testPlan } from "../support/environment.ts";
 import { countQueries } from "../support/count-queries.ts";

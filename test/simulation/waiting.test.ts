@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import { backlogOf } from "../../shared/calls/call-row.ts";
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId } from "../../shared/lib/random.ts";
+import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { randomId } from "#shared/lib/random.ts";
 import { agents, benchOf, dayMs, hostAccount, placed, post, waitingRows } from "./rules-bench.ts";
-import { cancellationKeyOf } from "../../shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/controls.ts";
 
 describe("a sweep", () => {
   it("runs alone", async () => {

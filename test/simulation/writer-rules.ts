@@ -1,9 +1,9 @@
-import { requestIdOf } from "../../shared/calls/ids.ts";
-import { ownEntriesMax } from "../../shared/policy/gathered-entries.ts";
-import { cancellationKeyOf } from "../../shared/policy/controls.ts";
-import { sortOutGathered, timeOfEntry } from "../../shared/ports/journal.ts";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
-import { writeBudgets } from "../../functions/api/actions/write-budgets.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import { ownEntriesMax } from "#shared/policy/gathered-entries.ts";
+import { cancellationKeyOf } from "#shared/policy/controls.ts";
+import { sortOutGathered, timeOfEntry } from "#shared/ports/journal.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { writeBudgets } from "#functions/api/actions/write-budgets.ts";
 import type { SeenRow } from "./operator-acts.ts";
 import { hashKey } from "./plan.ts";
 import type { OwnPost } from "./receivers.ts";

@@ -1,5 +1,5 @@
-import { markAccepted } from "../../shared/calls/issued-ids.ts";
-import { createRequestId } from "../../shared/calls/ids.ts";
+import { markAccepted } from "#shared/calls/issued-ids.ts";
+import { createRequestId } from "#shared/calls/ids.ts";
 import { jsonRequest } from "../support/json-request.ts";
 import type { Answer, Requesting } from "./clients.ts";
 import type { DoneAction } from "./operator-acts.ts";

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { App, AwsSolutionsChecks, Template, Validations } from "../../infra/aws/cdk.ts";
+import { App, AwsSolutionsChecks, Template, Validations } from "#infra/aws/cdk.ts";
 import { afterAll, expect } from "vitest";
-import { functionNames } from "../../infra/aws/bundle.ts";
-import type { OutboundCallsProps } from "../../infra/aws/props.ts";
-import { OutboundCallsStack } from "../../infra/aws/stack.ts";
+import { functionNames } from "#infra/aws/bundle.ts";
+import type { OutboundCallsProps } from "#infra/aws/props.ts";
+import { OutboundCallsStack } from "#infra/aws/stack.ts";
 
 /** Makes stacks of functions that do nothing, whose bundles it removes after the file's tests. */
 export function useStacks() {

@@ -1,16 +1,16 @@
-import type { Call } from "../../shared/calls/call-request.ts";
-import type { CallResult } from "../../shared/calls/call-result.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { CallState } from "../../shared/calls/states.ts";
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "./plans.ts";
-import { changedStep, rowStep, type UsageStep, usageKeyOf } from "../../shared/policy/usage.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
+import { changedStep, rowStep, type UsageStep, usageKeyOf } from "#shared/policy/usage.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { Kind, ValueOf } from "#shared/ports/document-kinds.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
 import { rowIn, writeRows } from "./rows.ts";
-import { pauseKeyOf } from "../../shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 const minuteMs = 60_000;
 

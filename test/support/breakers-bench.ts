@@ -1,4 +1,4 @@
-import type { DialOutcome } from "../../shared/providers/provider.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import { createDialerBench } from "./dialer.ts";
 import {
   aCallNow,

@@ -1,2 +1,2 @@
 /** Vitest's global setup: builds the API's generated files once a run. */
-export { build as setup } from "../../infra/generate/build.ts";
+export { build as setup } from "#infra/generate/build.ts";

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bundleFunctions, bundleWorkers } from "../../infra/local/bundles.ts";
+import { bundleFunctions, bundleWorkers } from "#infra/local/bundles.ts";
 
 export async function setup(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));

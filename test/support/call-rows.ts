@@ -1,7 +1,7 @@
-import { type CallRow, dialingBacklogOf, watchBacklog } from "../../shared/calls/call-row.ts";
-import type { CallState } from "../../shared/calls/states.ts";
-import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId } from "../../shared/lib/random.ts";
+import { type CallRow, dialingBacklogOf, watchBacklog } from "#shared/calls/call-row.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { randomId } from "#shared/lib/random.ts";
 
 /** Time of the suites whose adapters have a clock, in milliseconds since the epoch. */
 export const suiteNow = Date.UTC(2026, 10, 20, 12, 30);

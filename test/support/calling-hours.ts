@@ -3,8 +3,8 @@ import {
   type HoursRule,
   nextOpening,
   weeklyHoursSchema,
-} from "../../shared/telephony/calling-hours.ts";
-import { findZone } from "../../shared/telephony/time-zone.ts";
+} from "#shared/telephony/calling-hours.ts";
+import { findZone } from "#shared/telephony/time-zone.ts";
 
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;

@@ -1,9 +1,9 @@
-import type { Call } from "../../shared/calls/call-request.ts";
-import { toCallId, createRequestId, indexOf } from "../../shared/calls/ids.ts";
-import { markAccepted } from "../../shared/calls/issued-ids.ts";
-import { randomId } from "../../shared/lib/random.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { toCallId, createRequestId, indexOf } from "#shared/calls/ids.ts";
+import { markAccepted } from "#shared/calls/issued-ids.ts";
+import { randomId } from "#shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
-import type { CallsMessage } from "../../shared/ports/call-messages.ts";
+import type { CallsMessage } from "#shared/ports/call-messages.ts";
 
 let madeOfGivenRequests = 0;
 

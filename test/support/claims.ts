@@ -1,6 +1,6 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { Settlement } from "../../shared/calls/transitions.ts";
-import type { Change } from "../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { Settlement } from "#shared/calls/transitions.ts";
+import type { Change } from "#shared/ports/ledger.ts";
 import type { Bench } from "./dialer-calls.ts";
 
 /** True if some of these changes claim a call. */

@@ -1,4 +1,4 @@
-import document from "../../functions/api/generated/served/openapi.json" with { type: "json" };
+import document from "#functions/api/generated/served/openapi.json" with { type: "json" };
 
 /** Routes of the API that ask for a client's token, each with a pattern of its requests, such as `GET /v1/requests?limit=1`. */
 export function clientRoutes(): { route: string; pattern: RegExp }[] {

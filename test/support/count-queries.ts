@@ -1,4 +1,4 @@
-import { d1StatementsMax } from "../../shared/cloudflare/invocation.ts";
+import { d1StatementsMax } from "#shared/cloudflare/invocation.ts";
 import type { Stores } from "./dialer-parts.ts";
 
 /** Stores whose statements count, as D1 counts them. */

@@ -1,16 +1,16 @@
-import { ensureBacklogs } from "../../functions/dialer/record/open-backlogs.ts";
-import { withPortLimits } from "../../functions/dialer/runtime/time-limits.ts";
-import { type Call, accountNameOf, type Route } from "../../shared/calls/call-request.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { CallState } from "../../shared/calls/states.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
+import { ensureBacklogs } from "#functions/dialer/record/open-backlogs.ts";
+import { withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
+import { type Call, accountNameOf, type Route } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { toCallId } from "#shared/calls/ids.ts";
 import type {
   DocumentKey,
   StoredDocument,
   CancellationOrder,
   Kind,
   ValueOf,
-} from "../../shared/ports/document-kinds.ts";
+} from "#shared/ports/document-kinds.ts";
 import {
   type Cancellable,
   cancellationKeyOf,
@@ -18,12 +18,12 @@ import {
   doNotCallListKey,
   type Pausable,
   pauseKeyOf,
-} from "../../shared/policy/controls.ts";
-import { hashNumber, nameOfKey } from "../../shared/telephony/phone-number.ts";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
-import type { CallQueue } from "../../shared/ports/queue.ts";
-import type { CallsMessage, Message } from "../../shared/ports/call-messages.ts";
+} from "#shared/policy/controls.ts";
+import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { CallQueue } from "#shared/ports/queue.ts";
+import type { CallsMessage, Message } from "#shared/ports/call-messages.ts";
 import { aCall, aRequestId, toCallsMessage } from "./calls.ts";
 import type { createDialerBench } from "./dialer.ts";
 import { rowIn } from "./rows.ts";

@@ -1,30 +1,30 @@
 import { asOneInvocation } from "./count-queries.ts";
 import { workUnderWay } from "./left-work.ts";
 import { createMemoryJournal } from "./memory-journal.ts";
-import type { DialerDeps, DialerSettings } from "../../functions/dialer/runtime/context.ts";
-import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
-import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
-import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
-import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
-import { type Call, accountNameOf, type Route } from "../../shared/calls/call-request.ts";
-import type { CallResult } from "../../shared/calls/call-result.ts";
+import type { DialerDeps, DialerSettings } from "#functions/dialer/runtime/context.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
+import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
+import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
+import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
+import { type Call, accountNameOf, type Route } from "#shared/calls/call-request.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
 import { parseDialPlan } from "./plans.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { Documents } from "#shared/ports/documents.ts";
 import { settingsUnder } from "./dialer-parts.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import { createMemoryEpochStore } from "./memory-epoch-store.ts";
 import { createMemoryDeadLetters } from "./memory-dead-letters.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
-import type { Log, LogFields } from "../../shared/lib/log.ts";
-import { type Send, Withheld } from "../../shared/lib/http-client.ts";
-import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { toJson, type Message, messageSchema } from "../../shared/ports/call-messages.ts";
+import type { Log, LogFields } from "#shared/lib/log.ts";
+import { type Send, Withheld } from "#shared/lib/http-client.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { toJson, type Message, messageSchema } from "#shared/ports/call-messages.ts";
 import type {
   DialOutcome,
   FoundCall,
@@ -32,12 +32,12 @@ import type {
   SignedCallback,
   SoughtCall,
   ToldResult,
-} from "../../shared/providers/provider.ts";
-import type { EventBody } from "../../shared/events/outbox-rows.ts";
-import type { CheckAnswer } from "../../shared/policy/check-answers.ts";
-import type { Question } from "../../functions/dialer/runtime/ask-check.ts";
-import type { EventAnswer } from "../../functions/dialer/runtime/post-event.ts";
-import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
+} from "#shared/providers/provider.ts";
+import type { EventBody } from "#shared/events/outbox-rows.ts";
+import type { CheckAnswer } from "#shared/policy/check-answers.ts";
+import type { Question } from "#functions/dialer/runtime/ask-check.ts";
+import type { EventAnswer } from "#functions/dialer/runtime/post-event.ts";
+import type { AckOrRetry, CallQueue, Delivered } from "#shared/ports/queue.ts";
 import { testPlan } from "./environment.ts";
 
 /** True if providers of this type support look-ups here. */

@@ -1,4 +1,4 @@
-import type { ValueOf } from "../../shared/ports/document-kinds.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
 
 /** Returns what sweeps know after a full round at this time. */
 export const sweptAt = (at: number, more: Partial<ValueOf<"sweep">> = {}): ValueOf<"sweep"> => ({

@@ -1,11 +1,6 @@
-import type { DocumentChange, Documents } from "../../shared/ports/documents.ts";
-import type {
-  DocumentKey,
-  StoredDocument,
-  Kind,
-  ValueOf,
-} from "../../shared/ports/document-kinds.ts";
-import { randomId } from "../../shared/lib/random.ts";
+import type { DocumentChange, Documents } from "#shared/ports/documents.ts";
+import type { DocumentKey, StoredDocument, Kind, ValueOf } from "#shared/ports/document-kinds.ts";
+import { randomId } from "#shared/lib/random.ts";
 
 /** Creates an empty store of documents, which expire by the clock. */
 export type CreateDocuments = (now: () => number) => Promise<Documents>;

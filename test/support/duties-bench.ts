@@ -1,15 +1,11 @@
-import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import { upkeep } from "../../functions/dialer/sweep/upkeep.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { toCallId } from "../../shared/calls/ids.ts";
-import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
-import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import {
-  asInvocation,
-  d1StatementsMax,
-  statementsLeft,
-} from "../../shared/cloudflare/invocation.ts";
-import { followedRequest } from "../../shared/events/outbox-ledger.ts";
+import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
+import { asInvocation, d1StatementsMax, statementsLeft } from "#shared/cloudflare/invocation.ts";
+import { followedRequest } from "#shared/events/outbox-ledger.ts";
 import { aCall, aRequestId } from "./calls.ts";
 import { createDialerBench } from "./dialer.ts";
 import { rowIn, writeRows } from "./rows.ts";

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { verifyEvent } from "../../infra/client/index.ts";
+import { verifyEvent } from "#infra/client/index.ts";
 
 /**
  * A receiver of events as a process of its own, which a test kills: `node event-receiver.ts PORT FILE SECRET`. It

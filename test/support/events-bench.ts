@@ -1,5 +1,5 @@
-import type { EventAnswer } from "../../functions/dialer/runtime/post-event.ts";
-import type { Call } from "../../shared/calls/call-request.ts";
+import type { EventAnswer } from "#functions/dialer/runtime/post-event.ts";
+import type { Call } from "#shared/calls/call-request.ts";
 import type { Bench } from "./dialer-calls.ts";
 import { createBench, minuteMs } from "./results-bench.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { Forecast } from "../../functions/operator/forecast/forecast-schema.ts";
-import { messageSchema } from "../../shared/ports/call-messages.ts";
+import type { Forecast } from "#functions/operator/forecast/forecast-schema.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
 import { createTestApi } from "./api.ts";
 import { createDialerBench } from "./dialer.ts";
 import { apiEnvironment, testPlan, tokens } from "./environment.ts";

@@ -1,7 +1,7 @@
-import { sweepKey } from "../../shared/policy/controls.ts";
-import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
-import type { DocumentChange, Documents } from "../../shared/ports/documents.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import { sweepKey } from "#shared/policy/controls.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
+import type { DocumentChange, Documents } from "#shared/ports/documents.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { sweptAt } from "./document-values.ts";
 
 /** Writes the documents as a dialer leaves them that has swept and looked at this time. */

@@ -4,14 +4,14 @@
  */
 import { dialOf } from "./resolved.ts";
 import { createRouteTable, parseDialPlan } from "./plans.ts";
-import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import type { DialBatch } from "../../functions/dialer/dial/dial-batch.ts";
-import { createLastLook } from "../../functions/dialer/dial/check.ts";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
-import { sendByNode } from "../../shared/aws/node-client.ts";
-import { Withheld } from "../../shared/lib/http-client.ts";
-import { createProviders } from "../../shared/providers/providers.ts";
-import { createSchedule } from "../../shared/dial-plan/schedule.ts";
+import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
+import type { DialBatch } from "#functions/dialer/dial/dial-batch.ts";
+import { createLastLook } from "#functions/dialer/dial/check.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { sendByNode } from "#shared/aws/node-client.ts";
+import { Withheld } from "#shared/lib/http-client.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { aCall } from "./calls.ts";
 import { rowIn } from "./rows.ts";
 

@@ -4,8 +4,8 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { printHelp } from "../../infra/cli/help.ts";
-import { eventExamples } from "../../infra/generate/examples.ts";
+import { printHelp } from "#infra/cli/help.ts";
+import { eventExamples } from "#infra/generate/examples.ts";
 import { planSettingsList } from "./plan-settings.ts";
 import { makeProviderPages } from "./provider-pages.ts";
 

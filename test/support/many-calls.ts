@@ -1,8 +1,8 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { createRequestId, toCallId } from "../../shared/calls/ids.ts";
-import { callStates } from "../../shared/calls/states.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { createRequestId, toCallId } from "#shared/calls/ids.ts";
+import { callStates } from "#shared/calls/states.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
 import { rowIn, writeRows } from "./rows.ts";
 
 const requestCalls = 10_000;

@@ -1,5 +1,5 @@
-import { messageSchema } from "../../shared/ports/call-messages.ts";
-import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { eventMessageSchema } from "#shared/ports/event-messages.ts";
 import { createTestApi } from "./api.ts";
 
 /** Creates the API in this process, in memory, as the contracts of its routes take it. */

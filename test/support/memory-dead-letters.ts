@@ -1,4 +1,4 @@
-import type { DeadLetters } from "../../shared/ports/dead-letters.ts";
+import type { DeadLetters } from "#shared/ports/dead-letters.ts";
 
 /**
  * Creates a store of dead letters in memory.

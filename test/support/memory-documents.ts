@@ -1,6 +1,6 @@
-import { grantPermits, listPermitTimes } from "../../shared/telephony/rate.ts";
+import { grantPermits, listPermitTimes } from "#shared/telephony/rate.ts";
 import { frozen } from "./frozen.ts";
-import type { Documents, PurgePosition } from "../../shared/ports/documents.ts";
+import type { Documents, PurgePosition } from "#shared/ports/documents.ts";
 import {
   type DocumentKey,
   type Kind,
@@ -9,7 +9,7 @@ import {
   paceExpiresAt,
   parseValue,
   type StoredText,
-} from "../../shared/ports/document-kinds.ts";
+} from "#shared/ports/document-kinds.ts";
 
 /** Documents that one purge looks at. */
 const purgedMax = 2_000;

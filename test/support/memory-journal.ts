@@ -1,4 +1,4 @@
-import type { Journal } from "../../shared/ports/journal.ts";
+import type { Journal } from "#shared/ports/journal.ts";
 
 /** Creates a journal in memory. */
 export function createMemoryJournal(entries = new Map<string, string>()): Journal {

@@ -1,16 +1,16 @@
-import { type CallRow, dialingPrefix, parseDialingBacklog } from "../../shared/calls/call-row.ts";
+import { type CallRow, dialingPrefix, parseDialingBacklog } from "#shared/calls/call-row.ts";
 import { frozen } from "./frozen.ts";
-import { parseRow, toStoredRow } from "../../shared/ports/stored-row.ts";
-import { isPending, pendingKeptMs } from "../../shared/events/outbox-rows.ts";
-import { states } from "../../shared/calls/states.ts";
-import { firstCallIdAt, requestIdOf } from "../../shared/calls/ids.ts";
+import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
+import { isPending, pendingKeptMs } from "#shared/events/outbox-rows.ts";
+import { states } from "#shared/calls/states.ts";
+import { firstCallIdAt, requestIdOf } from "#shared/calls/ids.ts";
 import {
   type CallLedger,
   comparePositions,
   type DuePosition,
   type ListOf,
   requestListsOf,
-} from "../../shared/ports/ledger.ts";
+} from "#shared/ports/ledger.ts";
 
 /** A row as stored: JSON, as in the other adapters. */
 interface Stored {

@@ -1,5 +1,5 @@
-import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
-import { toJson, type Message } from "../../shared/ports/call-messages.ts";
+import type { AckOrRetry, CallQueue, Delivered } from "#shared/ports/queue.ts";
+import { toJson, type Message } from "#shared/ports/call-messages.ts";
 
 /** A queue in this process's memory, from which the test takes the sent messages. */
 export interface MemoryQueue<Sent = Message> extends CallQueue<Sent> {

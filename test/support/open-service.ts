@@ -1,4 +1,4 @@
-import { createToken } from "../../shared/settings/tokens.ts";
+import { createToken } from "#shared/settings/tokens.ts";
 import { jsonRequest } from "./json-request.ts";
 import {
   makeStateDirectory,

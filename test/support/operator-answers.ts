@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { operatorRoutes } from "../../functions/operator/routes.ts";
+import { operatorRoutes } from "#functions/operator/routes.ts";
 
 /**
  * Checks that an answer of the operator's API has the status and the body that its route declares. Problems are not

@@ -1,17 +1,17 @@
-import { accountNameOf } from "../../shared/calls/call-request.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
 import { expect } from "vitest";
-import type { Backlogs } from "../../functions/operator/backlogs.ts";
-import type { Pauses } from "../../functions/operator/pauses.ts";
-import { breakerNamesOf } from "../../shared/policy/breakers.ts";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
-import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
+import type { Backlogs } from "#functions/operator/backlogs.ts";
+import type { Pauses } from "#functions/operator/pauses.ts";
+import { breakerNamesOf } from "#shared/policy/breakers.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { Kind, ValueOf } from "#shared/ports/document-kinds.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "./api.ts";
 import { aCall } from "./calls.ts";
 import { apiEnvironment, testPlan, tokens } from "./environment.ts";
 import { expectDeclared } from "./operator-answers.ts";
 import { rowIn, writeRows } from "./rows.ts";
-import { pauseKeyOf } from "../../shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 export const now = Date.UTC(2026, 10, 21, 12);
 export const minuteMs = 60_000;

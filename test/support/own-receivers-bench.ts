@@ -1,5 +1,5 @@
-import type { Call } from "../../shared/calls/call-request.ts";
-import type { StoredReceiver } from "../../shared/ports/receiver-kinds.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { StoredReceiver } from "#shared/ports/receiver-kinds.ts";
 import { type Bench, callsNow, sendEach } from "./dialer-calls.ts";
 import { createBench } from "./results-bench.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import type * as Library from "../../infra/client/index.ts";
+import type * as Library from "#infra/client/index.ts";
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "../..");

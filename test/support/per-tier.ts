@@ -1,5 +1,5 @@
 import { inject } from "vitest";
-import type { DynamoEngineName } from "../../infra/local/dynamo-engine.ts";
+import type { DynamoEngineName } from "#infra/local/dynamo-engine.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -1,6 +1,6 @@
 import * as z from "zod/v4/core";
-import { dialPlanSchema } from "../../shared/dial-plan/plan-schema.ts";
-import { settingDescriptions } from "../../shared/dial-plan/setting-descriptions.ts";
+import { dialPlanSchema } from "#shared/dial-plan/plan-schema.ts";
+import { settingDescriptions } from "#shared/dial-plan/setting-descriptions.ts";
 
 type Node = z.JSONSchema.BaseSchema;
 

@@ -1,10 +1,10 @@
-import * as dialPlan from "../../shared/dial-plan/parse-dial-plan.ts";
-import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import * as routeTable from "../../shared/dial-plan/route-table.ts";
-import * as secrets from "../../shared/dial-plan/secrets.ts";
-import type { Log } from "../../shared/lib/log.ts";
-import { routeKinds as kinds } from "../../shared/providers/routes.ts";
-import * as settings from "../../shared/settings/settings.ts";
+import * as dialPlan from "#shared/dial-plan/parse-dial-plan.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import * as routeTable from "#shared/dial-plan/route-table.ts";
+import * as secrets from "#shared/dial-plan/secrets.ts";
+import type { Log } from "#shared/lib/log.ts";
+import { routeKinds as kinds } from "#shared/providers/routes.ts";
+import * as settings from "#shared/settings/settings.ts";
 
 // These functions know all kinds of providers, which entries hand in.
 

@@ -1,8 +1,8 @@
 import { DynamoDBClient, paginateScan } from "@aws-sdk/client-dynamodb";
-import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { toRow } from "../../shared/aws/dynamodb-rows.ts";
-import { rowColumns, type StoredRow, toRow as toD1Row } from "../../shared/cloudflare/d1-rows.ts";
+import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { toRow } from "#shared/aws/dynamodb-rows.ts";
+import { rowColumns, type StoredRow, toRow as toD1Row } from "#shared/cloudflare/d1-rows.ts";
 import { openLocalD1 } from "./local-d1.ts";
 import type { PlatformUnderTest } from "./service.ts";
 

@@ -1,7 +1,7 @@
 import { parseDialPlan } from "./plans.ts";
-import { toStatusOutcome } from "../../shared/providers/provider-http.ts";
-import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
+import { toStatusOutcome } from "#shared/providers/provider-http.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
 import type { AnswerFixture, FixtureSource } from "../contracts/provider-bench.ts";
 import { ambiguousWords } from "./provider-answers/ambiguous-words.ts";
 import { toJson } from "./plan-text.ts";

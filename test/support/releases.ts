@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import * as z from "../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 
 /** One version in CHANGELOG.md. */
 interface Release {

@@ -1,9 +1,9 @@
-import type { Dial } from "../../functions/dialer/decide/decide-delivered.ts";
-import type { DialerSettings } from "../../functions/dialer/runtime/context.ts";
-import type { Call, Route } from "../../shared/calls/call-request.ts";
-import { type CallRow, toCall } from "../../shared/calls/call-row.ts";
-import type { ClaimedCall } from "../../shared/rules/rule.ts";
-import { createResolver, hashesUnder } from "../../shared/rules/resolved-call.ts";
+import type { Dial } from "#functions/dialer/decide/decide-delivered.ts";
+import type { DialerSettings } from "#functions/dialer/runtime/context.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import { type CallRow, toCall } from "#shared/calls/call-row.ts";
+import type { ClaimedCall } from "#shared/rules/rule.ts";
+import { createResolver, hashesUnder } from "#shared/rules/resolved-call.ts";
 
 /** Returns the decision to dial a call along a route. */
 export function dialOf(

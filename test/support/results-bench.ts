@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { Call } from "../../shared/calls/call-request.ts";
-import type { CallResult } from "../../shared/calls/call-result.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
 import { createDialerBench } from "./dialer.ts";
 import { type Bench, callsNow, rowOf, sendEach } from "./dialer-calls.ts";
 

@@ -1,5 +1,5 @@
-import type { CallResult } from "../../shared/calls/call-result.ts";
-import { toTryId } from "../../shared/calls/tries.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import { toTryId } from "#shared/calls/tries.ts";
 import type { Bench } from "./dialer-calls.ts";
 import { createBench, nothing, place, twilio } from "./results-bench.ts";
 import { firstOf } from "./first-of.ts";

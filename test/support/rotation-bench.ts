@@ -1,7 +1,7 @@
-import { optOut } from "../../functions/dialer/results/opt-out.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import { type HashKeys, listKeys } from "../../shared/telephony/phone-number.ts";
+import { optOut } from "#functions/dialer/results/opt-out.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { type HashKeys, listKeys } from "#shared/telephony/phone-number.ts";
 import { createTestApi } from "./api.ts";
 import { createDialerBench } from "./dialer.ts";
 import { aCallNow, hashKey, rowOf, sendEach } from "./dialer-calls.ts";

@@ -1,18 +1,18 @@
 import { accountOf } from "./account-of.ts";
-import { type Call, type Route, toSandboxRoute } from "../../shared/calls/call-request.ts";
-import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
-import { isTestClient } from "../../shared/calls/ids.ts";
-import type { CallState } from "../../shared/calls/states.ts";
+import { type Call, type Route, toSandboxRoute } from "#shared/calls/call-request.ts";
+import { backlogOf, type CallRow } from "#shared/calls/call-row.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import type { CallState } from "#shared/calls/states.ts";
 import {
   applyAction,
   applyClaim,
   applyDecision,
   applySettlement,
-} from "../../shared/calls/transitions.ts";
-import type { Documents } from "../../shared/ports/documents.ts";
-import type { CallLedger } from "../../shared/ports/ledger.ts";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
-import { randomId, randomVersion } from "../../shared/lib/random.ts";
+} from "#shared/calls/transitions.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
 
 const webhook = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;

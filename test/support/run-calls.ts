@@ -1,5 +1,5 @@
-import { run } from "../../infra/cli/calls.ts";
-import type { createApp } from "../../functions/api/app.ts";
+import { run } from "#infra/cli/calls.ts";
+import type { createApp } from "#functions/api/app.ts";
 import { tokens } from "./environment.ts";
 
 const url = "https://calls.example.com";

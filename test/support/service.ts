@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { CallRow } from "../../shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
 import { familyOf, isRunning } from "./processes.ts";
 
 const root = resolve(import.meta.dirname, "../..");

@@ -1,4 +1,4 @@
-import type { CallLedger } from "../../shared/ports/ledger.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
 
 /** Maximum rows of a page, whatever its limit. */
 const rowsMax = 2;

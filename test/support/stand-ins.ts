@@ -1,8 +1,8 @@
-import type { ReadResult } from "../../shared/providers/provider.ts";
-import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
-import { standInTypes } from "../../infra/stand-ins/index.ts";
-import { createProviders } from "../../shared/providers/providers.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
+import type { ReadResult } from "#shared/providers/provider.ts";
+import { startStandIn, type StandIn } from "#infra/stand-ins/stand-in.ts";
+import { standInTypes } from "#infra/stand-ins/index.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
 import { aCall } from "./calls.ts";
 
 /** Fields of a route of each type that has an adapter. */

@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
-import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
-import type { Call, Route } from "../../shared/calls/call-request.ts";
-import { createProviders } from "../../shared/providers/providers.ts";
-import { routeKinds } from "../../shared/providers/routes.ts";
+import { startStandIn } from "#infra/stand-ins/stand-in.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
 import { aCall } from "./calls.ts";
 import { imitationOf, startPair } from "./stand-ins.ts";
 import { startTestReceiver } from "./test-receiver.ts";

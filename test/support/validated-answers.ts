@@ -1,6 +1,6 @@
 import { Validator } from "@cfworker/json-schema";
-import operatorJson from "../../functions/api/generated/served/operator-openapi.json" with { type: "json" };
-import publicJson from "../../functions/api/generated/served/openapi.json" with { type: "json" };
+import operatorJson from "#functions/api/generated/served/operator-openapi.json" with { type: "json" };
+import publicJson from "#functions/api/generated/served/openapi.json" with { type: "json" };
 
 type Json = Record<string, unknown>;
 

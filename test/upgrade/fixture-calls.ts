@@ -1,8 +1,8 @@
 import { accountOf } from "../support/account-of.ts";
-import type { Call, CallRequest, Route } from "../../shared/calls/call-request.ts";
-import { type CallRow, resultsBacklogOf, toCall } from "../../shared/calls/call-row.ts";
-import { createRequestId, toCallId, withCalls } from "../../shared/calls/ids.ts";
-import type { CallState } from "../../shared/calls/states.ts";
+import type { Call, CallRequest, Route } from "#shared/calls/call-request.ts";
+import { type CallRow, resultsBacklogOf, toCall } from "#shared/calls/call-row.ts";
+import { createRequestId, toCallId, withCalls } from "#shared/calls/ids.ts";
+import type { CallState } from "#shared/calls/states.ts";
 import {
   applyAction,
   applyClaim,
@@ -13,13 +13,13 @@ import {
   recordLookupMiss,
   requireReview,
   type Settlement,
-} from "../../shared/calls/transitions.ts";
-import { findAgentRoute } from "../../shared/dial-plan/dial-plan.ts";
+} from "#shared/calls/transitions.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "../support/plans.ts";
-import { findReceiver } from "../../shared/dial-plan/receivers.ts";
-import { indexEvents, withEvents } from "../../shared/events/outbox-rows.ts";
-import { hourMs, minuteMs } from "../../shared/lib/units.ts";
-import { hashNumber } from "../../shared/telephony/phone-number.ts";
+import { findReceiver } from "#shared/dial-plan/receivers.ts";
+import { indexEvents, withEvents } from "#shared/events/outbox-rows.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { hashKey, plan } from "./service.ts";
 
 /** A stored call, and the only states in which it may be some minutes later. */

@@ -1,8 +1,8 @@
-import { accountNameOf } from "../../shared/calls/call-request.ts";
-import { backlogOf, type CallRow, waitingBacklogOf } from "../../shared/calls/call-row.ts";
-import { toIndexSet } from "../../shared/calls/index-set.ts";
-import { requestIdOf } from "../../shared/calls/ids.ts";
-import { dayMs, hourMs, minuteMs } from "../../shared/lib/units.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
+import { backlogOf, type CallRow, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { toIndexSet } from "#shared/calls/index-set.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
 import {
   accountBreakerOf,
   agentAlarmsOf,
@@ -11,17 +11,12 @@ import {
   refusalCountersOf,
   refusalsOf,
   shortNameOf,
-} from "../../shared/policy/breakers.ts";
-import {
-  cancellationKeyOf,
-  restoreKey,
-  sweepKey,
-  upkeepKey,
-} from "../../shared/policy/controls.ts";
-import { dayKeyOf } from "../../shared/policy/day-counts.ts";
-import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
-import { usageKeyOf } from "../../shared/policy/usage.ts";
-import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
+} from "#shared/policy/breakers.ts";
+import { cancellationKeyOf, restoreKey, sweepKey, upkeepKey } from "#shared/policy/controls.ts";
+import { dayKeyOf } from "#shared/policy/day-counts.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
+import { usageKeyOf } from "#shared/policy/usage.ts";
+import type { Kind, ValueOf } from "#shared/ports/document-kinds.ts";
 import { routeOf } from "./fixture-calls.ts";
 
 /** Epoch of the stored ledger, and of the object store beside it. */

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { fixturesFolder, readChangelog } from "../support/releases.ts";
 import type { StoredCall } from "./fixture-calls.ts";
 import type { PlatformName, Reader, StoredParts } from "./platforms.ts";
-import type { QueueHandler } from "../../functions/dialer/handlers.ts";
+import type { QueueHandler } from "#functions/dialer/handlers.ts";
 
 /** Everything that one version has stored on both platforms, and what may become of it. */
 export interface Fixture {

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { backlogOf, type CallRow, watchBacklog } from "../../shared/calls/call-row.ts";
-import { randomVersion } from "../../shared/lib/random.ts";
-import { backlogBreakerOf } from "../../shared/policy/breakers.ts";
-import type { DocumentKey, Kind, StoredDocument } from "../../shared/ports/document-kinds.ts";
+import { backlogOf, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { backlogBreakerOf } from "#shared/policy/breakers.ts";
+import type { DocumentKey, Kind, StoredDocument } from "#shared/ports/document-kinds.ts";
 import { aLaterRow, aRowIn } from "../support/call-rows.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";
 import type { ReadableFixture } from "./fixture.ts";

@@ -2,14 +2,14 @@
  * Reads what this version has stored. `npm run fixture` bundles it beside the fixture, so that a later version can
  * check that this one, after a roll-back, reads what the later one has written.
  */
-import { toStoredText } from "../../shared/aws/dynamodb-document-items.ts";
-import type { Item } from "../../shared/aws/dynamodb-items.ts";
-import { toRow } from "../../shared/aws/dynamodb-rows.ts";
-import { type StoredRow, toRow as toD1Row } from "../../shared/cloudflare/d1-rows.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { messageSchema } from "../../shared/ports/call-messages.ts";
-import { type Kind, parseValue } from "../../shared/ports/document-kinds.ts";
-import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
+import { toStoredText } from "#shared/aws/dynamodb-document-items.ts";
+import type { Item } from "#shared/aws/dynamodb-items.ts";
+import { toRow } from "#shared/aws/dynamodb-rows.ts";
+import { type StoredRow, toRow as toD1Row } from "#shared/cloudflare/d1-rows.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { type Kind, parseValue } from "#shared/ports/document-kinds.ts";
+import { eventMessageSchema } from "#shared/ports/event-messages.ts";
 
 /** A table's rows or items, as JSON. */
 type Stored = Record<string, unknown>;

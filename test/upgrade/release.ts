@@ -4,7 +4,7 @@
  */
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { printHelp } from "../../infra/cli/help.ts";
+import { printHelp } from "#infra/cli/help.ts";
 import { findReleaseProblems, readReleases, releaseNext } from "../support/releases.ts";
 
 printHelp(`npm run release -- --date 2027-01-31

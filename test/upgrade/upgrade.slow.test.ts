@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { eventIdOf, finishedEventIdOf } from "../../shared/events/outbox-rows.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { eventIdOf, finishedEventIdOf } from "#shared/events/outbox-rows.ts";
 import type { StoredCall } from "./fixture-calls.ts";
-import { requestIdOf, toCallId } from "../../shared/calls/ids.ts";
-import { callStates } from "../../shared/calls/states.ts";
-import { randomId } from "../../shared/lib/random.ts";
-import type { QueueHandler } from "../../functions/dialer/handlers.ts";
+import { requestIdOf, toCallId } from "#shared/calls/ids.ts";
+import { callStates } from "#shared/calls/states.ts";
+import { randomId } from "#shared/lib/random.ts";
+import type { QueueHandler } from "#functions/dialer/handlers.ts";
 import { type ReadableFixture, readFixtures } from "./fixture.ts";
 import { addLater, addUnreadable, findLater, laterField, versionOf } from "./later.ts";
 import { startAws, startCloudflare, type StoredParts, type UpgradePlatform } from "./platforms.ts";

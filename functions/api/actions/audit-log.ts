@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import type { Context } from "hono";
-import { ConflictError } from "../../../shared/lib/retry.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { changeDocument } from "../../../shared/ports/change-document.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { ConflictError } from "#shared/lib/retry.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import * as z from "#shared/lib/zod.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { foreignCursor } from "../http/cursors.ts";

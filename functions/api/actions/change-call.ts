@@ -1,11 +1,11 @@
 import type { Context } from "hono";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { type CallAction, statesWhere } from "../../../shared/calls/states.ts";
-import { applyAction, type OperatorAction } from "../../../shared/calls/transitions.ts";
-import { addUsage, rowStep } from "../../../shared/policy/usage.ts";
-import { gatherAbove } from "../../../shared/policy/gathered-entries.ts";
-import { appendEntry, cancelledCallEntry } from "../../../shared/policy/journal-entries.ts";
-import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { type CallAction, statesWhere } from "#shared/calls/states.ts";
+import { applyAction, type OperatorAction } from "#shared/calls/transitions.ts";
+import { addUsage, rowStep } from "#shared/policy/usage.ts";
+import { gatherAbove } from "#shared/policy/gathered-entries.ts";
+import { appendEntry, cancelledCallEntry } from "#shared/policy/journal-entries.ts";
+import type { CallLedger, Change } from "#shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
 import { answerProblem } from "../http/problem.ts";

@@ -1,7 +1,7 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isFinished } from "../../../shared/calls/states.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { isFinished } from "#shared/calls/states.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
 import type { Progress, RequestProgress } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { callIdsOf, rowsOf } from "./request-rows.ts";

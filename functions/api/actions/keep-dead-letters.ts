@@ -1,7 +1,7 @@
-import { errorForLog, type Log } from "../../../shared/lib/log.ts";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
-import { type DeadLetters, toLetterName } from "../../../shared/ports/dead-letters.ts";
-import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
+import { errorForLog, type Log } from "#shared/lib/log.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
+import { type DeadLetters, toLetterName } from "#shared/ports/dead-letters.ts";
+import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import { storeSecondsMax } from "../http/port-limits.ts";
 
 /** A hundred of these delays are longer than a day. After the last try Cloudflare deletes the message. */

@@ -1,12 +1,7 @@
-import { hourMs } from "../../../shared/lib/units.ts";
-import {
-  hourPrefixOf,
-  namesPrefixOf,
-  parseUsageKey,
-  type UsageOf,
-} from "../../../shared/policy/usage.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { hourPrefixOf, namesPrefixOf, parseUsageKey, type UsageOf } from "#shared/policy/usage.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import type { Documents } from "#shared/ports/documents.ts";
 
 /** Documents of one page, and maximum pages of one read. */
 const pageDocuments = 500;

@@ -1,7 +1,7 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { readLastTries } from "../../../shared/ports/last-tries.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { readLastTries } from "#shared/ports/last-tries.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
 
 /** Maximum rows of one read. A request has up to ten times as many. */
 const readAtOnce = 1000;

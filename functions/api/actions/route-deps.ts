@@ -1,8 +1,8 @@
-import { outboxLedger } from "../../../shared/events/outbox-ledger.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
+import { outboxLedger } from "#shared/events/outbox-ledger.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import type { ApiDeps, RouteDeps } from "../http/context.ts";
 import { createRequestProgress } from "./count-request.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Returns the dependencies of routes. Their ledger also writes events (outbox-ledger.ts). */
 export function toRouteDeps(deps: ApiDeps): RouteDeps {

@@ -1,6 +1,6 @@
-import type { ResultStatus } from "../../../shared/calls/call-result.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { costsIn, usageCounters } from "../../../shared/policy/usage.ts";
+import type { ResultStatus } from "#shared/calls/call-result.ts";
+import * as z from "#shared/lib/zod.ts";
+import { costsIn, usageCounters } from "#shared/policy/usage.ts";
 import type { Usage } from "./read-usage.ts";
 
 type EndStatus = Exclude<ResultStatus, "live">;

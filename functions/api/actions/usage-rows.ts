@@ -1,7 +1,7 @@
-import { isTestClient, realClientOf } from "../../../shared/calls/ids.ts";
-import { csvField } from "../../../shared/lib/csv.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { isTestClient, realClientOf } from "#shared/calls/ids.ts";
+import { csvField } from "#shared/lib/csv.ts";
+import * as z from "#shared/lib/zod.ts";
+import { dayMs } from "#shared/lib/units.ts";
 import type { ProblemError } from "../http/problem.ts";
 import { day, type TimeRange } from "../http/time-range.ts";
 import type { Usage } from "./read-usage.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import { hourMs } from "../../../shared/lib/units.ts";
-import { countWrites } from "../../../shared/policy/write-counts.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { countWrites } from "#shared/policy/write-counts.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerUnprocessable } from "../http/problem.ts";
 import { writerOf } from "./writer.ts";

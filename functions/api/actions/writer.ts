@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { Writer } from "../../../shared/policy/write-counts.ts";
+import type { Writer } from "#shared/policy/write-counts.ts";
 import type { ApiEnv } from "../http/context.ts";
 
 /** Returns the writer of a request, by which its writes are counted: its client, or the operator's token. */

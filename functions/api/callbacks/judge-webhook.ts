@@ -1,11 +1,11 @@
 import type { KeyObject } from "node:crypto";
 import type { Context } from "hono";
-import type { LogFields } from "../../../shared/lib/log.ts";
-import type { SignedCallback } from "../../../shared/providers/provider.ts";
-import { readWebhookCallback } from "../../../shared/providers/webhook.ts";
+import type { LogFields } from "#shared/lib/log.ts";
+import type { SignedCallback } from "#shared/providers/provider.ts";
+import { readWebhookCallback } from "#shared/providers/webhook.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { answerProblem, answerUnprocessable } from "../http/problem.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
+import { hourMs } from "#shared/lib/units.ts";
 
 /** Returns the error for a webhook's callback that its sender must correct; undefined for a callback to be queued. */
 export type Judge = (c: Context<ApiEnv>, signed: SignedCallback) => Response | undefined;

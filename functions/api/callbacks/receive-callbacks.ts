@@ -1,9 +1,9 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import { findAccountType } from "../../../shared/dial-plan/dial-plan.ts";
-import { callbackCheck, type CallbackSubject } from "../../../shared/settings/callback-url.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import { findAccountType } from "#shared/dial-plan/dial-plan.ts";
+import { callbackCheck, type CallbackSubject } from "#shared/settings/callback-url.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { readAtMost } from "../http/read-json.ts";
 import { answerProblem } from "../http/problem.ts";

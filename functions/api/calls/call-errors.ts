@@ -5,13 +5,13 @@ import {
   errorsMax,
   isPlainCall,
   singleSchema,
-} from "../../../shared/calls/call-request.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import { isTestNumber, mustBeTestNumber } from "../../../shared/calls/test-numbers.ts";
-import { expiryOf, findAgentRoute, mayBeDialed } from "../../../shared/dial-plan/dial-plan.ts";
-import type { ApiSettings } from "../../../shared/settings/settings.ts";
-import type { Caller } from "../../../shared/settings/tokens.ts";
-import { zoneNamesOf } from "../../../shared/telephony/zones-of-number.ts";
+} from "#shared/calls/call-request.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { isTestNumber, mustBeTestNumber } from "#shared/calls/test-numbers.ts";
+import { expiryOf, findAgentRoute, mayBeDialed } from "#shared/dial-plan/dial-plan.ts";
+import type { ApiSettings } from "#shared/settings/settings.ts";
+import type { Caller } from "#shared/settings/tokens.ts";
+import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 import { toErrors, type ProblemError } from "../http/problem.ts";
 
 const names = Object.keys(callRequestSchema.shape);

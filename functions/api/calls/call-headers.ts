@@ -1,7 +1,7 @@
 import type { Context } from "hono";
-import type { CallHeaders } from "../../../shared/calls/call-request.ts";
-import { campaignPattern } from "../../../shared/calls/campaign-name.ts";
-import * as z from "../../../shared/lib/zod.ts";
+import type { CallHeaders } from "#shared/calls/call-request.ts";
+import { campaignPattern } from "#shared/calls/campaign-name.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { ProblemError } from "../http/problem.ts";
 
 /** Names of the headers that concern a request's calls. */

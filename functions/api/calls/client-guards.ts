@@ -1,8 +1,8 @@
 import type { Context } from "hono";
-import { findGuard, type Guard, strictest } from "../../../shared/dial-plan/guards.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import { findGuard, type Guard, strictest } from "#shared/dial-plan/guards.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import {
   countAgain,
   countCalls,
@@ -13,7 +13,7 @@ import {
   isMarkedIn,
   leaveCalls,
   nextDayAt,
-} from "../../../shared/policy/day-counts.ts";
+} from "#shared/policy/day-counts.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { countWaiting } from "./count-waiting.ts";
 import {

@@ -1,6 +1,6 @@
-import { dayMs } from "../../../shared/lib/units.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
+import { dayMs } from "#shared/lib/units.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import type { ApiDeps } from "../http/context.ts";
 
 /** Minimum time between two counts of a client's waiting calls. */

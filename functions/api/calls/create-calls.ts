@@ -1,11 +1,11 @@
 import type { Context } from "hono";
-import { withCalls } from "../../../shared/calls/ids.ts";
-import { markAccepted } from "../../../shared/calls/issued-ids.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
-import { createRequestMessage } from "../../../shared/ports/call-messages.ts";
-import type { ApiSettings } from "../../../shared/settings/settings.ts";
-import type { Caller } from "../../../shared/settings/tokens.ts";
+import { withCalls } from "#shared/calls/ids.ts";
+import { markAccepted } from "#shared/calls/issued-ids.ts";
+import { expiryOf } from "#shared/dial-plan/dial-plan.ts";
+import { errorForLog, type LogFields } from "#shared/lib/log.ts";
+import { createRequestMessage } from "#shared/ports/call-messages.ts";
+import type { ApiSettings } from "#shared/settings/settings.ts";
+import type { Caller } from "#shared/settings/tokens.ts";
 import { readCaller, identify } from "../http/base-app.ts";
 import type { ApiEnv, PlatformDeps } from "../http/context.ts";
 import { refuseAboveLimit } from "../http/limit-token.ts";

@@ -3,9 +3,9 @@ import {
   batchSchema,
   type CallRequest,
   singleSchema,
-} from "../../../shared/calls/call-request.ts";
+} from "#shared/calls/call-request.ts";
 import type { JsonStructure } from "../http/json-structure.ts";
-import type * as z from "../../../shared/lib/zod.ts";
+import type * as z from "#shared/lib/zod.ts";
 
 /** Description of an endpoint, from which its route and the OpenAPI document are made. */
 export interface Endpoint {

@@ -1,11 +1,11 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
-import type { CallHeaders } from "../../../shared/calls/call-request.ts";
-import type { Guard } from "../../../shared/dial-plan/guards.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
+import type { CallHeaders } from "#shared/calls/call-request.ts";
+import type { Guard } from "#shared/dial-plan/guards.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import type { HashKeys } from "#shared/telephony/phone-number.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
 import { answerProblem, type ProblemError, answerUnprocessable } from "../http/problem.ts";

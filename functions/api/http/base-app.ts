@@ -1,7 +1,7 @@
-import type { ClientRight, Caller } from "../../../shared/settings/tokens.ts";
+import type { ClientRight, Caller } from "#shared/settings/tokens.ts";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { createRequestId } from "../../../shared/calls/ids.ts";
-import { ConflictError } from "../../../shared/lib/retry.ts";
+import { createRequestId } from "#shared/calls/ids.ts";
+import { ConflictError } from "#shared/lib/retry.ts";
 import type { ApiEnv, FoundCaller, UncheckedApiDeps } from "./context.ts";
 import { causeForLog, UncheckedTokenError, UnreachableError } from "./port-limits.ts";
 import { answerProblem } from "./problem.ts";

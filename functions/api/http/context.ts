@@ -1,19 +1,19 @@
 import type { Hono } from "hono";
-import type { ResultStatus } from "../../../shared/calls/call-result.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
-import type { Journal } from "../../../shared/ports/journal.ts";
-import type { EpochStore } from "../../../shared/policy/controls.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
-import type { CallbackSubject } from "../../../shared/settings/callback-url.ts";
-import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
-import type { Log } from "../../../shared/lib/log.ts";
-import type { CallQueue } from "../../../shared/ports/queue.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
-import type { ApiSettings, Settings } from "../../../shared/settings/settings.ts";
-import type { AgentsByClient, Caller, ClientRight } from "../../../shared/settings/tokens.ts";
+import type { ResultStatus } from "#shared/calls/call-result.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { DeadLetters } from "#shared/ports/dead-letters.ts";
+import type { Journal } from "#shared/ports/journal.ts";
+import type { EpochStore } from "#shared/policy/controls.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import type { CallbackSubject } from "#shared/settings/callback-url.ts";
+import type { HashKeys } from "#shared/telephony/phone-number.ts";
+import type { Log } from "#shared/lib/log.ts";
+import type { CallQueue } from "#shared/ports/queue.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { ApiSettings, Settings } from "#shared/settings/settings.ts";
+import type { AgentsByClient, Caller, ClientRight } from "#shared/settings/tokens.ts";
 
 /** Names of the files that the build makes and the API serves: the operator's console and the OpenAPI documents. */
 export type ServedFile =

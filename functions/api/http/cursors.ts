@@ -1,4 +1,4 @@
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 
 /** The error of a cursor that no answer contained. */
 export const foreignCursor = "must be a cursor of an earlier answer";

@@ -1,7 +1,7 @@
-import { callRequestSchema } from "../../../shared/calls/call-request.ts";
-import { readRequestId } from "../../../shared/calls/ids.ts";
-import { callStates } from "../../../shared/calls/states.ts";
-import * as z from "../../../shared/lib/zod.ts";
+import { callRequestSchema } from "#shared/calls/call-request.ts";
+import { readRequestId } from "#shared/calls/ids.ts";
+import { callStates } from "#shared/calls/states.ts";
+import * as z from "#shared/lib/zod.ts";
 
 /** Maximum items of one page. */
 const pageItemsMax = 200;

@@ -1,4 +1,4 @@
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
 
 /** Time limit for a read that another request has begun. On Workers it never ends if that request's client hangs up. */
 const sharedSecondsMax = 5;

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
 import type { ApiDeps, ApiEnv } from "./context.ts";
 import { answerProblem } from "./problem.ts";
 

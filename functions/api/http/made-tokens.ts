@@ -1,6 +1,6 @@
-import { testClientOf } from "../../../shared/calls/ids.ts";
-import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
-import { isLedgerSuspended, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
+import { testClientOf } from "#shared/calls/ids.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/controls.ts";
 import {
   agentsOfBoth,
   allTokens,
@@ -9,10 +9,10 @@ import {
   type KeptClient,
   type KeptToken,
   tokenKeyOf,
-} from "../../../shared/policy/kept-tokens.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { createTokenMaker, hasHash } from "../../../shared/settings/made-token.ts";
-import { type Caller, joinAgents, tokenRights } from "../../../shared/settings/tokens.ts";
+} from "#shared/policy/kept-tokens.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { createTokenMaker, hasHash } from "#shared/settings/made-token.ts";
+import { type Caller, joinAgents, tokenRights } from "#shared/settings/tokens.ts";
 import type { ApiDeps, FoundCaller } from "./context.ts";
 import { createKeptReads } from "./kept-reads.ts";
 import { causeForLog, UncheckedTokenError } from "./port-limits.ts";

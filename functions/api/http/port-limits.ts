@@ -1,7 +1,7 @@
-import { retry, withTimeLimit, withTimeLimits } from "../../../shared/lib/retry.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import type { CallQueue } from "../../../shared/ports/queue.ts";
-import type { MessageText, Message } from "../../../shared/ports/call-messages.ts";
+import { retry, withTimeLimit, withTimeLimits } from "#shared/lib/retry.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import type { CallQueue } from "#shared/ports/queue.ts";
+import type { MessageText, Message } from "#shared/ports/call-messages.ts";
 import type { UncheckedApiDeps } from "./context.ts";
 
 /** Time limit of one call to the ledger or its documents. */

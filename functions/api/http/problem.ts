@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import { errorsMax } from "../../../shared/calls/call-request.ts";
-import type * as z from "../../../shared/lib/zod.ts";
+import { errorsMax } from "#shared/calls/call-request.ts";
+import type * as z from "#shared/lib/zod.ts";
 
 /** One error of a request: its location (a JSON Pointer, or the name of a parameter or header) and its description. */
 export type ProblemError =

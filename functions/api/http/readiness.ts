@@ -1,8 +1,8 @@
 import type { Context, Hono } from "hono";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
-import { listUnready, readinessKeys } from "../../../shared/policy/readiness.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import { listUnready, readinessKeys } from "#shared/policy/readiness.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import type { ApiEnv, PlatformDeps } from "./context.ts";
 import { causeForLog } from "./port-limits.ts";
 import { refuseOtherMethods } from "./base-app.ts";

@@ -1,7 +1,7 @@
 import { zValidator } from "@hono/zod-validator";
 import type { Context, Hono } from "hono";
-import type * as z from "../../../shared/lib/zod.ts";
-import type { OperatorRole } from "../../../shared/settings/tokens.ts";
+import type * as z from "#shared/lib/zod.ts";
+import type { OperatorRole } from "#shared/settings/tokens.ts";
 import type { ApiEnv, RouteDeps } from "./context.ts";
 import type { JsonStructure } from "./json-structure.ts";
 import { readJson } from "./read-json.ts";

@@ -1,5 +1,5 @@
-import * as z from "../../../shared/lib/zod.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import * as z from "#shared/lib/zod.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** A range of time, in milliseconds since the epoch: from `from` up to but not including `to`. */
 export interface TimeRange {

@@ -1,9 +1,9 @@
 import type { RouteDeps } from "../http/context.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { batchCallsMax } from "../../../shared/calls/call-request.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
-import * as z from "../../../shared/lib/zod.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { batchCallsMax } from "#shared/calls/call-request.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import {
   cancelledSchema,
@@ -17,7 +17,7 @@ import { callCursor } from "../http/cursors.ts";
 import { answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import { findRequest, type FoundRequest } from "./find-request.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Time for which the queue keeps a message. The calls of a request may have no rows for so long. */
 const queuedMsMax = 14 * dayMs;

@@ -1,10 +1,10 @@
 import type { Context } from "hono";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { readRequestId, timeOfId } from "../../../shared/calls/ids.ts";
-import { mayBeAccepted } from "../../../shared/calls/issued-ids.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { readRequestId, timeOfId } from "#shared/calls/ids.ts";
+import { mayBeAccepted } from "#shared/calls/issued-ids.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 
 /** Age up to which a request without rows is expected to be on the queue. */
 const youngMs = 15 * minuteMs;

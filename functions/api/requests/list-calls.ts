@@ -1,7 +1,7 @@
-import { resultStatuses } from "../../../shared/calls/call-result.ts";
-import { indexOf, requestIdOf, toCallId } from "../../../shared/calls/ids.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { readTries } from "../../../shared/ports/last-tries.ts";
+import { resultStatuses } from "#shared/calls/call-result.ts";
+import { indexOf, requestIdOf, toCallId } from "#shared/calls/ids.ts";
+import * as z from "#shared/lib/zod.ts";
+import { readTries } from "#shared/ports/last-tries.ts";
 import { callIdsOf } from "../actions/request-rows.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { limit, nextCursor, state } from "../http/fields.ts";

@@ -1,11 +1,11 @@
 import type { Context } from "hono";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isLaterTry } from "../../../shared/calls/chain.ts";
-import { callsIn, firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
-import { countsViewSchema, headersView, toHeadersView } from "../../../shared/calls/views.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { readLastTries } from "../../../shared/ports/last-tries.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { isLaterTry } from "#shared/calls/chain.ts";
+import { callsIn, firstCallIdAt, requestIdOf, timeOfId } from "#shared/calls/ids.ts";
+import { countsViewSchema, headersView, toHeadersView } from "#shared/calls/views.ts";
+import * as z from "#shared/lib/zod.ts";
+import { readLastTries } from "#shared/ports/last-tries.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
 import { countProgress } from "../actions/count-request.ts";
 import { callIdsOf } from "../actions/request-rows.ts";
 import { findKey, keyPattern } from "../calls/idempotency.ts";

@@ -1,10 +1,10 @@
 /** The document of a client's own receivers, and its changes. */
 import type { Context } from "hono";
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import { appendEntry } from "../../../shared/policy/journal-entries.ts";
-import { toReceiversDocument } from "../../../shared/policy/kept-receivers.ts";
-import { changeDocument } from "../../../shared/ports/change-document.ts";
-import type { StoredReceiver } from "../../../shared/ports/receiver-kinds.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { appendEntry } from "#shared/policy/journal-entries.ts";
+import { toReceiversDocument } from "#shared/policy/kept-receivers.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
+import type { StoredReceiver } from "#shared/ports/receiver-kinds.ts";
 import { type Exposure, recordAction } from "../actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";

@@ -1,10 +1,6 @@
-import {
-  listDeliveries,
-  orderReplay,
-  sendTestEvent,
-} from "../../../shared/events/own-deliveries.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
-import * as z from "../../../shared/lib/zod.ts";
+import { listDeliveries, orderReplay, sendTestEvent } from "#shared/events/own-deliveries.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import * as z from "#shared/lib/zod.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";

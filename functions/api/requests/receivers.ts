@@ -1,17 +1,14 @@
 import type { Context } from "hono";
-import {
-  formerSecretMs,
-  ownReceiverSecret,
-} from "../../../shared/dial-plan/own-receiver-secrets.ts";
-import { receiverSchema } from "../../../shared/dial-plan/receivers.ts";
-import { findUrlProblem } from "../../../shared/lib/public-address.ts";
-import * as z from "../../../shared/lib/zod.ts";
+import { formerSecretMs, ownReceiverSecret } from "#shared/dial-plan/own-receiver-secrets.ts";
+import { receiverSchema } from "#shared/dial-plan/receivers.ts";
+import { findUrlProblem } from "#shared/lib/public-address.ts";
+import * as z from "#shared/lib/zod.ts";
 import {
   ownReceiverNamePattern,
   ownReceiversMax,
   type StoredReceiver,
-} from "../../../shared/ports/receiver-kinds.ts";
-import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
+} from "#shared/ports/receiver-kinds.ts";
+import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 import { answerProblem, answerUnprocessable } from "../http/problem.ts";

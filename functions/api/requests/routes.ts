@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { ClientRight } from "../../../shared/settings/tokens.ts";
+import type { ClientRight } from "#shared/settings/tokens.ts";
 import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
 import {
   authenticate,

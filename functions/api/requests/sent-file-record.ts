@@ -1,8 +1,8 @@
 /** The record of a file of leads that a client sends in parts, and its changes. */
-import { hmacUnder } from "../../../shared/lib/hmac.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
-import type { DocumentKey, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { listKeys } from "../../../shared/telephony/phone-number.ts";
+import { hmacUnder } from "#shared/lib/hmac.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import type { DocumentKey, ValueOf } from "#shared/ports/document-kinds.ts";
+import { listKeys } from "#shared/telephony/phone-number.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { toIsoTime } from "../http/fields.ts";

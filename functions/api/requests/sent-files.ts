@@ -1,9 +1,9 @@
-import { campaignPattern } from "../../../shared/calls/campaign-name.ts";
-import { realClientOf } from "../../../shared/calls/ids.ts";
-import { testView, toTestView } from "../../../shared/calls/views.ts";
+import { campaignPattern } from "#shared/calls/campaign-name.ts";
+import { realClientOf } from "#shared/calls/ids.ts";
+import { testView, toTestView } from "#shared/calls/views.ts";
 import type { Context } from "hono";
-import * as z from "../../../shared/lib/zod.ts";
-import { changeDocument } from "../../../shared/ports/change-document.ts";
+import * as z from "#shared/lib/zod.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { requestId, time, toIsoTime } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";

@@ -1,10 +1,10 @@
 import type { Context } from "hono";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { chainOf } from "../../../shared/calls/chain.ts";
-import { readCallId, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
-import { headersView, toHeadersView } from "../../../shared/calls/views.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { readTries } from "../../../shared/ports/last-tries.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { chainOf } from "#shared/calls/chain.ts";
+import { readCallId, requestIdOf, timeOfId } from "#shared/calls/ids.ts";
+import { headersView, toHeadersView } from "#shared/calls/views.ts";
+import * as z from "#shared/lib/zod.ts";
+import { readTries } from "#shared/ports/last-tries.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { state, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";

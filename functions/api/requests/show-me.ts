@@ -1,6 +1,6 @@
-import { isTestClient, realClientOf } from "../../../shared/calls/ids.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { tokenRights } from "../../../shared/settings/tokens.ts";
+import { isTestClient, realClientOf } from "#shared/calls/ids.ts";
+import * as z from "#shared/lib/zod.ts";
+import { tokenRights } from "#shared/settings/tokens.ts";
 import { declareRoute } from "../http/route.ts";
 
 const meSchema = z

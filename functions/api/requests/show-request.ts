@@ -1,4 +1,4 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
 import {
   countsViewSchema,
   headersView,
@@ -7,11 +7,11 @@ import {
   toResultView,
   testView,
   toTestView,
-} from "../../../shared/calls/views.ts";
-import { toCallId, indexOf, readCallId, requestIdOf } from "../../../shared/calls/ids.ts";
-import { states } from "../../../shared/calls/states.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { readTries } from "../../../shared/ports/last-tries.ts";
+} from "#shared/calls/views.ts";
+import { toCallId, indexOf, readCallId, requestIdOf } from "#shared/calls/ids.ts";
+import { states } from "#shared/calls/states.ts";
+import * as z from "#shared/lib/zod.ts";
+import { readTries } from "#shared/ports/last-tries.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { limit, nextCursor, state, time, toIsoTime } from "../http/fields.ts";
 import { answerUnprocessable } from "../http/problem.ts";

@@ -1,4 +1,4 @@
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { readUsageOfClient } from "../actions/read-usage.ts";
 import {
   daysOf,

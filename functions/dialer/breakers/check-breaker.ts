@@ -1,6 +1,6 @@
-import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
-import type { CheckAnswer } from "../../../shared/policy/check-answers.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { checkBreakerOf } from "#shared/policy/breakers.ts";
+import type { CheckAnswer } from "#shared/policy/check-answers.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { answerBreaker, createProbe, openBreaker, type Probe } from "./circuit-breaker.ts";
 import { failuresLifeMs, resetCounters } from "./failure-counters.ts";

@@ -1,17 +1,17 @@
-import { causes, nextIntervalMs, throttles } from "../../../shared/policy/breaker-causes.ts";
+import { causes, nextIntervalMs, throttles } from "#shared/policy/breaker-causes.ts";
 import {
   type ClientAgent,
   type BreakerDocument,
   isTestBreaker,
   mayProbe,
   shortNameOf,
-} from "../../../shared/policy/breakers.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { BreakerCause, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { ConflictError } from "../../../shared/lib/retry.ts";
-import { changeDocument } from "../../../shared/ports/change-document.ts";
+} from "#shared/policy/breakers.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import type { BreakerCause, ValueOf } from "#shared/ports/document-kinds.ts";
+import { ConflictError } from "#shared/lib/retry.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs, hourMs } from "../../../shared/lib/units.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
 
 /** Time after which an open breaker that nobody probes expires. */
 const breakerLifeMs = 7 * dayMs;

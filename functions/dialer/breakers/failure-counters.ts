@@ -1,7 +1,7 @@
-import { ConflictError } from "../../../shared/lib/retry.ts";
-import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
-import { changeDocument } from "../../../shared/ports/change-document.ts";
-import type { StoredDocument, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { ConflictError } from "#shared/lib/retry.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
+import type { StoredDocument, DocumentsRead } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import {
   agentSeenOf,
@@ -11,8 +11,8 @@ import {
   refusalCountersOf,
   refusalsOf,
   type ClientAgent,
-} from "../../../shared/policy/breakers.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
+} from "#shared/policy/breakers.ts";
+import type { Route } from "#shared/calls/call-request.ts";
 
 /** The facts of a call that its breakers depend on. */
 export interface JudgedCall extends ClientAgent {

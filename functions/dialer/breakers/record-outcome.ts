@@ -1,5 +1,5 @@
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { retryAfterMsMax } from "../../../shared/policy/breaker-causes.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { retryAfterMsMax } from "#shared/policy/breaker-causes.ts";
 import {
   accountBreakerOf,
   agentAlarmsOf,
@@ -7,9 +7,9 @@ import {
   numbersBlamed,
   refusalsOf,
   shortNameOf,
-} from "../../../shared/policy/breakers.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+} from "#shared/policy/breakers.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import {
   noteAgent,

@@ -3,10 +3,10 @@ import {
   type ClientAgent,
   isTestBreaker,
   numbersBlamed,
-} from "../../../shared/policy/breakers.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+} from "#shared/policy/breakers.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { dayMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { changeBreaker } from "./circuit-breaker.ts";
 import type { Judged } from "./failure-counters.ts";

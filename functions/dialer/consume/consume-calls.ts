@@ -1,14 +1,14 @@
-import type { Settlement } from "../../../shared/calls/transitions.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import type { Settlement } from "#shared/calls/transitions.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import {
   type CallsMessage,
   toCalls,
   type Message,
   messageCallsMax,
   messageSchema,
-} from "../../../shared/ports/call-messages.ts";
-import { OtherHashKeyError } from "../../../shared/policy/controls.ts";
-import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
+} from "#shared/ports/call-messages.ts";
+import { OtherHashKeyError } from "#shared/policy/controls.ts";
+import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import { dialCalls, type RequestedCall } from "../dial/dial-calls.ts";
 import { settleOutcome } from "../record/settle.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -1,11 +1,7 @@
-import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
-import {
-  type EventMessage,
-  eventMessageSchema,
-  isHint,
-} from "../../../shared/ports/event-messages.ts";
-import { parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
+import { type EventMessage, eventMessageSchema, isHint } from "#shared/ports/event-messages.ts";
+import { parseOwnReceiver } from "#shared/ports/receiver-kinds.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { createSemaphore, type Semaphore } from "../runtime/fair-semaphore.ts";
 import { batchDeliverMessages } from "../events/batch-messages.ts";
@@ -18,7 +14,7 @@ import { withPortLimits } from "../runtime/time-limits.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { pollAccount, pollLive } from "../results/poll-results.ts";
 import { followCallback } from "../results/handle-callback.ts";
-import { ProviderUnreachableError } from "../../../shared/providers/provider.ts";
+import { ProviderUnreachableError } from "#shared/providers/provider.ts";
 
 /** Deliveries after which a callback that is a hint is dropped, as sweeps have the account polled anyway. */
 const hintAttemptsMax = 3;

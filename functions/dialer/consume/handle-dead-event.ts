@@ -1,6 +1,6 @@
-import { errorForLog } from "../../../shared/lib/log.ts";
-import type { Delivered } from "../../../shared/ports/queue.ts";
-import { eventMessageSchema, isHint } from "../../../shared/ports/event-messages.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import type { Delivered } from "#shared/ports/queue.ts";
+import { eventMessageSchema, isHint } from "#shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Handled } from "./handle-dead-letter.ts";
 import { openMessage } from "./open-message.ts";

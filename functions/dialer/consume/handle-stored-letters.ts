@@ -1,7 +1,7 @@
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { withTimeLimits } from "../../../shared/lib/retry.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
-import { queueOf, type StoredLetter } from "../../../shared/ports/dead-letters.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { withTimeLimits } from "#shared/lib/retry.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import { queueOf, type StoredLetter } from "#shared/ports/dead-letters.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";
 import { handleDeadEvent } from "./handle-dead-event.ts";

@@ -1,7 +1,7 @@
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
-import type * as z from "../../../shared/lib/zod.ts";
-import type { Delivered } from "../../../shared/ports/queue.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
+import type * as z from "#shared/lib/zod.ts";
+import type { Delivered } from "#shared/ports/queue.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { queueSecondsMax } from "../runtime/time-limits.ts";
 

@@ -1,9 +1,9 @@
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { type CallsMessage, toCalls } from "../../../shared/ports/call-messages.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { type CallsMessage, toCalls } from "#shared/ports/call-messages.ts";
+import type { Call } from "#shared/calls/call-request.ts";
 import { decide, type Decision, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { mergeControlDocuments, readControlDocuments } from "../decide/control-documents.ts";
-import { mayHaveBeenLost } from "../../../shared/rules/lost-by-restore.ts";
+import { mayHaveBeenLost } from "#shared/rules/lost-by-restore.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";

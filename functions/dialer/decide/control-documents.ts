@@ -1,7 +1,7 @@
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { noteReceivers, unknownReceivers } from "../../../shared/events/outbox-ledger.ts";
-import { documentsAgeMsMax } from "../../../shared/lib/timing.ts";
-import { failureKeysOf } from "../../../shared/policy/breakers.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { noteReceivers, unknownReceivers } from "#shared/events/outbox-ledger.ts";
+import { documentsAgeMsMax } from "#shared/lib/timing.ts";
+import { failureKeysOf } from "#shared/policy/breakers.ts";
 import {
   type ControlDocuments,
   doNotCallListKey,
@@ -9,15 +9,11 @@ import {
   listIn,
   restoreKey,
   sweepKey,
-} from "../../../shared/policy/controls.ts";
-import type { DocumentKey } from "../../../shared/ports/document-kinds.ts";
-import { backlogKeys, callKeys, rareNumberKeys } from "../../../shared/rules/gates.ts";
-import {
-  createResolver,
-  hashesUnder,
-  type ResolvedCall,
-} from "../../../shared/rules/resolved-call.ts";
-import { distinctKeys, listKeys } from "../../../shared/rules/rule.ts";
+} from "#shared/policy/controls.ts";
+import type { DocumentKey } from "#shared/ports/document-kinds.ts";
+import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
+import { createResolver, hashesUnder, type ResolvedCall } from "#shared/rules/resolved-call.ts";
+import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";
 

@@ -1,27 +1,21 @@
-import { claimAheadMsMax } from "../../../shared/lib/timing.ts";
-import type { Call, Route } from "../../../shared/calls/call-request.ts";
-import { toCall, type CallRow, backlogOf } from "../../../shared/calls/call-row.ts";
-import type { Permission } from "../../../shared/calls/passed-check.ts";
-import { states } from "../../../shared/calls/states.ts";
-import { type Decided, isIdempotent } from "../../../shared/calls/transitions.ts";
-import { type ControlDocuments } from "../../../shared/policy/controls.ts";
-import { delivery, ends, resend, restored } from "../../../shared/rules/gates.ts";
-import {
-  type Facts,
-  findVerdict,
-  pass,
-  toDecided,
-  type Verdict,
-} from "../../../shared/rules/rule.ts";
+import { claimAheadMsMax } from "#shared/lib/timing.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import { toCall, type CallRow, backlogOf } from "#shared/calls/call-row.ts";
+import type { Permission } from "#shared/calls/passed-check.ts";
+import { states } from "#shared/calls/states.ts";
+import { type Decided, isIdempotent } from "#shared/calls/transitions.ts";
+import { type ControlDocuments } from "#shared/policy/controls.ts";
+import { delivery, ends, resend, restored } from "#shared/rules/gates.ts";
+import { type Facts, findVerdict, pass, toDecided, type Verdict } from "#shared/rules/rule.ts";
 import {
   createResolver,
   hashesUnder,
   type ResolvedCall,
   type ResolvedRoute,
   type Resolver,
-} from "../../../shared/rules/resolved-call.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { type ClientAgent } from "../../../shared/policy/breakers.ts";
+} from "#shared/rules/resolved-call.ts";
+import * as z from "#shared/lib/zod.ts";
+import { type ClientAgent } from "#shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** A call that is to be claimed and dialed. */

@@ -1,10 +1,10 @@
-import { connectedMs } from "../../../shared/lib/timing.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
-import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
-import type { ControlDocuments } from "../../../shared/policy/controls.ts";
-import { clock as byClock, orders, permitTime, takes } from "../../../shared/rules/gates.ts";
-import { findVerdict, hold, takeAll, type Verdict } from "../../../shared/rules/rule.ts";
+import { connectedMs } from "#shared/lib/timing.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { type Send, Withheld } from "#shared/lib/http-client.ts";
+import { listOpenBreakers } from "#shared/policy/breakers.ts";
+import type { ControlDocuments } from "#shared/policy/controls.ts";
+import { clock as byClock, orders, permitTime, takes } from "#shared/rules/gates.ts";
+import { findVerdict, hold, takeAll, type Verdict } from "#shared/rules/rule.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
 import type { Permit } from "../record/permits.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -1,12 +1,8 @@
-import { givenUpSeconds } from "../../../shared/lib/timing.ts";
-import { applyClaim } from "../../../shared/calls/transitions.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import {
-  beforeClaim,
-  beforeClaimByDocuments,
-  beforeClaimInDelivery,
-} from "../../../shared/rules/gates.ts";
-import { type Facts, findVerdict, type Judge, type Verdict } from "../../../shared/rules/rule.ts";
+import { givenUpSeconds } from "#shared/lib/timing.ts";
+import { applyClaim } from "#shared/calls/transitions.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { beforeClaim, beforeClaimByDocuments, beforeClaimInDelivery } from "#shared/rules/gates.ts";
+import { type Facts, findVerdict, type Judge, type Verdict } from "#shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { sendOutcome } from "../record/settle.ts";
 import { toNewCall } from "../record/write-decisions.ts";

@@ -1,19 +1,19 @@
-import { slotWaitMsMax } from "../../../shared/lib/timing.ts";
+import { slotWaitMsMax } from "#shared/lib/timing.ts";
 import { createSemaphore, type Semaphore, type Slot } from "../runtime/fair-semaphore.ts";
 import { createPermits, type Permits, type Permit } from "../record/permits.ts";
 import { createAccountDays } from "../record/account-days.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
 import { createCaps, type Caps } from "../record/number-caps.ts";
 import { createBatchWriter, type BatchWriter } from "../record/change-rows.ts";
-import { checkBreakerOf } from "../../../shared/policy/breakers.ts";
-import { type Taken, type Verdict } from "../../../shared/rules/rule.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import type { ControlDocuments } from "../../../shared/policy/controls.ts";
+import { checkBreakerOf } from "#shared/policy/breakers.ts";
+import { type Taken, type Verdict } from "#shared/rules/rule.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import type { ControlDocuments } from "#shared/policy/controls.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import type { AccountDays } from "../../../shared/rules/calls-per-day.ts";
-import type { Lines } from "../../../shared/rules/live-calls.ts";
+import type { AccountDays } from "#shared/rules/calls-per-day.ts";
+import type { Lines } from "#shared/rules/live-calls.ts";
 
 /** Result of handling a call. */
 export type Result =

@@ -1,5 +1,5 @@
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { hold } from "../../../shared/rules/rule.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { hold } from "#shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { createProbe } from "../breakers/circuit-breaker.ts";
 import { checkCall, takeUnderClaim } from "./check.ts";

@@ -1,19 +1,19 @@
 import { createDialBatch, type DialBatch, type Result } from "./dial-batch.ts";
 import { askChecks } from "./ask-checks.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
-import { requireReview } from "../../../shared/calls/transitions.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { toCall, type CallRow } from "#shared/calls/call-row.ts";
+import { requireReview } from "#shared/calls/transitions.ts";
 
-import type { ControlDocuments } from "../../../shared/policy/controls.ts";
-import { enteredStep, type UsageStep } from "../../../shared/policy/usage.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import type { ControlDocuments } from "#shared/policy/controls.ts";
+import { enteredStep, type UsageStep } from "#shared/policy/usage.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decide-delivered.ts";
 import {
   mergeControlDocuments,
   readControlDocuments,
   createFreshDocuments,
 } from "../decide/control-documents.ts";
-import { toDecided } from "../../../shared/rules/rule.ts";
+import { toDecided } from "#shared/rules/rule.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
@@ -21,7 +21,7 @@ import { changeRows } from "../record/change-rows.ts";
 import { findNextPollAt } from "../record/to-settlement.ts";
 import { renewEntries } from "../record/renew-entries.ts";
 import { countSteps, type ToWrite, writeDecided } from "../record/write-decisions.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** A call to handle. Its message contains it, or only its id. */
 export interface RequestedCall {

@@ -1,6 +1,6 @@
-import { minuteMs } from "../../../shared/lib/units.ts";
-import { findZone } from "../../../shared/telephony/time-zone.ts";
-import { zoneNamesOf } from "../../../shared/telephony/zones-of-number.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import { findZone } from "#shared/telephony/time-zone.ts";
+import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { Question } from "../runtime/ask-check.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -1,16 +1,16 @@
 import { recordSlow } from "../record/answer-times.ts";
 import type { Ready, LastLook } from "./check.ts";
-import { keyReadMs, slowMs } from "../../../shared/lib/timing.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
-import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { findCurrentSince } from "../../../shared/policy/controls.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
+import { keyReadMs, slowMs } from "#shared/lib/timing.ts";
+import type { Route } from "#shared/calls/call-request.ts";
+import { findReceiver } from "#shared/dial-plan/receivers.ts";
+import { findCurrentSince } from "#shared/policy/controls.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { callbackAddressAlong } from "#shared/settings/callback-url.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type Claim, type Refusal } from "./dial-batch.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { Withheld } from "../../../shared/lib/http-client.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { Withheld } from "#shared/lib/http-client.ts";
 
 /** Ports that a request needs, and those that record its time. */
 type SendDeps = Pick<DialerDeps, "settings" | "clock" | "log"> & Parameters<typeof recordSlow>[2];

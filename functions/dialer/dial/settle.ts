@@ -1,10 +1,10 @@
-import { toDecided } from "../../../shared/rules/rule.ts";
+import { toDecided } from "#shared/rules/rule.ts";
 import { recordAnswerTime } from "../record/answer-times.ts";
-import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
+import { errorForLog, type LogFields } from "#shared/lib/log.ts";
 import type { Held, Claim, DialBatch, Refusal, Result } from "./dial-batch.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import type { Settlement } from "../../../shared/calls/transitions.ts";
-import { countryOf } from "../../../shared/telephony/phone-number.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import type { Settlement } from "#shared/calls/transitions.ts";
+import { countryOf } from "#shared/telephony/phone-number.ts";
 import { isRefusedProbe } from "../breakers/refused-probe.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { settleSurely, type Settling } from "../record/settle.ts";

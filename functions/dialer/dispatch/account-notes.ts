@@ -1,5 +1,5 @@
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { Served } from "../../../shared/policy/turns.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import type { Served } from "#shared/policy/turns.ts";
 import { createAccountSpeeds, type SpeedSeen } from "./account-speeds.ts";
 import type { InFlight, SentRow } from "./in-flight.ts";
 import type { AccountShare } from "./shares.ts";

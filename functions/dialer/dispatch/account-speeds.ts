@@ -1,5 +1,5 @@
-import type { StandsBy } from "../../../shared/calls/stands-by.ts";
-import { type Speed, speedAfter } from "../../../shared/policy/account-speed.ts";
+import type { StandsBy } from "#shared/calls/stands-by.ts";
+import { type Speed, speedAfter } from "#shared/policy/account-speed.ts";
 
 /** Reasons why calls wait that show how fast their account is. */
 const limits = new Set<StandsBy>(["pace", "in_flight", "slow"]);

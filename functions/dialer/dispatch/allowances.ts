@@ -1,8 +1,8 @@
-import { claimLifeMs, roundTripsToPermit } from "../../../shared/lib/timing.ts";
-import { waitingBacklogOf } from "../../../shared/calls/call-row.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import type { ClientAgent } from "../../../shared/policy/breakers.ts";
-import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
+import { claimLifeMs, roundTripsToPermit } from "#shared/lib/timing.ts";
+import { waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import type { ClientAgent } from "#shared/policy/breakers.ts";
+import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
 import type { AccountNotes } from "./account-notes.ts";
@@ -10,8 +10,8 @@ import type { DueRows } from "./due-rows.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Allowance } from "./shares.ts";
 import type { View } from "./view.ts";
-import { firstRoom, leastRoom, type Room, type RoomFacts } from "../../../shared/rules/rule.ts";
-import { backlogRooms, permitsOf, rooms } from "../../../shared/rules/gates.ts";
+import { firstRoom, leastRoom, type Room, type RoomFacts } from "#shared/rules/rule.ts";
+import { backlogRooms, permitsOf, rooms } from "#shared/rules/gates.ts";
 
 /** Maximum calls in flight of an account without a pace before its speed is known. */
 const firstAllowance = 25;

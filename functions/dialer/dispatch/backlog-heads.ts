@@ -1,5 +1,5 @@
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import type { DuePosition } from "../../../shared/ports/ledger.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import type { DuePosition } from "#shared/ports/ledger.ts";
 
 /** Time after a backlog's last use in which each look reads its head, as rows may be about to be written. */
 const usedMs = 30_000;

@@ -1,5 +1,5 @@
-import { checkAheadSeconds } from "../../../shared/lib/timing.ts";
-import { findCheck } from "../../../shared/dial-plan/checks.ts";
+import { checkAheadSeconds } from "#shared/lib/timing.ts";
+import { findCheck } from "#shared/dial-plan/checks.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { DueRows } from "./due-rows.ts";
 import type { Looks } from "./looks.ts";

@@ -1,4 +1,4 @@
-import type { DuePosition } from "../../../shared/ports/ledger.ts";
+import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { createCheckRoom, withinCheckRoom } from "./check-room.ts";
 import { decidedMax, decideRows, writtenOffMax } from "./decide-rows.ts";

@@ -1,7 +1,7 @@
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
-import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { ClientAgent } from "../../../shared/policy/breakers.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { toCall, type CallRow } from "#shared/calls/call-row.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import type { ClientAgent } from "#shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";

@@ -1,5 +1,5 @@
-import type { ValueOf, StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import type { ValueOf, StoredDocument } from "#shared/ports/document-kinds.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isLeaseVoid } from "../runtime/void-lease.ts";
 import { isBeating } from "../record/wake-dispatcher.ts";

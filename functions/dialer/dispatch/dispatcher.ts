@@ -1,5 +1,5 @@
-import { endMarginMs, lookEveryMs, lookEveryMsMax } from "../../../shared/lib/timing.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import { endMarginMs, lookEveryMs, lookEveryMsMax } from "#shared/lib/timing.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { beat, type DispatcherLease, releaseDispatcher, takeOver } from "./dispatcher-lease.ts";

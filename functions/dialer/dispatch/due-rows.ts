@@ -1,5 +1,5 @@
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import type { CallLedger, DialingCall, DuePosition } from "../../../shared/ports/ledger.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import type { CallLedger, DialingCall, DuePosition } from "#shared/ports/ledger.ts";
 import { createBacklogHeads } from "./backlog-heads.ts";
 import type { BacklogPage, InFlight } from "./in-flight.ts";
 import { readPages } from "./read-pages.ts";

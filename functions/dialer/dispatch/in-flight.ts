@@ -1,10 +1,6 @@
-import { dispatchAgeMsMax } from "../../../shared/lib/timing.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import {
-  comparePositions,
-  type DialingCall,
-  type DuePosition,
-} from "../../../shared/ports/ledger.ts";
+import { dispatchAgeMsMax } from "#shared/lib/timing.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { comparePositions, type DialingCall, type DuePosition } from "#shared/ports/ledger.ts";
 import { addTo, createIndexedRows, type IndexedRows } from "./indexed-rows.ts";
 
 /** A dispatched row that is still WAITING. */

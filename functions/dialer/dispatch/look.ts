@@ -1,5 +1,5 @@
-import { roundTripsToRequest } from "../../../shared/lib/timing.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { roundTripsToRequest } from "#shared/lib/timing.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
 import { pollLiveMs, sendPollsOfLive } from "../record/live-calls.ts";
@@ -9,7 +9,7 @@ import { writeOff, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import { sendDispatches } from "./send-dispatches.ts";
 import type { Waiting } from "./view.ts";
-import { countedKeys, rests } from "../../../shared/rules/gates.ts";
+import { countedKeys, rests } from "#shared/rules/gates.ts";
 
 /** Maximum backlogs of one quick look. */
 const quickMax = 200;

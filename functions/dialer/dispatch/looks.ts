@@ -1,7 +1,7 @@
-import { checksMsMax, claimAgeMsMax, claimLifeMs, slowMs } from "../../../shared/lib/timing.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { DialingCall } from "../../../shared/ports/ledger.ts";
+import { checksMsMax, claimAgeMsMax, claimLifeMs, slowMs } from "#shared/lib/timing.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import type { DialingCall } from "#shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type AccountNotes, createAccountNotes } from "./account-notes.ts";
 import { type Allowances, createAllowances } from "./allowances.ts";

@@ -1,4 +1,4 @@
-import { type CallLedger, comparePositions } from "../../../shared/ports/ledger.ts";
+import { type CallLedger, comparePositions } from "#shared/ports/ledger.ts";
 import type { BacklogPage } from "./in-flight.ts";
 
 /** Maximum rows of one query, and maximum rows of a backlog that is read together with many others. */

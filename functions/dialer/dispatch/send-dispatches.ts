@@ -1,8 +1,8 @@
-import { deliveryMs } from "../../../shared/lib/timing.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { delaySecondsMax } from "../../../shared/ports/queue.ts";
-import { type Message, dispatchRowsMax } from "../../../shared/ports/call-messages.ts";
+import { deliveryMs } from "#shared/lib/timing.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { delaySecondsMax } from "#shared/ports/queue.ts";
+import { type Message, dispatchRowsMax } from "#shared/ports/call-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** A row to be dispatched for an account. `permitAt`: time of its request, if the account has a pace. */

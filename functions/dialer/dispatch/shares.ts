@@ -1,7 +1,7 @@
-import type { DuePosition } from "../../../shared/ports/ledger.ts";
-import type { ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
-import { copyServed, createTurns, type Served } from "../../../shared/policy/turns.ts";
-import type { StandsBy } from "../../../shared/calls/stands-by.ts";
+import type { DuePosition } from "#shared/ports/ledger.ts";
+import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
+import { copyServed, createTurns, type Served } from "#shared/policy/turns.ts";
+import type { StandsBy } from "#shared/calls/stands-by.ts";
 
 /** The number of calls that may be dispatched now. */
 export interface Allowance {

@@ -1,23 +1,23 @@
-import { backlogOf, isUrgentMark } from "../../../shared/calls/call-row.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import type { BreakerDocument } from "../../../shared/policy/breakers.ts";
+import { backlogOf, isUrgentMark } from "#shared/calls/call-row.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import type { BreakerDocument } from "#shared/policy/breakers.ts";
 import type {
   DocumentKey,
   DocumentsRead,
   Kind,
   StoredDocument,
-} from "../../../shared/ports/document-kinds.ts";
-import { isReadable } from "../../../shared/ports/listed-document.ts";
-import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
-import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/controls.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
-import { createResolver, type Resolver } from "../../../shared/rules/resolved-call.ts";
+} from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
+import type { RouteTable } from "#shared/dial-plan/route-table.ts";
+import { type ControlDocuments, isTooFarAhead, sweepKey } from "#shared/policy/controls.ts";
+import type { Route } from "#shared/calls/call-request.ts";
+import { createResolver, type Resolver } from "#shared/rules/resolved-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readWithSuspension } from "../decide/control-documents.ts";
 import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
-import { accountKeys, breakersAlong, refusedUntil, stops } from "../../../shared/rules/gates.ts";
-import { distinctKeys, listKeys } from "../../../shared/rules/rule.ts";
+import { accountKeys, breakersAlong, refusedUntil, stops } from "#shared/rules/gates.ts";
+import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 
 type Backlog = StoredDocument<"backlog">;
 

@@ -1,4 +1,4 @@
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
 
 /** Backlogs that the document names at most: those that wait longest. */
 const namedMax = 20;

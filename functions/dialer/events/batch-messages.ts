@@ -1,4 +1,4 @@
-import { sendDeliverMessages, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
+import { sendDeliverMessages, type WrittenRow } from "#shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Time for which a written event waits for others, to share a message with them. */

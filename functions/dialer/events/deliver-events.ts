@@ -1,8 +1,8 @@
-import type { DeliveryOutcome } from "../../../shared/calls/call-event.ts";
-import { pendingOf } from "../../../shared/events/outbox-rows.ts";
-import { isOwnReceiver, type Receiver } from "../../../shared/dial-plan/receivers.ts";
-import type { AckOrRetry } from "../../../shared/ports/queue.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { DeliveryOutcome } from "#shared/calls/call-event.ts";
+import { pendingOf } from "#shared/events/outbox-rows.ts";
+import { isOwnReceiver, type Receiver } from "#shared/dial-plan/receivers.ts";
+import type { AckOrRetry } from "#shared/ports/queue.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Semaphore } from "../runtime/fair-semaphore.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";

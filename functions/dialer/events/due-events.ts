@@ -1,17 +1,17 @@
-import type { DeliveryState, DeliveryOutcome, Tried } from "../../../shared/calls/call-event.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { realClientOf } from "../../../shared/calls/ids.ts";
+import type { DeliveryState, DeliveryOutcome, Tried } from "#shared/calls/call-event.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { realClientOf } from "#shared/calls/ids.ts";
 import {
   bodyOf,
   deliveryOf,
   eventIdOf,
   indexEvents,
   applyDeliveries,
-} from "../../../shared/events/outbox-rows.ts";
-import { ownEchoOf } from "../../../shared/events/own-events.ts";
-import { type Receiver, findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
+} from "#shared/events/outbox-rows.ts";
+import { ownEchoOf } from "#shared/events/own-events.ts";
+import { type Receiver, findReceiver } from "#shared/dial-plan/receivers.ts";
+import { toDeliverMessages } from "#shared/events/outbox-ledger.ts";
+import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { finishedEventOf, writeRequestDelivery } from "./request-finished.ts";

@@ -1,10 +1,10 @@
-import type { OwnReceiver } from "../../../shared/dial-plan/receivers.ts";
+import type { OwnReceiver } from "#shared/dial-plan/receivers.ts";
 import {
   deliveriesKeptMs,
   deliveriesMax,
   type DeliveryTry,
-} from "../../../shared/events/own-deliveries.ts";
-import { changeDocument } from "../../../shared/ports/change-document.ts";
+} from "#shared/events/own-deliveries.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
 import { codeOf } from "./receiver-breaker.ts";

@@ -1,6 +1,6 @@
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
-import type { AckOrRetry } from "../../../shared/ports/queue.ts";
-import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { AckOrRetry } from "#shared/ports/queue.ts";
+import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { leaseIn, receiverKeyOf } from "./receiver-lease.ts";
 

@@ -1,11 +1,11 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { realClientOf } from "../../../shared/calls/ids.ts";
-import { findReceiverNamed, type Receiver } from "../../../shared/dial-plan/receivers.ts";
-import { ownReceiversOf, readOwnReceivers } from "../../../shared/events/outbox-ledger.ts";
-import { withoutGone } from "../../../shared/events/own-events.ts";
-import { causes, nextIntervalMs } from "../../../shared/policy/breaker-causes.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { type OwnBreaker, parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { realClientOf } from "#shared/calls/ids.ts";
+import { findReceiverNamed, type Receiver } from "#shared/dial-plan/receivers.ts";
+import { ownReceiversOf, readOwnReceivers } from "#shared/events/outbox-ledger.ts";
+import { withoutGone } from "#shared/events/own-events.ts";
+import { causes, nextIntervalMs } from "#shared/policy/breaker-causes.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { type OwnBreaker, parseOwnReceiver } from "#shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { failuresMax, isGone, isTaken, type ReceiverBreaker } from "./receiver-breaker.ts";
 

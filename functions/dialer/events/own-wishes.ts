@@ -1,8 +1,8 @@
-import { isOwnReceiver, type OwnReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { wishMsMax } from "../../../shared/events/own-deliveries.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
-import { parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
-import type { AckOrRetry } from "../../../shared/ports/queue.ts";
+import { isOwnReceiver, type OwnReceiver } from "#shared/dial-plan/receivers.ts";
+import { wishMsMax } from "#shared/events/own-deliveries.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { parseOwnReceiver } from "#shared/ports/receiver-kinds.ts";
+import type { AckOrRetry } from "#shared/ports/queue.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Semaphore } from "../runtime/fair-semaphore.ts";
 import { slotOf, slowMs } from "./deliver-events.ts";

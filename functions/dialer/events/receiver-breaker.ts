@@ -1,7 +1,7 @@
-import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
-import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
-import type { OwnBreaker } from "../../../shared/ports/receiver-kinds.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import type { Receiver } from "#shared/dial-plan/receivers.ts";
+import { receiverBreakerOf } from "#shared/policy/breakers.ts";
+import type { OwnBreaker } from "#shared/ports/receiver-kinds.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import {
   answerBreaker,
   openBreaker,
@@ -11,7 +11,7 @@ import {
 import { writeFailures } from "../breakers/failure-counters.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Failures in a row that open a receiver's breaker: the dial plan's or a client's. */
 export const failuresMax = 10;

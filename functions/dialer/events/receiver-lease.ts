@@ -1,8 +1,8 @@
-import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
-import type { DocumentKey, DocumentsRead, ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { Receiver } from "#shared/dial-plan/receivers.ts";
+import type { DocumentKey, DocumentsRead, ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isLeaseVoid } from "../runtime/void-lease.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Time after which an unended lease lapses: enough for a request and the write of its answer. */
 const leaseMs = 45_000;

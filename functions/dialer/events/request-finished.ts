@@ -3,15 +3,15 @@ import {
   type DeliveryState,
   applyDelivery,
   type Tried,
-} from "../../../shared/calls/call-event.ts";
-import { toTestView } from "../../../shared/calls/views.ts";
-import { finishedEventIdOf } from "../../../shared/events/outbox-rows.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
-import { deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
+} from "#shared/calls/call-event.ts";
+import { toTestView } from "#shared/calls/views.ts";
+import { finishedEventIdOf } from "#shared/events/outbox-rows.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
+import { deliveredKeyOf } from "#shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Life of the record of a delivery: longer than any function stands still. */
 const rememberedMs = dayMs;

@@ -1,11 +1,11 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { recordLookupMiss, requireReview, type Write } from "../../../shared/calls/transitions.ts";
-import { failureKeysOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
-import { countryOf } from "../../../shared/telephony/phone-number.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { recordLookupMiss, requireReview, type Write } from "#shared/calls/transitions.ts";
+import { failureKeysOf, breakerNamesOf } from "#shared/policy/breakers.ts";
+import { countryOf } from "#shared/telephony/phone-number.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import * as z from "#shared/lib/zod.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { findOwnId, type FoundPlaced, findPeriod } from "./match-call.ts";
@@ -18,10 +18,10 @@ import {
   type NotPlaced,
   ProviderUnreachableError,
   type SoughtCall,
-} from "../../../shared/providers/provider.ts";
+} from "#shared/providers/provider.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { changeRows } from "../record/change-rows.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
+import { hourMs } from "#shared/lib/units.ts";
 
 /** Time limit of one call's look-up at its provider. */
 const lookUpSecondsMax = 20;

@@ -1,13 +1,13 @@
-import { claimAgeMsMax } from "../../../shared/lib/timing.ts";
-import { hashedNumberOf } from "../../../shared/calls/ids.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { type CallState, statesWhere } from "../../../shared/calls/states.ts";
-import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
-import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { claimAgeMsMax } from "#shared/lib/timing.ts";
+import { hashedNumberOf } from "#shared/calls/ids.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { type CallState, statesWhere } from "#shared/calls/states.ts";
+import type { FoundCall, NotPlaced, SoughtCall } from "#shared/providers/provider.ts";
+import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
+import { hashesOf } from "#shared/telephony/phone-number.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = 5_000;

@@ -1,13 +1,8 @@
 import DataLoader from "dataloader";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import {
-  countCalls,
-  dayKeyOf,
-  nextDayAt,
-  releaseCalls,
-} from "../../../shared/policy/day-counts.ts";
-import type { AccountDays } from "../../../shared/rules/calls-per-day.ts";
-import type { ClaimedCall } from "../../../shared/rules/rule.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { countCalls, dayKeyOf, nextDayAt, releaseCalls } from "#shared/policy/day-counts.ts";
+import type { AccountDays } from "#shared/rules/calls-per-day.ts";
+import type { ClaimedCall } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 type DayDeps = Pick<DialerDeps, "documents" | "log">;

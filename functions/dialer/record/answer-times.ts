@@ -1,8 +1,8 @@
-import { slowMs } from "../../../shared/lib/timing.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import type { DocumentChange } from "../../../shared/ports/documents.ts";
-import type { ClaimedCall } from "../../../shared/rules/rule.ts";
+import { slowMs } from "#shared/lib/timing.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { DocumentChange } from "#shared/ports/documents.ts";
+import type { ClaimedCall } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Weight of an answer in the average. */

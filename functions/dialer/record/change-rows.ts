@@ -1,10 +1,10 @@
 import DataLoader from "dataloader";
-import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
-import type { Write } from "../../../shared/calls/transitions.ts";
+import { toCall, type CallRow } from "#shared/calls/call-row.ts";
+import type { Write } from "#shared/calls/transitions.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { changedStep, rowStep } from "../../../shared/policy/usage.ts";
+import { changedStep, rowStep } from "#shared/policy/usage.ts";
 import { countSteps, logDecision } from "./write-decisions.ts";
-import type { Change } from "../../../shared/ports/ledger.ts";
+import type { Change } from "#shared/ports/ledger.ts";
 
 /**
  * Changes rows, logs those whose state has changed, and counts what became of their calls. A row that another writer has changed since it was

@@ -1,10 +1,10 @@
 import DataLoader from "dataloader";
-import { accountNameOf, type Route } from "../../../shared/calls/call-request.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { type Lines, type LiveCall, liveKeysOf, roomOf } from "../../../shared/rules/live-calls.ts";
-import type { ClaimedCall } from "../../../shared/rules/rule.ts";
+import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { dayMs } from "#shared/lib/units.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { type Lines, type LiveCall, liveKeysOf, roomOf } from "#shared/rules/live-calls.ts";
+import type { ClaimedCall } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 const writeTries = 5;

@@ -1,19 +1,19 @@
 import DataLoader from "dataloader";
-import { hashedNumberOf } from "../../../shared/calls/ids.ts";
-import type { Call, Route } from "../../../shared/calls/call-request.ts";
-import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import type { DocumentChange } from "../../../shared/ports/documents.ts";
+import { hashedNumberOf } from "#shared/calls/ids.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import { toCall, type CallRow } from "#shared/calls/call-row.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import type { DocumentChange } from "#shared/ports/documents.ts";
 import {
   allHashesOf,
   type HashKeys,
   hashNumber,
   listKeys,
-} from "../../../shared/telephony/phone-number.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { capDaysMax, freeAt, type FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
+} from "#shared/telephony/phone-number.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { capDaysMax, freeAt, type FrequencyCap } from "#shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 const writeTries = 4;
 

@@ -1,6 +1,6 @@
-import { type LevelOf, levelMarkOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
+import { type LevelOf, levelMarkOf, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Interval after which a writer renews a backlog's document. Dispatchers read backlogs used in the last 30 s. */

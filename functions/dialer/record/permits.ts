@@ -3,12 +3,12 @@ import {
   permitAgeMsMax,
   leadMsMax,
   fastIntervalUsMax,
-} from "../../../shared/lib/timing.ts";
+} from "#shared/lib/timing.ts";
 import { leadMs } from "../runtime/time-limits.ts";
-import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
-import type { Pace } from "../../../shared/telephony/rate.ts";
+import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
+import type { Pace } from "#shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { paceKeyOf } from "../../../shared/rules/pace.ts";
+import { paceKeyOf } from "#shared/rules/pace.ts";
 import DataLoader from "dataloader";
 /** Maximum permits that one claim takes, if those before were void. */
 const permitsMax = 3;

@@ -1,10 +1,10 @@
-import { hashedNumberOf } from "../../../shared/calls/ids.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { clientEntryOf } from "../../../shared/policy/controls.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { renewNumbers } from "../../../shared/policy/dnc-entries.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import { hashedNumberOf } from "#shared/calls/ids.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { clientEntryOf } from "#shared/policy/controls.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { renewNumbers } from "#shared/policy/dnc-entries.ts";
+import { hashesOf } from "#shared/telephony/phone-number.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**

@@ -1,10 +1,10 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { Settlement } from "../../../shared/calls/transitions.ts";
-import type { Change } from "../../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import type { Settlement } from "#shared/calls/transitions.ts";
+import type { Change } from "#shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { settleSurely } from "./settle.ts";
-import { enteredStep } from "../../../shared/policy/usage.ts";
+import { enteredStep } from "#shared/policy/usage.ts";
 import { countSteps, logDecision } from "./write-decisions.ts";
 
 /**

@@ -1,9 +1,9 @@
-import { settleWaitsMs } from "../../../shared/lib/timing.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { applySettlement, type Settlement } from "../../../shared/calls/transitions.ts";
-import type { Change } from "../../../shared/ports/ledger.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import { settleWaitsMs } from "#shared/lib/timing.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { applySettlement, type Settlement } from "#shared/calls/transitions.ts";
+import type { Change } from "#shared/ports/ledger.ts";
+import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import { ensureBacklogs } from "./open-backlogs.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

@@ -1,11 +1,11 @@
-import { type Call, sandboxType } from "../../../shared/calls/call-request.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isIdempotent, type Settlement } from "../../../shared/calls/transitions.ts";
-import { expiryOf, findPolling } from "../../../shared/dial-plan/dial-plan.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
-import { retryAfterMsMax } from "../../../shared/policy/breaker-causes.ts";
-import { testPollMs } from "../../../shared/providers/sandbox.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import { type Call, sandboxType } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { isIdempotent, type Settlement } from "#shared/calls/transitions.ts";
+import { expiryOf, findPolling } from "#shared/dial-plan/dial-plan.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import { retryAfterMsMax } from "#shared/policy/breaker-causes.ts";
+import { testPollMs } from "#shared/providers/sandbox.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** A claim whose provider has answered. */

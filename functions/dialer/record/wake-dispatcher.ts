@@ -1,8 +1,8 @@
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 
 /** Time without a beat after which a dispatcher counts as dead. */
 const beatMsMax = 10_000;

@@ -1,20 +1,20 @@
-import { hashedNumberOf, isTestClient } from "../../../shared/calls/ids.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { type CallRow, type NewCall } from "../../../shared/calls/call-row.ts";
-import { type CallState, states } from "../../../shared/calls/states.ts";
-import { type Decided, applyDecision } from "../../../shared/calls/transitions.ts";
-import { withTries } from "../../../shared/dial-plan/dial-plan.ts";
-import { echoOf, findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { ownReceiversOf } from "../../../shared/events/outbox-ledger.ts";
-import { createOwnEcho } from "../../../shared/events/own-events.ts";
-import { addUsage, enteredStep, type UsageStep } from "../../../shared/policy/usage.ts";
-import type { Change } from "../../../shared/ports/ledger.ts";
-import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashedNumberOf, isTestClient } from "#shared/calls/ids.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { type CallRow, type NewCall } from "#shared/calls/call-row.ts";
+import { type CallState, states } from "#shared/calls/states.ts";
+import { type Decided, applyDecision } from "#shared/calls/transitions.ts";
+import { withTries } from "#shared/dial-plan/dial-plan.ts";
+import { echoOf, findReceiver } from "#shared/dial-plan/receivers.ts";
+import { ownReceiversOf } from "#shared/events/outbox-ledger.ts";
+import { createOwnEcho } from "#shared/events/own-events.ts";
+import { addUsage, enteredStep, type UsageStep } from "#shared/policy/usage.ts";
+import type { Change } from "#shared/ports/ledger.ts";
+import { errorForLog, type LogFields } from "#shared/lib/log.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { ensureBacklogs } from "./open-backlogs.ts";
 import { wakeForRows } from "./wake-dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Maximum rows per write. */
 const rowsPerWrite = 500;

@@ -1,4 +1,4 @@
-import type { AckOrRetry } from "../../../shared/ports/queue.ts";
+import type { AckOrRetry } from "#shared/ports/queue.ts";
 
 /** Number of retries with the same delay. */
 const attemptsPerSecond = 40;

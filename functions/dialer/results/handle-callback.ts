@@ -1,7 +1,7 @@
-import { type CallRow, toCall } from "../../../shared/calls/call-row.ts";
-import { states } from "../../../shared/calls/states.ts";
-import type { AckOrRetry } from "../../../shared/ports/queue.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import { type CallRow, toCall } from "#shared/calls/call-row.ts";
+import { states } from "#shared/calls/states.ts";
+import type { AckOrRetry } from "#shared/ports/queue.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { findNow } from "../look-up/look-up-calls.ts";
 import { pollNow } from "./poll-results.ts";

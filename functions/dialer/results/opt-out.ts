@@ -1,11 +1,11 @@
-import { hashedNumberOf, isTestClient, timeOfId } from "../../../shared/calls/ids.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { Write } from "../../../shared/calls/transitions.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
-import { doNotCallListKey, listIn, namesOf } from "../../../shared/policy/controls.ts";
-import { appendListed } from "../../../shared/policy/journal-entries.ts";
-import { putEntries, testOptOutMs } from "../../../shared/policy/dnc-entries.ts";
-import { hashNumber, keyNameIn } from "../../../shared/telephony/phone-number.ts";
+import { hashedNumberOf, isTestClient, timeOfId } from "#shared/calls/ids.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { Write } from "#shared/calls/transitions.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { doNotCallListKey, listIn, namesOf } from "#shared/policy/controls.ts";
+import { appendListed } from "#shared/policy/journal-entries.ts";
+import { putEntries, testOptOutMs } from "#shared/policy/dnc-entries.ts";
+import { hashNumber, keyNameIn } from "#shared/telephony/phone-number.ts";
 import { changeRows } from "../record/change-rows.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

@@ -1,4 +1,4 @@
-import { errorForLog } from "../../../shared/lib/log.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type OpenRow, postpone } from "./write-results.ts";
 

@@ -1,20 +1,20 @@
-import { type CallRow, resultsBacklogOf, testAccounts } from "../../../shared/calls/call-row.ts";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
-import { accountNameOf, sandboxType } from "../../../shared/calls/call-request.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
+import { type CallRow, resultsBacklogOf, testAccounts } from "#shared/calls/call-row.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import { accountNameOf, sandboxType } from "#shared/calls/call-request.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
-import { hasEnded } from "../../../shared/calls/record-result.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { withTimeLimit } from "../../../shared/lib/retry.ts";
-import * as z from "../../../shared/lib/zod.ts";
+import { hasEnded } from "#shared/calls/record-result.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { withTimeLimit } from "#shared/lib/retry.ts";
+import * as z from "#shared/lib/zod.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { ProviderUnreachableError } from "../../../shared/providers/provider.ts";
+import { ProviderUnreachableError } from "#shared/providers/provider.ts";
 import { optOut } from "./opt-out.ts";
 import { continueChains } from "./next-tries.ts";
 import { createOwnFailures, type OwnFailures } from "./own-failures.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
-import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
-import { liveCallsIn, liveKeysOf } from "../../../shared/rules/live-calls.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
 
 /** Maximum calls of an account that are polled at once. */
 const callsMax = 500;

@@ -1,9 +1,9 @@
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { dayMs } from "#shared/lib/units.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import {
   addPoolResults,
   addResults,
@@ -11,12 +11,12 @@ import {
   callerIdOf,
   type EndedRow,
   findPauseCause,
-} from "../../../shared/policy/result-breaker.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { changeDocument } from "../../../shared/ports/change-document.ts";
+} from "#shared/policy/result-breaker.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { callerIdsKeyOf } from "../../../shared/rules/caller-ids.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
+import { callerIdsKeyOf } from "#shared/rules/caller-ids.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 /** Time for which an agent's results are kept after the last one. */
 const keptMs = 7 * dayMs;

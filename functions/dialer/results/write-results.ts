@@ -1,16 +1,16 @@
-import type { CallResult } from "../../../shared/calls/call-result.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { contradicted, hasEnded, recordResult } from "../../../shared/calls/record-result.ts";
-import type { Write } from "../../../shared/calls/transitions.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
-import { findPolling } from "../../../shared/dial-plan/dial-plan.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { contradicted, hasEnded, recordResult } from "#shared/calls/record-result.ts";
+import type { Write } from "#shared/calls/transitions.ts";
+import type { Route } from "#shared/calls/call-request.ts";
+import { findPolling } from "#shared/dial-plan/dial-plan.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { watchResults } from "./watch-results.ts";
 import { cancelNextTry, completeResult, makeNextTries } from "./next-tries.ts";
 import { findNextPollAt, isPolledLast } from "../record/to-settlement.ts";
-import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
+import { dayMs, minuteMs } from "#shared/lib/units.ts";
 
 /** A placed call that is polled for its result. */
 export type OpenRow = CallRow & { route: Route; claimedAt: number };

@@ -1,11 +1,11 @@
-import { checkKeys, findCheck } from "../../../shared/dial-plan/checks.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { checkKeys, findCheck } from "#shared/dial-plan/checks.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import {
   answerBytesMax,
   type CheckAnswer,
   parseCheckAnswer,
-} from "../../../shared/policy/check-answers.ts";
-import type { Send } from "../../../shared/lib/http-client.ts";
+} from "#shared/policy/check-answers.ts";
+import type { Send } from "#shared/lib/http-client.ts";
 import { type PostedEvent, postSigned } from "./post-event.ts";
 
 /** A question to a check. */

@@ -1,8 +1,8 @@
-import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
-import type { DocumentsRead, StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import type { DocumentsRead, StoredDocument } from "#shared/ports/document-kinds.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 
 /** Interval at which a process reads the object store's epoch. */
 const readEveryMs = minuteMs;

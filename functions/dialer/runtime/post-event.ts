@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import { type Receiver, receiverKeys } from "../../../shared/dial-plan/receivers.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { createSignatureHeaders } from "../../../shared/lib/standard-webhooks.ts";
-import { retryAfterSeconds } from "../../../shared/providers/provider-http.ts";
-import type { Send } from "../../../shared/lib/http-client.ts";
+import { type Receiver, receiverKeys } from "#shared/dial-plan/receivers.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { createSignatureHeaders } from "#shared/lib/standard-webhooks.ts";
+import { retryAfterSeconds } from "#shared/providers/provider-http.ts";
+import type { Send } from "#shared/lib/http-client.ts";
 
 /** Time limit of one request. */
 export const answerSecondsMax = 15;

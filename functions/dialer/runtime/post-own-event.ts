@@ -1,12 +1,9 @@
-import {
-  type OwnReceiverSecret,
-  receiverKeysOf,
-} from "../../../shared/dial-plan/own-receiver-secrets.ts";
-import type { Send } from "../../../shared/lib/http-client.ts";
-import { isLoopback } from "../../../shared/lib/https-url.ts";
-import { findUrlProblem } from "../../../shared/lib/public-address.ts";
-import { permitsLoopback } from "../../../shared/settings/loopback.ts";
-import { readHashKeys } from "../../../shared/settings/settings.ts";
+import { type OwnReceiverSecret, receiverKeysOf } from "#shared/dial-plan/own-receiver-secrets.ts";
+import type { Send } from "#shared/lib/http-client.ts";
+import { isLoopback } from "#shared/lib/https-url.ts";
+import { findUrlProblem } from "#shared/lib/public-address.ts";
+import { permitsLoopback } from "#shared/settings/loopback.ts";
+import { readHashKeys } from "#shared/settings/settings.ts";
 import {
   answerBytesMax,
   answerSecondsMax,

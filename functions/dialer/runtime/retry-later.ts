@@ -1,4 +1,4 @@
-import type { AckOrRetry } from "../../../shared/ports/queue.ts";
+import type { AckOrRetry } from "#shared/ports/queue.ts";
 
 const firstSeconds = 5;
 /** Delay of 92 of the 100 attempts, which together outlast an outage of a day. */

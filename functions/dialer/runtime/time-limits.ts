@@ -3,9 +3,9 @@ import {
   leadMsMax,
   ledgerSecondsMax,
   ledgerWriteSecondsMax,
-} from "../../../shared/lib/timing.ts";
-import { outboxLedger, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
-import { withTimeLimit, withTimeLimits } from "../../../shared/lib/retry.ts";
+} from "#shared/lib/timing.ts";
+import { outboxLedger, type WrittenRow } from "#shared/events/outbox-ledger.ts";
+import { withTimeLimit, withTimeLimits } from "#shared/lib/retry.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
 
 /** Rows or documents of a write per time limit, as a slow store needs several round trips for 500. */

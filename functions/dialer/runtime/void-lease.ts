@@ -1,4 +1,4 @@
-import { errorForLog } from "../../../shared/lib/log.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "./context.ts";
 
 /** Maximum difference between this process's clock and the store's at which this clock is trusted. */

@@ -1,13 +1,13 @@
-import { partOf } from "../../../shared/policy/journal-entries.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { partOf } from "#shared/policy/journal-entries.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import {
   isPart,
   type Journal,
   nameOfPart,
   sortOutGathered,
   timeOfEntry,
-} from "../../../shared/ports/journal.ts";
-import { dayMs, hourMs } from "../../../shared/lib/units.ts";
+} from "#shared/ports/journal.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { SweepTime } from "./sweep-time.ts";
 

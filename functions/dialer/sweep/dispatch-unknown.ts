@@ -1,6 +1,6 @@
-import { toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
-import type { DuePosition } from "../../../shared/ports/ledger.ts";
+import { toCall, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
+import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";

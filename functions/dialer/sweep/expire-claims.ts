@@ -1,4 +1,4 @@
-import { expireClaim } from "../../../shared/calls/transitions.ts";
+import { expireClaim } from "#shared/calls/transitions.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { unknownDueAt } from "../record/to-settlement.ts";

@@ -1,11 +1,11 @@
-import { backlogOfKey } from "../../../shared/calls/call-row.ts";
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import { throttles } from "../../../shared/policy/breaker-causes.ts";
-import { isTestBreaker } from "../../../shared/policy/breakers.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { isReadable } from "../../../shared/ports/listed-document.ts";
-import { upkeepKey } from "../../../shared/policy/controls.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
+import { backlogOfKey } from "#shared/calls/call-row.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { throttles } from "#shared/policy/breaker-causes.ts";
+import { isTestBreaker } from "#shared/policy/breakers.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
+import { upkeepKey } from "#shared/policy/controls.ts";
+import { hourMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Backlogs of one page, pages that are read, and due calls of a backlog that are counted. */

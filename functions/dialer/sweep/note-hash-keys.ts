@@ -1,6 +1,6 @@
-import { changeList } from "../../../shared/policy/dnc-entries.ts";
-import { namesOf } from "../../../shared/policy/controls.ts";
-import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
+import { changeList } from "#shared/policy/dnc-entries.ts";
+import { namesOf } from "#shared/policy/controls.ts";
+import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**

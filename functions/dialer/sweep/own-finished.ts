@@ -1,14 +1,14 @@
-import type { CallEvent } from "../../../shared/calls/call-event.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { realClientOf, toCallId } from "../../../shared/calls/ids.ts";
+import type { CallEvent } from "#shared/calls/call-event.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { realClientOf, toCallId } from "#shared/calls/ids.ts";
 import {
   ownReceiversOf,
   readOwnReceivers,
   sendDeliverMessages,
-} from "../../../shared/events/outbox-ledger.ts";
-import type { OwnReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { indexOwnEvents, withOwnDelivery } from "../../../shared/events/own-events.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+} from "#shared/events/outbox-ledger.ts";
+import type { OwnReceiver } from "#shared/dial-plan/receivers.ts";
+import { indexOwnEvents, withOwnDelivery } from "#shared/events/own-events.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { ownDepsOf } from "../events/own-receivers.ts";
 import { finishedDataOf } from "../events/request-finished.ts";

@@ -1,11 +1,11 @@
-import { firstCallIdAt, requestIdOf, toCallId } from "../../../shared/calls/ids.ts";
-import { isOwnReceiver, type OwnReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { replayRows } from "../../../shared/events/replay-rows.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { readTries } from "../../../shared/ports/last-tries.ts";
-import { isReadable } from "../../../shared/ports/listed-document.ts";
-import { parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
+import { firstCallIdAt, requestIdOf, toCallId } from "#shared/calls/ids.ts";
+import { isOwnReceiver, type OwnReceiver } from "#shared/dial-plan/receivers.ts";
+import { replayRows } from "#shared/events/replay-rows.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import { readTries } from "#shared/ports/last-tries.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
+import { parseOwnReceiver } from "#shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { findReceiverOf } from "../events/own-receivers.ts";
 

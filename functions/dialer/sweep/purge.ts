@@ -1,8 +1,8 @@
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import { states } from "../../../shared/calls/states.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { states } from "#shared/calls/states.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs, hourMs } from "../../../shared/lib/units.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
 import type { SweepTime } from "./sweep-time.ts";
 
 /** Interval at which purges begin. Without an index on expiry each looks at every document once. */

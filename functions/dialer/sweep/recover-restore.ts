@@ -1,12 +1,12 @@
-import { type CallRow, toCall, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { mayHaveBeenDialed, type Restored } from "../../../shared/calls/lost-time.ts";
-import { recoverRow } from "../../../shared/calls/restore-row.ts";
-import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { DuePosition } from "../../../shared/ports/ledger.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { judgeFirstRow } from "../../../shared/rules/first-row.ts";
-import { ends } from "../../../shared/rules/gates.ts";
+import { type CallRow, toCall, watchBacklog } from "#shared/calls/call-row.ts";
+import { mayHaveBeenDialed, type Restored } from "#shared/calls/lost-time.ts";
+import { recoverRow } from "#shared/calls/restore-row.ts";
+import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import type { DuePosition } from "#shared/ports/ledger.ts";
+import type { Route } from "#shared/calls/call-request.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { judgeFirstRow } from "#shared/rules/first-row.ts";
+import { ends } from "#shared/rules/gates.ts";
 import { toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -14,7 +14,7 @@ import { changeRows, reportStates } from "../record/change-rows.ts";
 import { replayJournal } from "./replay-journal.ts";
 import type { SweepTime } from "./sweep-time.ts";
 import { allBacklogs, oneBacklog, takeStep } from "./walk-backlogs.ts";
-import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
+import { dayMs, minuteMs } from "#shared/lib/units.ts";
 
 /** Maximum rows per read and write, and maximum calls under way that are read. */
 const pageRows = 500;

@@ -1,7 +1,7 @@
-import { applyEntries } from "../../../shared/policy/journal-entries.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { nameOfEntry, sortOutGathered } from "../../../shared/ports/journal.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
+import { applyEntries } from "#shared/policy/journal-entries.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { nameOfEntry, sortOutGathered } from "#shared/ports/journal.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readInTurn } from "./compact-journal.ts";
 import type { SweepTime } from "./sweep-time.ts";

@@ -1,12 +1,12 @@
-import { pendingOf } from "../../../shared/events/outbox-rows.ts";
-import { type Receiver, findReceiverNamed } from "../../../shared/dial-plan/receivers.ts";
-import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
+import { pendingOf } from "#shared/events/outbox-rows.ts";
+import { type Receiver, findReceiverNamed } from "#shared/dial-plan/receivers.ts";
+import { receiverBreakerOf } from "#shared/policy/breakers.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { toDeliverMessages } from "#shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { receiverKeyOf } from "../events/receiver-lease.ts";
-import { dayMs, hourMs } from "../../../shared/lib/units.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
 
 /** Time for which a due event is left to the message of its row's writer. */
 export const messageGraceMs = 30_000;

@@ -1,7 +1,7 @@
-import { sweepLeaseMs } from "../../../shared/lib/timing.ts";
-import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import { sweepLeaseMs } from "#shared/lib/timing.ts";
+import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import { isTooFarAhead, restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isLeaseVoid } from "../runtime/void-lease.ts";
 import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";

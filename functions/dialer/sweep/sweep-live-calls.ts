@@ -1,14 +1,9 @@
-import { hasEnded } from "../../../shared/calls/record-result.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
+import { hasEnded } from "#shared/calls/record-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import {
-  type LiveCall,
-  liveCallsIn,
-  liveKeysOf,
-  liveMsMax,
-} from "../../../shared/rules/live-calls.ts";
+import { type LiveCall, liveCallsIn, liveKeysOf, liveMsMax } from "#shared/rules/live-calls.ts";
 
 /** Entries older than this are compared with their rows. Younger ones may be of claims being written. */
 const youngMs = minuteMs;

@@ -1,4 +1,4 @@
-import { endMarginMs, sweepMsMax } from "../../../shared/lib/timing.ts";
+import { endMarginMs, sweepMsMax } from "#shared/lib/timing.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** A budget of time and of statements. */

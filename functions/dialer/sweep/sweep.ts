@@ -1,5 +1,5 @@
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { sendPolls } from "../results/poll-results.ts";

@@ -1,7 +1,7 @@
-import { sweepLeaseMs } from "../../../shared/lib/timing.ts";
-import { errorForLog } from "../../../shared/lib/log.ts";
-import { restoreKey, sweepKey, upkeepKey } from "../../../shared/policy/controls.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
+import { sweepLeaseMs } from "#shared/lib/timing.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { restoreKey, sweepKey, upkeepKey } from "#shared/policy/controls.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { replaySome } from "./own-replays.ts";
 import { trackRequests } from "./track-requests.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -3,16 +3,16 @@ import {
   isUrgentMark,
   type LevelOf,
   waitingBacklogOf,
-} from "../../../shared/calls/call-row.ts";
-import { isTestClient, timeOfId } from "../../../shared/calls/ids.ts";
-import { findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
-import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { isReadable } from "../../../shared/ports/listed-document.ts";
+} from "#shared/calls/call-row.ts";
+import { isTestClient, timeOfId } from "#shared/calls/ids.ts";
+import { findAgentRoute, findRetry } from "#shared/dial-plan/dial-plan.ts";
+import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
 import type { SweepTime } from "./sweep-time.ts";
 import { allBacklogs, type Step, takeStep, type Walk } from "./walk-backlogs.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
+import { hourMs } from "#shared/lib/units.ts";
 
 /** Interval of the visits of every backlog. */
 const visitEveryMs = hourMs;

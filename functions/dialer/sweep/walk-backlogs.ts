@@ -1,5 +1,5 @@
-import type { StoredDocument, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { DuePosition } from "../../../shared/ports/ledger.ts";
+import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Position of a walk through rows, stored between its steps. `open`: backlogs that are being read; `after`: the last listed one. */

@@ -1,7 +1,7 @@
-import { isTestClient } from "../../../shared/calls/ids.ts";
-import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { isReadable } from "../../../shared/ports/listed-document.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Backlogs without a route that an alarm has named. */

@@ -1,7 +1,7 @@
-import { pendingOf } from "../../../shared/events/outbox-rows.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { pendingOf } from "#shared/events/outbox-rows.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
+import { dayMs } from "#shared/lib/units.ts";
 
 /** Receivers that the plan has or had, and the time of the last check of former receivers' events. */
 export type KnownReceivers = Pick<ValueOf<"sweep">, "receivers" | "orphanedAt">;

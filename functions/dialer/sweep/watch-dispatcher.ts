@@ -1,4 +1,4 @@
-import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Time without a beat, while calls are due, after which an alarm is raised. */

@@ -1,6 +1,6 @@
-import { dayMs, hourMs } from "../../../shared/lib/units.ts";
-import { addSample, forecastSize, sampleEveryMs } from "../../../shared/policy/ledger-size.ts";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
+import { addSample, forecastSize, sampleEveryMs } from "#shared/policy/ledger-size.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Sizes of the ledger that sweeps have seen, and the time of the last alarm. */

@@ -1,13 +1,13 @@
-import { findServedAt } from "../../../shared/policy/dispatcher.ts";
-import { comparePositions } from "../../../shared/ports/ledger.ts";
-import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
-import type { Facts } from "../../../shared/rules/rule.ts";
-import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
-import { copyServed, createTurns } from "../../../shared/policy/turns.ts";
+import { findServedAt } from "#shared/policy/dispatcher.ts";
+import { comparePositions } from "#shared/ports/ledger.ts";
+import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
+import type { Facts } from "#shared/rules/rule.ts";
+import { toPermitTime, type Pace } from "#shared/telephony/rate.ts";
+import { copyServed, createTurns } from "#shared/policy/turns.ts";
 import type { Limit } from "./forecast-schema.ts";
 import type { Queued } from "./queued.ts";
-import { paceKeyOf } from "../../../shared/rules/pace.ts";
-import { simulated } from "../../../shared/rules/gates.ts";
+import { paceKeyOf } from "#shared/rules/pace.ts";
+import { simulated } from "#shared/rules/gates.ts";
 
 /** The calls of a forecast that wait for one account, in the order in which they are served. */
 export interface AccountQueue {

@@ -1,5 +1,5 @@
-import { causeForLog, UnreachableError } from "../../api/http/port-limits.ts";
-import type { RouteDeps } from "../../api/http/context.ts";
+import { causeForLog, UnreachableError } from "#functions/api/http/port-limits.ts";
+import type { RouteDeps } from "#functions/api/http/context.ts";
 import { turnReasons } from "./holders-now.ts";
 import type { Delay } from "./queued.ts";
 import { type CallNow, readWaitingNow, type WaitingNow } from "./waiting-now.ts";

@@ -1,22 +1,22 @@
-import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
-import { mapInSlices } from "../../../shared/lib/slices.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import type { RouteTable } from "#shared/dial-plan/route-table.ts";
+import { mapInSlices } from "#shared/lib/slices.ts";
 import {
   createResolver,
   type ResolvedCall,
   type ResolvedRoute,
   type Resolver,
-} from "../../../shared/rules/resolved-call.ts";
+} from "#shared/rules/resolved-call.ts";
 import { createHolders, type HolderOf } from "./holders.ts";
 import type { ControlsRead } from "./read-controls.ts";
-import type { HashKeys } from "../../../shared/telephony/phone-number.ts";
-import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
-import { byTime, delivery, ends } from "../../../shared/rules/gates.ts";
-import * as doNotCall from "../../../shared/rules/do-not-call.ts";
-import { type Facts, findVerdict, type Holder, pass } from "../../../shared/rules/rule.ts";
-import { findPlanErrors, type readCallAt } from "../../api/calls/call-errors.ts";
-import type { ProblemError } from "../../api/http/problem.ts";
+import type { HashKeys } from "#shared/telephony/phone-number.ts";
+import { messageCallsMax } from "#shared/ports/call-messages.ts";
+import { byTime, delivery, ends } from "#shared/rules/gates.ts";
+import * as doNotCall from "#shared/rules/do-not-call.ts";
+import { type Facts, findVerdict, type Holder, pass } from "#shared/rules/rule.ts";
+import { findPlanErrors, type readCallAt } from "#functions/api/calls/call-errors.ts";
+import type { ProblemError } from "#functions/api/http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { Delay, End, Ended, PlanWithSchedule, Queued } from "./queued.ts";
 import { addDelay, limitIn, toEnd, notForecast, runQueues } from "./run-queues.ts";

@@ -1,8 +1,8 @@
-import { batchCallsMax } from "../../../shared/calls/call-request.ts";
+import { batchCallsMax } from "#shared/calls/call-request.ts";
 import { manyZonesSchema } from "./many-zones.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { anyName, instant, time } from "../../api/http/fields.ts";
-import { accountLimits } from "../../../shared/calls/stands-by.ts";
+import * as z from "#shared/lib/zod.ts";
+import { anyName, instant, time } from "#functions/api/http/fields.ts";
+import { accountLimits } from "#shared/calls/stands-by.ts";
 
 /** Maximum errors of calls that an answer lists. */
 export const itemErrorsMax = 10_000;

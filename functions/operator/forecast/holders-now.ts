@@ -1,8 +1,8 @@
-import type { ResolvedAccount } from "../../../shared/dial-plan/route-table.ts";
-import { byTime, rooms } from "../../../shared/rules/gates.ts";
-import { findVerdict, leastRoom } from "../../../shared/rules/rule.ts";
-import { findStillReason } from "../../../shared/policy/dispatcher.ts";
-import { createResolver, type ResolvedCall } from "../../../shared/rules/resolved-call.ts";
+import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
+import { byTime, rooms } from "#shared/rules/gates.ts";
+import { findVerdict, leastRoom } from "#shared/rules/rule.ts";
+import { findStillReason } from "#shared/policy/dispatcher.ts";
+import { createResolver, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import { createHolders } from "./holders.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";

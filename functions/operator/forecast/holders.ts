@@ -1,10 +1,10 @@
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { ClientAgent } from "../../../shared/policy/breakers.ts";
-import { isLedgerSuspended } from "../../../shared/policy/controls.ts";
-import type { ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
-import type { DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { holders } from "../../../shared/rules/gates.ts";
-import type { Holder } from "../../../shared/rules/rule.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import type { ClientAgent } from "#shared/policy/breakers.ts";
+import { isLedgerSuspended } from "#shared/policy/controls.ts";
+import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { holders } from "#shared/rules/gates.ts";
+import type { Holder } from "#shared/rules/rule.ts";
 
 /** Returns what holds the calls of an agent along a route; undefined if nothing does. */
 export type HolderOf = (of: ClientAgent, target: ResolvedRoute) => Holder | undefined;

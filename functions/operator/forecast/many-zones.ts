@@ -1,6 +1,6 @@
-import type { CallRequest } from "../../../shared/calls/call-request.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { zoneNamesOf } from "../../../shared/telephony/zones-of-number.ts";
+import type { CallRequest } from "#shared/calls/call-request.ts";
+import * as z from "#shared/lib/zod.ts";
+import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 
 /** Zones from which on a call has so few hours that its sender should know. */
 const zonesMin = 3;

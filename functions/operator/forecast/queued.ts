@@ -1,7 +1,7 @@
-import type { ResolvedCall, ResolvedRoute } from "../../../shared/rules/resolved-call.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
-import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
+import type { ResolvedCall, ResolvedRoute } from "#shared/rules/resolved-call.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import type { RouteTable } from "#shared/dial-plan/route-table.ts";
+import type { Schedule } from "#shared/dial-plan/schedule.ts";
 import type { Limit } from "./forecast-schema.ts";
 
 /** A plan with its routes and its schedule. */

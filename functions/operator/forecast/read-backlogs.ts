@@ -1,12 +1,12 @@
-import type { ClientAgent } from "../../../shared/policy/breakers.ts";
-import { type Call } from "../../../shared/calls/call-request.ts";
-import { toCall } from "../../../shared/calls/call-row.ts";
-import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { isReadable } from "../../../shared/ports/listed-document.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
-import { endOfTime } from "../../api/http/fields.ts";
+import type { ClientAgent } from "#shared/policy/breakers.ts";
+import { type Call } from "#shared/calls/call-request.ts";
+import { toCall } from "#shared/calls/call-row.ts";
+import { requestIdOf, timeOfId } from "#shared/calls/ids.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import type { CallLedger, DuePosition } from "#shared/ports/ledger.ts";
+import { endOfTime } from "#functions/api/http/fields.ts";
 
 /** Maximum rows whose positions are read, and maximum rows that are read whole. */
 const positionsMax = 50_000;

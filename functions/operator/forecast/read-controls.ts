@@ -1,25 +1,25 @@
-import { type CallRequest, accountNameOf } from "../../../shared/calls/call-request.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { ClientAgent } from "../../../shared/policy/breakers.ts";
-import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
-import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import { type CallRequest, accountNameOf } from "#shared/calls/call-request.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import type { ClientAgent } from "#shared/policy/breakers.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
+import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
 import {
   cancellationKeyOf,
   doNotCallListKey,
   listIn,
   restoreKey,
-} from "../../../shared/policy/controls.ts";
-import { isSpeedKnown, toSeenPace } from "../../../shared/policy/account-speed.ts";
-import type { Pace } from "../../../shared/telephony/rate.ts";
-import type { RouteDeps } from "../../api/http/context.ts";
+} from "#shared/policy/controls.ts";
+import { isSpeedKnown, toSeenPace } from "#shared/policy/account-speed.ts";
+import type { Pace } from "#shared/telephony/rate.ts";
+import type { RouteDeps } from "#functions/api/http/context.ts";
 import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
 import { readNumbers } from "./read-numbers.ts";
-import type { NumberHashes } from "../../../shared/telephony/phone-number.ts";
-import { cancellationKeysOf } from "../../../shared/rules/cancellation.ts";
-import { forecastKeys } from "../../../shared/rules/gates.ts";
-import { distinctKeys, listKeys } from "../../../shared/rules/rule.ts";
-import { createResolver } from "../../../shared/rules/resolved-call.ts";
+import type { NumberHashes } from "#shared/telephony/phone-number.ts";
+import { cancellationKeysOf } from "#shared/rules/cancellation.ts";
+import { forecastKeys } from "#shared/rules/gates.ts";
+import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
+import { createResolver } from "#shared/rules/resolved-call.ts";
 
 /** Maximum agents whose pauses and breakers are read. */
 const agentsReadMax = 1_000;

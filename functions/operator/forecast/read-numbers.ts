@@ -1,13 +1,13 @@
-import { hashedNumberOf } from "../../../shared/calls/ids.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { doNotCallKeyOf } from "../../../shared/policy/controls.ts";
-import type { DocumentKey, DocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { allHashesOf, type NumberHashes } from "../../../shared/telephony/phone-number.ts";
-import type { RouteDeps } from "../../api/http/context.ts";
-import { UnreachableError } from "../../api/http/port-limits.ts";
+import { hashedNumberOf } from "#shared/calls/ids.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { doNotCallKeyOf } from "#shared/policy/controls.ts";
+import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { allHashesOf, type NumberHashes } from "#shared/telephony/phone-number.ts";
+import type { RouteDeps } from "#functions/api/http/context.ts";
+import { UnreachableError } from "#functions/api/http/port-limits.ts";
 import type { PlanWithSchedule } from "./queued.ts";
-import { rareNumberKeys } from "../../../shared/rules/gates.ts";
-import { listKeys } from "../../../shared/rules/rule.ts";
+import { rareNumberKeys } from "#shared/rules/gates.ts";
+import { listKeys } from "#shared/rules/rule.ts";
 
 /** Numbers whose documents are read in one go, and at the same time: four documents a number and key. */
 const numbersAtOnce = 500;

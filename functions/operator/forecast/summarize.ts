@@ -1,10 +1,10 @@
-import type { RouteTable } from "../../../shared/dial-plan/route-table.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { backlogOfKey } from "../../../shared/calls/call-row.ts";
-import { findAgentRoute, findRetry } from "../../../shared/dial-plan/dial-plan.ts";
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
-import type { ProblemError } from "../../api/http/problem.ts";
-import { toIsoTime } from "../../api/http/fields.ts";
+import type { RouteTable } from "#shared/dial-plan/route-table.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { backlogOfKey } from "#shared/calls/call-row.ts";
+import { findAgentRoute, findRetry } from "#shared/dial-plan/dial-plan.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
+import type { ProblemError } from "#functions/api/http/problem.ts";
+import { toIsoTime } from "#functions/api/http/fields.ts";
 import type { Forecasted, ForecastedCalls } from "./forecast-calls.ts";
 import {
   type AccountForecast,
@@ -17,8 +17,8 @@ import {
 } from "./forecast-schema.ts";
 import type { ControlsRead } from "./read-controls.ts";
 import { longestOf, reasonOf } from "./run-queues.ts";
-import type { Pace } from "../../../shared/telephony/rate.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
+import type { Pace } from "#shared/telephony/rate.ts";
+import { hourMs } from "#shared/lib/units.ts";
 
 /** A call that is dialed, with the time. */
 type Dialed = Forecasted & { end: { kind: "dialed"; at: number } };

@@ -1,4 +1,4 @@
-import type { Bulk } from "../../../shared/answers/answers.ts";
+import type { Bulk } from "#shared/answers/answers.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { Failure, Misuse } from "./failures.ts";

@@ -1,5 +1,5 @@
-import { findAnswerMeaning } from "../../../shared/calls/answer-codes.ts";
-import { findMeaning } from "../../../shared/calls/reasons.ts";
+import { findAnswerMeaning } from "#shared/calls/answer-codes.ts";
+import { findMeaning } from "#shared/calls/reasons.ts";
 import type {
   CallDetail,
   CallView,
@@ -7,7 +7,7 @@ import type {
   Redialed,
   RequestView,
   Revealed,
-} from "../../../shared/answers/answers.ts";
+} from "#shared/answers/answers.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { forEach, listCalls, pageCallsMax } from "./chosen-calls.ts";
 import type { Client } from "./client.ts";

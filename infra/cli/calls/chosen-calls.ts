@@ -1,4 +1,4 @@
-import type { CallsPage, CallView } from "../../../shared/answers/answers.ts";
+import type { CallsPage, CallView } from "#shared/answers/answers.ts";
 import { exitUnlessAgreed } from "./agree.ts";
 import type { CommandDeps } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";

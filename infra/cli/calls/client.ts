@@ -1,5 +1,5 @@
-import { type Problem, problemSchema } from "../../../shared/lib/problem.ts";
-import { answerMsMax, createSend, requireAddress } from "../../client/http.ts";
+import { type Problem, problemSchema } from "#shared/lib/problem.ts";
+import { answerMsMax, createSend, requireAddress } from "#infra/client/http.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
 import { jsonIn } from "./json.ts";
 import type { Terminal } from "./terminal.ts";

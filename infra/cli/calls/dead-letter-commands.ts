@@ -2,7 +2,7 @@ import type {
   DeadLetterDetail,
   DeadLetterList,
   RevealedDeadLetter,
-} from "../../../shared/answers/answers.ts";
+} from "#shared/answers/answers.ts";
 import { forEach, pageCallsMax } from "./chosen-calls.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";

@@ -1,4 +1,4 @@
-import type { Forecast, ForecastItem, ForecastSummary } from "../../../shared/answers/answers.ts";
+import type { Forecast, ForecastItem, ForecastSummary } from "#shared/answers/answers.ts";
 import { counted } from "./agree.ts";
 import type { Command } from "./command.ts";
 import { Misuse } from "./failures.ts";

@@ -1,4 +1,4 @@
-import { callStates } from "../../../shared/calls/states.ts";
+import { callStates } from "#shared/calls/states.ts";
 import { optionsOf } from "./options.ts";
 
 /** Help for one command: its words, one sentence, and an example. */

@@ -1,4 +1,4 @@
-import { shownText } from "../../../shared/lib/shown-text.ts";
+import { shownText } from "#shared/lib/shown-text.ts";
 
 /** A row of a table, or a line of JSON. */
 export type Json = Record<string, unknown>;

@@ -1,5 +1,5 @@
-import { columnRoles, guessColumns } from "../../../shared/leads/columns.ts";
-import type { LeadTable } from "../../../shared/leads/lead-table.ts";
+import { columnRoles, guessColumns } from "#shared/leads/columns.ts";
+import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { Misuse } from "./failures.ts";
 
 /**

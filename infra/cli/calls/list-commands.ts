@@ -1,12 +1,12 @@
 import { writeFile } from "node:fs/promises";
-import type { Audit, ErasedAnswer, ListedNumbers, Me } from "../../../shared/answers/answers.ts";
-import { toMendCsv } from "../../../shared/leads/mend-csv.ts";
+import type { Audit, ErasedAnswer, ListedNumbers, Me } from "#shared/answers/answers.ts";
+import { toMendCsv } from "#shared/leads/mend-csv.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { listCalls } from "./chosen-calls.ts";
 import { Misuse, Refusal } from "./failures.ts";
 import { readBytes } from "./files.ts";
-import type { NumberList } from "../../../shared/leads/read-numbers.ts";
+import type { NumberList } from "#shared/leads/read-numbers.ts";
 import { readNumberList } from "./number-list.ts";
 import { countryOf, readTypedNumbers } from "./typed-numbers.ts";
 import type { Json } from "./json.ts";

@@ -1,5 +1,5 @@
-import type { Campaigns, Needs, Requests, RequestView } from "../../../shared/answers/answers.ts";
-import { statesWhere } from "../../../shared/calls/states.ts";
+import type { Campaigns, Needs, Requests, RequestView } from "#shared/answers/answers.ts";
+import { statesWhere } from "#shared/calls/states.ts";
 import { Misuse } from "./failures.ts";
 import type { Client } from "./client.ts";
 import type { Json } from "./json.ts";

@@ -1,13 +1,13 @@
-import { decodeText } from "../../../shared/leads/decode-text.ts";
+import { decodeText } from "#shared/leads/decode-text.ts";
 import {
   linesOf,
   type NumberList,
   partsOf,
   readEach,
   type Written,
-} from "../../../shared/leads/read-numbers.ts";
-import { readTable } from "../../../shared/leads/read-table.ts";
-import { isE164 } from "../../../shared/telephony/phone-number.ts";
+} from "#shared/leads/read-numbers.ts";
+import { readTable } from "#shared/leads/read-table.ts";
+import { isE164 } from "#shared/telephony/phone-number.ts";
 import { Misuse } from "./failures.ts";
 import { rolesOf } from "./lead-columns.ts";
 

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { shownText } from "../../../shared/lib/shown-text.ts";
+import { shownText } from "#shared/lib/shown-text.ts";
 import { complain, print } from "../print.ts";
 import type { Terminal } from "./terminal.ts";
 

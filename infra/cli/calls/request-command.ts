@@ -1,6 +1,6 @@
-import { sayHolder } from "../../../shared/calls/say-reason.ts";
-import { callStates, statesWhere } from "../../../shared/calls/states.ts";
-import type { RequestView } from "../../../shared/answers/answers.ts";
+import { sayHolder } from "#shared/calls/say-reason.ts";
+import { callStates, statesWhere } from "#shared/calls/states.ts";
+import type { RequestView } from "#shared/answers/answers.ts";
 import type { Command } from "./command.ts";
 import { Misuse } from "./failures.ts";
 import { barOf } from "./terminal.ts";

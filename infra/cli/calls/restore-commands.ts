@@ -1,4 +1,4 @@
-import type { RestoreView } from "../../../shared/answers/answers.ts";
+import type { RestoreView } from "#shared/answers/answers.ts";
 import type { Command } from "./command.ts";
 import { say } from "./terminal.ts";
 

@@ -1,19 +1,19 @@
 import { writeFile } from "node:fs/promises";
-import type { FoundFile, PlanInWords, Senders } from "../../../shared/answers/answers.ts";
+import type { FoundFile, PlanInWords, Senders } from "#shared/answers/answers.ts";
 import {
   askForClient,
   createPostForClient,
   RefusedError,
   type SendingDeps,
-} from "../../../shared/leads/ask-client-api.ts";
-import { checkLeads, type LeadsChecked } from "../../../shared/leads/check-leads.ts";
-import { divideLeads } from "../../../shared/leads/divide-leads.ts";
-import type { LeadTable } from "../../../shared/leads/lead-table.ts";
-import { toMendCsv } from "../../../shared/leads/mend-csv.ts";
-import { readLeads, type RefusedRow } from "../../../shared/leads/read-leads.ts";
-import { readTable } from "../../../shared/leads/read-table.ts";
-import { sendLeads } from "../../../shared/leads/send-leads.ts";
-import { createSend } from "../../client/http.ts";
+} from "#shared/leads/ask-client-api.ts";
+import { checkLeads, type LeadsChecked } from "#shared/leads/check-leads.ts";
+import { divideLeads } from "#shared/leads/divide-leads.ts";
+import type { LeadTable } from "#shared/leads/lead-table.ts";
+import { toMendCsv } from "#shared/leads/mend-csv.ts";
+import { readLeads, type RefusedRow } from "#shared/leads/read-leads.ts";
+import { readTable } from "#shared/leads/read-table.ts";
+import { sendLeads } from "#shared/leads/send-leads.ts";
+import { createSend } from "#infra/client/http.ts";
 import { counted } from "./agree.ts";
 import { type Client, tokenIn, urlIn } from "./client.ts";
 import type { Command, CommandDeps } from "./command.ts";

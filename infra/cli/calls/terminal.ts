@@ -1,5 +1,5 @@
 import { SingleBar } from "cli-progress";
-import { csvField } from "../../../shared/lib/csv.ts";
+import { csvField } from "#shared/lib/csv.ts";
 import { type Json, textOf } from "./json.ts";
 import type { Values } from "./options.ts";
 import { factsOf, listFacts, tableOf } from "./table.ts";

@@ -4,7 +4,7 @@ import type {
   PutClient,
   Tokens,
   TokenView,
-} from "../../../shared/answers/answers.ts";
+} from "#shared/answers/answers.ts";
 import { exitUnlessAgreed } from "./agree.ts";
 import type { Command } from "./command.ts";
 import { Misuse } from "./failures.ts";

@@ -1,5 +1,5 @@
-import type { PlanInWords } from "../../../shared/answers/answers.ts";
-import { listCountries, readNumber } from "../../../shared/leads/read-number.ts";
+import type { PlanInWords } from "#shared/answers/answers.ts";
+import { listCountries, readNumber } from "#shared/leads/read-number.ts";
 import type { CommandDeps } from "./command.ts";
 import { Misuse } from "./failures.ts";
 import type { Values } from "./options.ts";

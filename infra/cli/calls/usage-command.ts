@@ -1,4 +1,4 @@
-import type { UsageAnswer } from "../../../shared/answers/answers.ts";
+import type { UsageAnswer } from "#shared/answers/answers.ts";
 import type { Command } from "./command.ts";
 import type { Json } from "./json.ts";
 import { show } from "./terminal.ts";

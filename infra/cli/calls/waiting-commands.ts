@@ -6,9 +6,9 @@ import type {
   Pauses,
   PauseView,
   Resumed,
-} from "../../../shared/answers/answers.ts";
-import { callStates } from "../../../shared/calls/states.ts";
-import { sayHolder } from "../../../shared/calls/say-reason.ts";
+} from "#shared/answers/answers.ts";
+import { callStates } from "#shared/calls/states.ts";
+import { sayHolder } from "#shared/calls/say-reason.ts";
 import { exitUnlessAgreed } from "./agree.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";

@@ -1,4 +1,4 @@
-import { type DeploymentSettings, settingsFile } from "../../aws/settings.ts";
+import { type DeploymentSettings, settingsFile } from "#infra/aws/settings.ts";
 import { keepSettings } from "./aws-deployment.ts";
 import { DeployError, type Tools } from "./tools.ts";
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { type AlarmRecipient, chooseAlarmRecipient } from "./aws-alarms.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";

@@ -7,7 +7,7 @@ import {
   firstName,
   readDeployment,
   settingsFile,
-} from "../../aws/settings.ts";
+} from "#infra/aws/settings.ts";
 import { DeployError } from "./tools.ts";
 
 const root = resolve(import.meta.dirname, "../../..");

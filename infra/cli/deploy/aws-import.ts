@@ -1,7 +1,7 @@
 import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { cdkDeploy, cdkImport, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed, keepSettings } from "./aws-deployment.ts";
 import { isCreation, readOwnStack, requireDeployable } from "./aws-stack.ts";

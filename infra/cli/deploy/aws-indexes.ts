@@ -1,4 +1,4 @@
-import { dynamoTable } from "../../../shared/aws/dynamodb-table.ts";
+import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import { DeployError } from "./tools.ts";
 
 /** Keys of an index of the ledger's table. */

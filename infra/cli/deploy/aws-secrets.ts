@@ -8,7 +8,7 @@ import {
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
-import { type SecretKind, secretTags } from "../../aws/secret-tags.ts";
+import { type SecretKind, secretTags } from "#infra/aws/secret-tags.ts";
 import { orSentence, regionOf } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import { keptHashKey, mayFollow } from "./hash-key.ts";

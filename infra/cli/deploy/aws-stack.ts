@@ -3,7 +3,7 @@ import {
   DescribeStacksCommand,
   GetTemplateCommand,
 } from "@aws-sdk/client-cloudformation";
-import { secretTags } from "../../aws/secret-tags.ts";
+import { secretTags } from "#infra/aws/secret-tags.ts";
 import { lacksRight, orSentence, unprotect } from "./aws-cdk.ts";
 import { DeployError } from "./tools.ts";
 

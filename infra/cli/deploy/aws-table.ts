@@ -9,7 +9,7 @@ import {
   UpdateTableCommand,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
-import { dynamoTable } from "../../../shared/aws/dynamodb-table.ts";
+import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import { orSentence } from "./aws-cdk.ts";
 import { changeOf, type Indexes, targetIndexes } from "./aws-indexes.ts";
 import { DeployError, type Tools } from "./tools.ts";

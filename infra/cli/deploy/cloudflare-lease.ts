@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { query } from "./cloudflare-resources.ts";
 import type { Target } from "./cloudflare-target.ts";
 import { DeployError, type Tools } from "./tools.ts";

@@ -1,4 +1,4 @@
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { parseJson, wrangler } from "./cloudflare-wrangler.ts";
 import { DeployError, type Tools } from "./tools.ts";
 

@@ -1,4 +1,4 @@
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import { openApi, readQueue, type StandingQueue } from "./cloudflare-queues.ts";
 import { queuesOf, type Target } from "./cloudflare-target.ts";

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { parseJson, wrangler } from "./cloudflare-wrangler.ts";
 import type { Target } from "./cloudflare-target.ts";
 import { DeployError, type Tools } from "./tools.ts";

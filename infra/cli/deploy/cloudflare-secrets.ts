@@ -1,4 +1,4 @@
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import { withSecretsLease } from "./cloudflare-lease.ts";
 import type { Target } from "./cloudflare-target.ts";

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 import { DeployError, mustRun, type Ran, type Tools } from "./tools.ts";
 
 /** Makes wrangler's output readable here: without colours and a banner. What is done is not sent to its makers. */

@@ -1,11 +1,11 @@
-import { callbackSecrets } from "../../../shared/dial-plan/callback-keys.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/parse-dial-plan.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { receiverKeys } from "../../../shared/dial-plan/receivers.ts";
-import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { createToken } from "../../../shared/settings/tokens.ts";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
+import { callbackSecrets } from "#shared/dial-plan/callback-keys.ts";
+import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { receiverKeys } from "#shared/dial-plan/receivers.ts";
+import { malformedSecrets } from "#shared/dial-plan/secrets.ts";
+import { createToken } from "#shared/settings/tokens.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
 import { hasRole, type PlatformName, providerSecretsOf, readersOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { listKeys, nameOfKey, parseHashKeys } from "../../../shared/telephony/phone-number.ts";
+import { listKeys, nameOfKey, parseHashKeys } from "#shared/telephony/phone-number.ts";
 import type { SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 

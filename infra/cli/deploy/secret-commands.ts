@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { readPublicUrl } from "../../../shared/settings/callback-url.ts";
-import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
-import { parseSigningKeys } from "../../../shared/lib/standard-webhooks.ts";
-import { isEmptyList } from "../../../shared/settings/settings.ts";
-import { createToken, parseTokens } from "../../../shared/settings/tokens.ts";
-import * as z from "../../../shared/lib/zod.ts";
+import { readPublicUrl } from "#shared/settings/callback-url.ts";
+import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
+import { parseSigningKeys } from "#shared/lib/standard-webhooks.ts";
+import { isEmptyList } from "#shared/settings/settings.ts";
+import { createToken, parseTokens } from "#shared/settings/tokens.ts";
+import * as z from "#shared/lib/zod.ts";
 import { checkHashKey, keptHashKey, mayFollow } from "./hash-key.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";

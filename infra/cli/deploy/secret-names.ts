@@ -1,7 +1,7 @@
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
-import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
+import { neededSecrets } from "#shared/dial-plan/secrets.ts";
 
 /** The two functions of the service. */
 export type FunctionName = "api" | "dialer";

@@ -1,11 +1,11 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createDynamoDocuments } from "../../../shared/aws/dynamodb-documents.ts";
-import { createDynamoLedger } from "../../../shared/aws/dynamodb-ledger.ts";
-import { backlogOfKey } from "../../../shared/calls/call-row.ts";
-import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
-import * as z from "../../../shared/lib/zod.ts";
+import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
+import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
+import { backlogOfKey } from "#shared/calls/call-row.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import * as z from "#shared/lib/zod.ts";
 import { orSentence } from "./aws-cdk.ts";
 import type { Target } from "./cloudflare-target.ts";
 import { parseJson, wranglerUnless } from "./cloudflare-wrangler.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { delimiter, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { complain, print, showLines } from "../print.ts";
-import { shownText } from "../../../shared/lib/shown-text.ts";
+import { shownText } from "#shared/lib/shown-text.ts";
 
 /** The result of a command of the platform. */
 export interface Ran {

@@ -1,4 +1,4 @@
-import type { Events, Exhausted, Replayed } from "../../../shared/answers/answers.ts";
+import type { Events, Exhausted, Replayed } from "#shared/answers/answers.ts";
 import type { Client } from "../calls/client.ts";
 import { Misuse } from "../calls/failures.ts";
 import { numberOf } from "../calls/options.ts";

@@ -2,18 +2,18 @@ import {
   createPostEvent,
   type PostedEvent,
   type PostEvent,
-} from "../../../functions/dialer/runtime/post-event.ts";
-import { bodyOf, eventIdOf } from "../../../shared/events/outbox-rows.ts";
-import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+} from "#functions/dialer/runtime/post-event.ts";
+import { bodyOf, eventIdOf } from "#shared/events/outbox-rows.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import {
   type Receiver,
   findReceiverNamed,
   findReceiver,
   receiverSecrets,
-} from "../../../shared/dial-plan/receivers.ts";
-import { randomId } from "../../../shared/lib/random.ts";
-import { shownText } from "../../../shared/lib/shown-text.ts";
+} from "#shared/dial-plan/receivers.ts";
+import { randomId } from "#shared/lib/random.ts";
+import { shownText } from "#shared/lib/shown-text.ts";
 import { Misuse } from "../calls/failures.ts";
 import type { Surroundings } from "./surroundings.ts";
 

@@ -1,14 +1,10 @@
-import type { Call, Route } from "../../../shared/calls/call-request.ts";
-import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
-import { randomId } from "../../../shared/lib/random.ts";
-import type {
-  DialingProvider,
-  DialOutcome,
-  FoundCall,
-} from "../../../shared/providers/provider.ts";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { listsEndedCalls, routeKinds } from "../../../shared/providers/routes.ts";
-import { callbackAddressAlong } from "../../../shared/settings/callback-url.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { randomId } from "#shared/lib/random.ts";
+import type { DialingProvider, DialOutcome, FoundCall } from "#shared/providers/provider.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { listsEndedCalls, routeKinds } from "#shared/providers/routes.ts";
+import { callbackAddressAlong } from "#shared/settings/callback-url.ts";
 import { Failure } from "../calls/failures.ts";
 import { hasRole, meaningOf } from "./meanings.ts";
 import { printedFetch } from "./printed-fetch.ts";

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import { parseDialPlan } from "../../../shared/dial-plan/parse-dial-plan.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { isLoopback } from "../../../shared/lib/https-url.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { isLoopback } from "#shared/lib/https-url.ts";
+import type { Route } from "#shared/calls/call-request.ts";
 import { Failure } from "../calls/failures.ts";
 
 /** The plan that is bundled into both functions, and that of a local run. */

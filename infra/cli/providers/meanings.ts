@@ -1,6 +1,6 @@
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { type Route } from "../../../shared/calls/call-request.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { type Route } from "#shared/calls/call-request.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
 
 /** An outcome in words: what it means, and what to do about it. */
 interface Meaning {

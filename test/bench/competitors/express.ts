@@ -1,8 +1,8 @@
 /** Express 5, zod, and BullMQ's producer or a queue that discards messages. */
 import express from "express";
 import * as z from "zod";
-import { isE164 } from "../../../shared/telephony/phone-number.ts";
-import { isTimeZone } from "../../../shared/telephony/time-zone.ts";
+import { isE164 } from "#shared/telephony/phone-number.ts";
+import { isTimeZone } from "#shared/telephony/time-zone.ts";
 import { enqueuer, isAuthorized, serving } from "./kit.ts";
 
 /** The fields of a call as its users would write them: in zod itself, which compiles objects, unlike zod/mini. */

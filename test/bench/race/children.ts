@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
-import { until } from "../../support/service.ts";
+import { until } from "#test/support/service.ts";
 
 const engines = join(import.meta.dirname, "../engines");
 const startMsMax = 60_000;

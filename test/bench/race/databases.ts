@@ -4,7 +4,7 @@ import { chownSync, existsSync, globSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../support/service.ts";
+import { freePort } from "#test/support/service.ts";
 import { startChild, untilListening } from "./children.ts";
 import type { EngineState } from "./engine.ts";
 

@@ -1,7 +1,7 @@
 /** One engine's race: calls are posted and dialed through kills, a hang and an outage of the provider. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { callRequest } from "../competitors/payload.ts";
-import { until } from "../../support/service.ts";
+import { until } from "#test/support/service.ts";
 import { startSide } from "../processes.ts";
 import { type Consumption, watchConsumption } from "./consumption.ts";
 import type { Engine, EngineState, RunningEngine } from "./engine.ts";

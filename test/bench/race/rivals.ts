@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { mkdtemp, rm } from "node:fs/promises";
-import { freePort } from "../../support/service.ts";
+import { freePort } from "#test/support/service.ts";
 import { hasRedis, noRedis, startRedis } from "../redis.ts";
 import { type Child, startChild, startScript, untilListening } from "./children.ts";
 import { noPostgres, startPostgres } from "./databases.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type CallRow, dialingBacklogOf, type DialingOf } from "../../../shared/calls/call-row.ts";
-import type { CallLedger, DialingCall } from "../../../shared/ports/ledger.ts";
-import { aLaterRow, aRow, aRowIn, changed, idsOf, suiteNow } from "../../support/call-rows.ts";
+import { type CallRow, dialingBacklogOf, type DialingOf } from "#shared/calls/call-row.ts";
+import type { CallLedger, DialingCall } from "#shared/ports/ledger.ts";
+import { aLaterRow, aRow, aRowIn, changed, idsOf, suiteNow } from "#test/support/call-rows.ts";
 
 const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
 

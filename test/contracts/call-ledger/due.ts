@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type CallRow, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
-import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
+import { type CallRow, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import type { CallLedger, DuePosition } from "#shared/ports/ledger.ts";
 import {
   aRow,
   aRowIn,
@@ -8,8 +8,8 @@ import {
   dialingBacklog,
   rowsOfOneRequest,
   suiteNow,
-} from "../../support/call-rows.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#test/support/call-rows.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const [sales, support] = ['["crm","agent_sales"]', '["crm","agent é 中 #1"]'] as const;
 const byPosition = (a: DuePosition, b: DuePosition) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1);

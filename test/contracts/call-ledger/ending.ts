@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { type CallState, callStates } from "../../../shared/calls/states.ts";
-import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { type CallState, callStates } from "#shared/calls/states.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import type { CallLedger, ListOf } from "#shared/ports/ledger.ts";
 import {
   aRow,
   aRowIn,
@@ -10,7 +10,7 @@ import {
   idsOf,
   rowsOfOneRequest,
   suiteNow,
-} from "../../support/call-rows.ts";
+} from "#test/support/call-rows.ts";
 import { readPages } from "./pages.ts";
 
 const day = 86_400_000;

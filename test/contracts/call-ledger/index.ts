@@ -1,5 +1,5 @@
-import type { CallState } from "../../../shared/calls/states.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
 import { describeDialing } from "./dialing.ts";
 import { describeDue } from "./due.ts";
 import { describeEnding } from "./ending.ts";

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callStates } from "../../../shared/calls/states.ts";
-import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { callStates } from "#shared/calls/states.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import type { CallLedger, ListOf } from "#shared/ports/ledger.ts";
 import {
   aLaterRow,
   aNumberHash,
@@ -13,9 +13,9 @@ import {
   newestFirst,
   rowsOfOneRequest,
   suiteNow,
-} from "../../support/call-rows.ts";
+} from "#test/support/call-rows.ts";
 import { readPages } from "./pages.ts";
-import { perTier, inSlowTier } from "../../support/per-tier.ts";
+import { perTier, inSlowTier } from "#test/support/per-tier.ts";
 
 const hour = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { compareIds } from "../../support/call-rows.ts";
+import { compareIds } from "#test/support/call-rows.ts";
 
 interface Page<Row> {
   rows: Row[];

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
-import { aLaterRow, aRow, changed, rowsOfOneRequest, suiteNow } from "../../support/call-rows.ts";
-import { perTier } from "../../support/per-tier.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import { aLaterRow, aRow, changed, rowsOfOneRequest, suiteNow } from "#test/support/call-rows.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 export function describeReading(name: string, create: () => Promise<CallLedger>): void {
   describe(`${name} as a call ledger: reading`, () => {

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { attentionStates, callStates } from "../../../shared/calls/states.ts";
-import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
-import { createMemoryLedger } from "../../support/memory-ledger.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { attentionStates, callStates } from "#shared/calls/states.ts";
+import type { CallLedger, Change } from "#shared/ports/ledger.ts";
+import { createMemoryLedger } from "#test/support/memory-ledger.ts";
 import {
   aNumberHash,
   aRow,
@@ -12,9 +12,9 @@ import {
   dialingBacklog,
   rowsOfOneRequest,
   suiteNow,
-} from "../../support/call-rows.ts";
+} from "#test/support/call-rows.ts";
 import { readPages } from "./pages.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const dueBacklogs = ['["crm","agent_sales"]', '["crm","agent_support"]', "watch"];
 const backlogs = [...dueBacklogs, dialingBacklog];

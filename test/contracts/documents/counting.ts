@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { suiteNow } from "../../support/call-rows.ts";
-import { aDocument, type CreateDocuments } from "../../support/documents.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { suiteNow } from "#test/support/call-rows.ts";
+import { aDocument, type CreateDocuments } from "#test/support/documents.ts";
 
 export function describeCounting(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: counting`, () => {

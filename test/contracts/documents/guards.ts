@@ -1,15 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import {
-  countCalls,
-  countedIn,
-  dayKeyOf,
-  releaseCalls,
-} from "../../../shared/policy/day-counts.ts";
-import { gatherAbove, ownEntriesMax } from "../../../shared/policy/gathered-entries.ts";
-import { nameOfEntry, sortOutGathered } from "../../../shared/ports/journal.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { suiteNow } from "../../support/call-rows.ts";
-import type { CreateDocuments } from "../../support/documents.ts";
+import { countCalls, countedIn, dayKeyOf, releaseCalls } from "#shared/policy/day-counts.ts";
+import { gatherAbove, ownEntriesMax } from "#shared/policy/gathered-entries.ts";
+import { nameOfEntry, sortOutGathered } from "#shared/ports/journal.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { suiteNow } from "#test/support/call-rows.ts";
+import type { CreateDocuments } from "#test/support/documents.ts";
 
 export function describeGuards(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: calls of a day`, () => {

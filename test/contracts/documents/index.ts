@@ -1,4 +1,4 @@
-import type { CreateDocuments } from "../../support/documents.ts";
+import type { CreateDocuments } from "#test/support/documents.ts";
 import { describeCounting } from "./counting.ts";
 import { describeGuards } from "./guards.ts";
 import { describeDocumentListing } from "./listing.ts";

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts";
-import { isReadable } from "../../../shared/ports/listed-document.ts";
-import { suiteNow } from "../../support/call-rows.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
+import { isReadable } from "#shared/ports/listed-document.ts";
+import { suiteNow } from "#test/support/call-rows.ts";
 import {
   aDocument,
   anew,
   aPause,
   type CreateDocuments,
   removeCurrent,
-} from "../../support/documents.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#test/support/documents.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 export function describeDocumentListing(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: listing`, () => {

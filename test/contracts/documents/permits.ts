@@ -1,15 +1,10 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import {
-  grantPermits,
-  listPermitTimes,
-  type Pace,
-  toPace,
-} from "../../../shared/telephony/rate.ts";
-import { suiteNow } from "../../support/call-rows.ts";
-import type { CreateDocuments } from "../../support/documents.ts";
-import { perTier } from "../../support/per-tier.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { grantPermits, listPermitTimes, type Pace, toPace } from "#shared/telephony/rate.ts";
+import { suiteNow } from "#test/support/call-rows.ts";
+import type { CreateDocuments } from "#test/support/documents.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 export function describePermits(
   name: string,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CreateDocuments } from "../../support/documents.ts";
+import type { CreateDocuments } from "#test/support/documents.ts";
 
 const hourMs = 3_600_000;
 

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import type { DocumentKey, StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { randomId } from "../../../shared/lib/random.ts";
-import { suiteNow } from "../../support/call-rows.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { DocumentKey, StoredDocument } from "#shared/ports/document-kinds.ts";
+import { randomId } from "#shared/lib/random.ts";
+import { suiteNow } from "#test/support/call-rows.ts";
 import {
   aDocument,
   anew,
   aPause,
   type CreateDocuments,
   removeCurrent,
-} from "../../support/documents.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#test/support/documents.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 export function describeDocumentWriting(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: writing`, () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toCallId } from "../../../shared/calls/ids.ts";
+import { toCallId } from "#shared/calls/ids.ts";
 import { asBoth, type HttpApiBench, idsOf, requestIdPattern, requestsOf, valid } from "./setup.ts";
 
 /** Describes the requests that are accepted. */

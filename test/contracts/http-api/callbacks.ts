@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { callbackAddress, type CallbackSubject } from "../../../shared/settings/callback-url.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
-import { createSignatureHeaders, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
-import { apiEnvironment, webhookSecret } from "../../support/environment.ts";
-import { validated } from "../../support/validated-answers.ts";
+import { callbackAddress, type CallbackSubject } from "#shared/settings/callback-url.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { createSignatureHeaders, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
+import { apiEnvironment, webhookSecret } from "#test/support/environment.ts";
+import { validated } from "#test/support/validated-answers.ts";
 import type { ApiUnderTest } from "./setup.ts";
 
 export interface CallbacksUnderTest extends Pick<ApiUnderTest, "request"> {

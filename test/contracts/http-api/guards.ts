@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { backlogOf, type CallRow, createFirstRow } from "../../../shared/calls/call-row.ts";
-import { dayMs } from "../../../shared/lib/units.ts";
-import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
-import { aNumberHash } from "../../support/call-rows.ts";
-import { aCall } from "../../support/calls.ts";
-import { removeCurrent } from "../../support/documents.ts";
-import { guardedCalls, tokens } from "../../support/environment.ts";
+import { backlogOf, type CallRow, createFirstRow } from "#shared/calls/call-row.ts";
+import { dayMs } from "#shared/lib/units.ts";
+import { dayKeyOf } from "#shared/policy/day-counts.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import { aNumberHash } from "#test/support/call-rows.ts";
+import { aCall } from "#test/support/calls.ts";
+import { removeCurrent } from "#test/support/documents.ts";
+import { guardedCalls, tokens } from "#test/support/environment.ts";
 import { type ApiUnderTest, idsOf, problemOf, useHttpApi, valid } from "./setup.ts";
 
 /** Describes the guards of a client on any platform, under `apiEnvironment`. */

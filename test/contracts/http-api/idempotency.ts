@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tokens } from "../../support/environment.ts";
+import { tokens } from "#test/support/environment.ts";
 import { type HttpApiBench, idsOf, pointersOf, problemOf, valid } from "./setup.ts";
 
 /** Describes requests that are repeated under a key. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tokens } from "../../support/environment.ts";
+import { tokens } from "#test/support/environment.ts";
 import { type HttpApiBench, paths, problemOf } from "./setup.ts";
 
 /** Describes other methods and other paths. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { putHeartbeats } from "../../support/heartbeats.ts";
-import { validated } from "../../support/validated-answers.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { putHeartbeats } from "#test/support/heartbeats.ts";
+import { validated } from "#test/support/validated-answers.ts";
 import type { ApiUnderTest } from "./setup.ts";
 
 /** Describes the probe of uptime monitors on any platform. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tokens } from "../../support/environment.ts";
+import { tokens } from "#test/support/environment.ts";
 import { asBoth, type HttpApiBench, paths, pointersOf, problemOf, valid } from "./setup.ts";
 
 /** Describes the requests that are refused. */

@@ -1,8 +1,8 @@
 import { beforeEach, expect } from "vitest";
-import { toCalls, type Message } from "../../../shared/ports/call-messages.ts";
-import { tokens } from "../../support/environment.ts";
-import { validated } from "../../support/validated-answers.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { toCalls, type Message } from "#shared/ports/call-messages.ts";
+import { tokens } from "#test/support/environment.ts";
+import { validated } from "#test/support/validated-answers.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 export interface ApiUnderTest {
   /** Sends a request to the API; `path` begins with a slash. */

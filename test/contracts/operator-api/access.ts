@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import { requestIdPattern } from "../http-api/setup.ts";
 import type { OperatorApiBench } from "./setup.ts";
 

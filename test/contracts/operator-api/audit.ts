@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
+import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
 
 /** Describes the audit log. */

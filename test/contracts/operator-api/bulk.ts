@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Bulk } from "../../../functions/operator/bulk.ts";
-import { requestIdOf } from "../../../shared/calls/ids.ts";
+import type { Bulk } from "#functions/operator/bulk.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
 import { cancelAsClient, type OperatorApiBench } from "./setup.ts";
 
 /** Describes operators' actions on all calls that fit a filter, and the list of what needs review. */

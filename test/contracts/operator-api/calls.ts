@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 /** Describes the lists of calls, the search, and one call. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, it } from "vitest";
-import { createRequestMessage, toJson } from "../../../shared/ports/call-messages.ts";
-import { tokens } from "../../support/environment.ts";
+import { createRequestMessage, toJson } from "#shared/ports/call-messages.ts";
+import { tokens } from "#test/support/environment.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 /** Describes what operators do with dead letters in the object store. */

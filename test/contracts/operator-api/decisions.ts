@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { toCancelCursor } from "../../../functions/operator/cancel.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";
-import { toCalls } from "../../../shared/ports/call-messages.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import { toCancelCursor } from "#functions/operator/cancel.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { toCallId, requestIdOf } from "#shared/calls/ids.ts";
+import { toCalls } from "#shared/ports/call-messages.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 import { cancelAsClient, type OperatorApiBench } from "./setup.ts";
-import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/controls.ts";
 
 /** Describes operators' decisions about calls: redials, resolutions and cancellations. */
 export function itActsOnCalls(api: OperatorApiBench): void {

@@ -1,14 +1,10 @@
 import { expect, it } from "vitest";
-import {
-  doNotCallKeysOf,
-  doNotCallListKey,
-  isOnDoNotCallList,
-} from "../../../shared/policy/controls.ts";
-import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts";
-import { tokens } from "../../support/environment.ts";
+import { doNotCallKeysOf, doNotCallListKey, isOnDoNotCallList } from "#shared/policy/controls.ts";
+import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
+import { tokens } from "#test/support/environment.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
-import { removeCurrent } from "../../support/documents.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { removeCurrent } from "#test/support/documents.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 /** Describes the do-not-call list. */
 export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {

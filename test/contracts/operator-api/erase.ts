@@ -1,10 +1,10 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 /** Describes how operators erase what is known of a number. */

@@ -1,12 +1,12 @@
 import { afterEach, expect, it } from "vitest";
-import type { CallEvent } from "../../../shared/calls/call-event.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { pendingOf, exhaustedOf } from "../../../shared/events/outbox-rows.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import type { CallEvent } from "#shared/calls/call-event.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { pendingOf, exhaustedOf } from "#shared/events/outbox-rows.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 import { type Answer, type OperatorApiBench } from "./setup.ts";
-import { removeCurrent } from "../../support/documents.ts";
+import { removeCurrent } from "#test/support/documents.ts";
 
 const timeOf = (ms: number) => new Date(ms).toISOString();
 const breakerOf = (at: number) => ({

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { indexOf, requestIdOf, toCallId } from "../../../shared/calls/ids.ts";
-import { toTryId } from "../../../shared/calls/tries.ts";
-import { type CallsMessage, toCalls } from "../../../shared/ports/call-messages.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { firstOf } from "../../support/first-of.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { indexOf, requestIdOf, toCallId } from "#shared/calls/ids.ts";
+import { toTryId } from "#shared/calls/tries.ts";
+import { type CallsMessage, toCalls } from "#shared/ports/call-messages.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { firstOf } from "#test/support/first-of.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 const aName = (of: string) => `${of}_${randomBytes(6).toString("hex")}`;

@@ -1,13 +1,13 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import type { PlanInWords } from "../../../functions/operator/plan.ts";
-import type { Requests, RequestDetail } from "../../../functions/operator/requests.ts";
-import type { Why } from "../../../functions/operator/why.ts";
-import type { CallsPage } from "../../../functions/operator/calls.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { toCallId, firstCallIdAt } from "../../../shared/calls/ids.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import type { PlanInWords } from "#functions/operator/plan.ts";
+import type { Requests, RequestDetail } from "#functions/operator/requests.ts";
+import type { Why } from "#functions/operator/why.ts";
+import type { CallsPage } from "#functions/operator/calls.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { toCallId, firstCallIdAt } from "#shared/calls/ids.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 const minuteMs = 60_000;

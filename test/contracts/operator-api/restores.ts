@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { restoreKey } from "../../../shared/policy/controls.ts";
+import { restoreKey } from "#shared/policy/controls.ts";
 import type { OperatorApiBench } from "./setup.ts";
-import { suspendedAt } from "../../support/document-values.ts";
-import { removeCurrent } from "../../support/documents.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { removeCurrent } from "#test/support/documents.ts";
 
 /** Describes what an operator says of a ledger that was restored from a backup. */
 export function itConfirmsRestores(api: OperatorApiBench): void {

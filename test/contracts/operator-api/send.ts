@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { guardedCalls, tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { guardedCalls, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 /** Describes the calls that an operator places for a client. */

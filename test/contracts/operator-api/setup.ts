@@ -1,20 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import type { DeadLetters } from "../../../shared/ports/dead-letters.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import type { Kind, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { CallLedger } from "../../../shared/ports/ledger.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
-import type { Message } from "../../../shared/ports/call-messages.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { validated } from "../../support/validated-answers.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import type { DeadLetters } from "#shared/ports/dead-letters.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { Kind, ValueOf } from "#shared/ports/document-kinds.ts";
+import type { CallLedger } from "#shared/ports/ledger.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { validated } from "#test/support/validated-answers.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 export interface OperatorApiUnderTest {
   request(path: string, init?: RequestInit): Promise<Response>;

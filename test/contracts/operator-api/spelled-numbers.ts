@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 /** Describes how operators find numbers that are written in another form. */

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Clients, PutClient } from "../../../functions/operator/clients.ts";
-import type { MadeTokenAnswer, Tokens, TokenView } from "../../../functions/operator/tokens.ts";
-import { tokens } from "../../support/environment.ts";
-import { expectDeclared } from "../../support/operator-answers.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import type { Clients, PutClient } from "#functions/operator/clients.ts";
+import type { MadeTokenAnswer, Tokens, TokenView } from "#functions/operator/tokens.ts";
+import { tokens } from "#test/support/environment.ts";
+import { expectDeclared } from "#test/support/operator-answers.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
 interface Answered<Answer> {

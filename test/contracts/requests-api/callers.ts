@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 const hourMs = 3_600_000;

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { hasIndex } from "../../../shared/calls/index-set.ts";
-import { toCallId, withCalls } from "../../../shared/calls/ids.ts";
-import { acceptedId } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { hasIndex } from "#shared/calls/index-set.ts";
+import { toCallId, withCalls } from "#shared/calls/ids.ts";
+import { acceptedId } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import type { RequestsApiBench } from "./setup.ts";
-import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/controls.ts";
 
 /** Describes the cancellation of a request, or of some of its calls. */
 export function itCancelsRequests(api: RequestsApiBench): void {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 const minuteMs = 60_000;

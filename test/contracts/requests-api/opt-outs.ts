@@ -5,10 +5,10 @@ import {
   doNotCallKeyOf,
   doNotCallListKey,
   isOnDoNotCallList,
-} from "../../../shared/policy/controls.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+} from "#shared/policy/controls.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import { hashKey } from "../operator-api/setup.ts";
 import type { RequestsApiBench } from "./setup.ts";
 

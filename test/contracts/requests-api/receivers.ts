@@ -1,11 +1,11 @@
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { clientRoutes } from "../../../functions/api/requests/routes.ts";
-import { receiverKeysOf } from "../../../shared/dial-plan/own-receiver-secrets.ts";
-import { createSignatureHeaders } from "../../../shared/lib/standard-webhooks.ts";
-import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { clientRoutes } from "#functions/api/requests/routes.ts";
+import { receiverKeysOf } from "#shared/dial-plan/own-receiver-secrets.ts";
+import { createSignatureHeaders } from "#shared/lib/standard-webhooks.ts";
+import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import { hashKey } from "../operator-api/setup.ts";
 import type { RequestsApiBench } from "./setup.ts";
 

@@ -1,12 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import {
-  findSentFile,
-  markSentPart,
-  startSentFile,
-} from "../../../functions/api/requests/sent-files.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { findSentFile, markSentPart, startSentFile } from "#functions/api/requests/sent-files.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

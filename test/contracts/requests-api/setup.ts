@@ -1,12 +1,12 @@
 import { beforeEach } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { validated } from "../../support/validated-answers.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { validated } from "#test/support/validated-answers.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import type { OperatorApiUnderTest } from "../operator-api/setup.ts";
 
 interface Answer {

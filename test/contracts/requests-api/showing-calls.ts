@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { requestIdOf, toCallId } from "../../../shared/calls/ids.ts";
-import { toTryId } from "../../../shared/calls/tries.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { requestIdOf, toCallId } from "#shared/calls/ids.ts";
+import { toTryId } from "#shared/calls/tries.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 /** Describes how a client finds single calls of a request. */

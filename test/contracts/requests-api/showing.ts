@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 /** Describes what a client is told of its request. */

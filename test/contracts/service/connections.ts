@@ -1,8 +1,8 @@
 import { request } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
-import { until } from "../../support/service.ts";
-import { token } from "../../support/open-service.ts";
+import { until } from "#test/support/service.ts";
+import { token } from "#test/support/open-service.ts";
 import { callsTo, post, type ServiceBench } from "./setup.ts";
 
 /** The contract over real connections, and requests that no client library would send. */

@@ -7,9 +7,9 @@ import {
   type PlatformUnderTest,
   startService,
   until,
-} from "../../support/service.ts";
-import { run } from "../../../infra/cli/calls.ts";
-import { makeLeadFile } from "../../support/lead-file.ts";
+} from "#test/support/service.ts";
+import { run } from "#infra/cli/calls.ts";
+import { makeLeadFile } from "#test/support/lead-file.ts";
 import { callsTo, operator, post, type ServiceBench, useService } from "./setup.ts";
 
 /** Rows of the list of leads; `npm run test:leads` sends 10,000. */

@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import type { PlatformUnderTest } from "../../support/service.ts";
+import type { PlatformUnderTest } from "#test/support/service.ts";
 import { itServesItsLibraries } from "./libraries.ts";
 import { itKeepsTheContract } from "./connections.ts";
 import { itLogsNothingPersonal } from "./log.ts";

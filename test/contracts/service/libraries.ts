@@ -1,10 +1,10 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import type { PlacedRequest } from "../../../infra/client/index.ts";
-import { type Fault, faults, startFaultyServer } from "../../support/faulty-server.ts";
-import { importPacked, installPython, installTypescript } from "../../support/packed-libraries.ts";
-import { type PythonJob, runPython } from "../../support/python-library.ts";
-import { until } from "../../support/service.ts";
+import type { PlacedRequest } from "#infra/client/index.ts";
+import { type Fault, faults, startFaultyServer } from "#test/support/faulty-server.ts";
+import { importPacked, installPython, installTypescript } from "#test/support/packed-libraries.ts";
+import { type PythonJob, runPython } from "#test/support/python-library.ts";
+import { until } from "#test/support/service.ts";
 import { numberOf, reader, type ServiceBench } from "./setup.ts";
 
 const singles = 24;

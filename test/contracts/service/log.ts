@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { token } from "../../support/open-service.ts";
+import { token } from "#test/support/open-service.ts";
 import { operator, type ServiceBench } from "./setup.ts";
 
 /** Describes the permitted contents of the log that all previous tests have written. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { until } from "../../support/service.ts";
+import { until } from "#test/support/service.ts";
 import { callsTo, post, runCalls, type ServiceBench } from "./setup.ts";
 
 /** Describes operators' decisions about calls. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { until } from "../../support/service.ts";
+import { until } from "#test/support/service.ts";
 import { callsTo, numberOf, post, type ServiceBench } from "./setup.ts";
 
 /** Each call handed over once, and what becomes of each answer. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { startReceiver } from "../../support/receiver.ts";
+import { startReceiver } from "#test/support/receiver.ts";
 import {
   freePort,
   makeStateDirectory,
   type PlatformUnderTest,
   startService,
   until,
-} from "../../support/service.ts";
-import { toEnvironment } from "../../support/open-service.ts";
+} from "#test/support/service.ts";
+import { toEnvironment } from "#test/support/open-service.ts";
 import { answer, callsTo, settingsFor, post, refusedFirst } from "./setup.ts";
 
 /** Returns a plan, as DIAL_PLAN has it, with receivers of events. */

@@ -1,10 +1,10 @@
-import { run } from "../../../infra/cli/calls.ts";
-import { createToken } from "../../../shared/settings/tokens.ts";
-import { jsonRequest } from "../../support/json-request.ts";
-import { type ServiceSettings, token } from "../../support/open-service.ts";
-import { type Received, startReceiver } from "../../support/receiver.ts";
-import type { PlatformUnderTest, RunningService } from "../../support/service.ts";
-import { useOpenService } from "../../support/use-open-service.ts";
+import { run } from "#infra/cli/calls.ts";
+import { createToken } from "#shared/settings/tokens.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
+import { type ServiceSettings, token } from "#test/support/open-service.ts";
+import { type Received, startReceiver } from "#test/support/receiver.ts";
+import type { PlatformUnderTest, RunningService } from "#test/support/service.ts";
+import { useOpenService } from "#test/support/use-open-service.ts";
 
 /** A token of the same client, with the rights to follow and cancel its requests. */
 export const reader = createToken();

@@ -2,9 +2,9 @@
  * The rules and the dialing of commit 19e0fb5e, bundled. `test/unit/dialer/as-before.test.ts` compares the present code with
  * them. Arguments are of the present types; results are only compared.
  */
-import type { Call, CallRequest, Route } from "../../../shared/calls/call-request.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { Log } from "../../../shared/lib/log.ts";
+import type { Call, CallRequest, Route } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { Log } from "#shared/lib/log.ts";
 
 export function readDialPlan(value: unknown): { plan: FrozenPlan } | { problems: object[] };
 /** A plan as it was parsed then. */

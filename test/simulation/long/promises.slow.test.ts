@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { putDocument } from "../../support/dialer-calls.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { putDocument } from "#test/support/dialer-calls.ts";
 import {
   type Answering,
   createSimulation,
@@ -12,7 +12,7 @@ import {
   unknown,
   vapi,
 } from "../dispatch-bench.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 /** Promises to clients who share accounts, deliveries and time, in simulated time over the real core. */
 

@@ -5,7 +5,7 @@ import { explorations, isShort } from "../explorations.ts";
 import { calmWeather, scenarios } from "../scenario.ts";
 import { runSeeds, textOf } from "../seeds.ts";
 import { simulate } from "../simulate.ts";
-import { firstOf } from "../../support/first-of.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 describe("the simulation", () => {
   it("keeps every promise, whatever goes wrong", async () => {

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import * as z from "../../../shared/lib/zod.ts";
+import * as z from "#shared/lib/zod.ts";
 
 interface FakeIndex {
   keys: string[];

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { targetIndexes } from "../../../infra/cli/deploy/aws-indexes.ts";
+import { targetIndexes } from "#infra/cli/deploy/aws-indexes.ts";
 import type { Deployment } from "./deployment.ts";
 import { standing } from "./dynamodb.ts";
 

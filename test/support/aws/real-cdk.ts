@@ -3,12 +3,12 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll } from "vitest";
-import { functionNames } from "../../../infra/aws/bundle.ts";
-import { App } from "../../../infra/aws/cdk.ts";
-import type { OutboundCallsProps } from "../../../infra/aws/props.ts";
-import { readDeployment } from "../../../infra/aws/settings.ts";
-import { OutboundCallsStack } from "../../../infra/aws/stack.ts";
-import type { Ran } from "../../../infra/cli/deploy/tools.ts";
+import { functionNames } from "#infra/aws/bundle.ts";
+import { App } from "#infra/aws/cdk.ts";
+import type { OutboundCallsProps } from "#infra/aws/props.ts";
+import { readDeployment } from "#infra/aws/settings.ts";
+import { OutboundCallsStack } from "#infra/aws/stack.ts";
+import type { Ran } from "#infra/cli/deploy/tools.ts";
 import type { Template } from "./template.ts";
 
 const root = resolve(import.meta.dirname, "../../..");

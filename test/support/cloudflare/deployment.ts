@@ -3,12 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeEach, expect } from "vitest";
-import {
-  type DeployOptions,
-  deployToCloudflare,
-} from "../../../infra/cli/deploy/cloudflare-deploy.ts";
-import type { Ran, Tools } from "../../../infra/cli/deploy/tools.ts";
-import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
+import { type DeployOptions, deployToCloudflare } from "#infra/cli/deploy/cloudflare-deploy.ts";
+import type { Ran, Tools } from "#infra/cli/deploy/tools.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 import { type FakeCloudflare, startCloudflare } from "./account.ts";
 import { copyOf, type Holdings } from "./holdings.ts";
 

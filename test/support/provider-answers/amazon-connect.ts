@@ -1,5 +1,5 @@
-import type { AnswerFixture } from "../../contracts/provider-bench.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import type { AnswerFixture } from "#test/contracts/provider-bench.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 
 const api = "docs.aws.amazon.com/connect/latest/APIReference";
 const reference = `${api}/API_StartOutboundVoiceContact.html`;

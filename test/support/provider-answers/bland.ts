@@ -1,5 +1,5 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import type { AnswerFixture, LookUpFixture } from "#test/contracts/provider-bench.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 
 const send = "docs.bland.ai/api-v1/post/calls";
 const list = "docs.bland.ai/api-v1/get/calls";

@@ -1,4 +1,4 @@
-import { type AnswerFixture, type LookUpFixture, sought } from "../../contracts/provider-bench.ts";
+import { type AnswerFixture, type LookUpFixture, sought } from "#test/contracts/provider-bench.ts";
 
 /** Error answers from elevenlabs.io/docs/eleven-api/resources/errors, and from the help centre where named. */
 const error = (

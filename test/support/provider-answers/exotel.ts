@@ -1,5 +1,5 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
-import type { DialOutcome, FoundCall } from "../../../shared/providers/provider.ts";
+import type { AnswerFixture, LookUpFixture } from "#test/contracts/provider-bench.ts";
+import type { DialOutcome, FoundCall } from "#shared/providers/provider.ts";
 
 const connect = "developer.exotel.com/docs/voice-v1/api-reference/connect-to-flow";
 const codes = "developer.exotel.com/docs/references/error-codes";

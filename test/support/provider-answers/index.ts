@@ -1,4 +1,4 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
+import type { AnswerFixture, LookUpFixture } from "#test/contracts/provider-bench.ts";
 import { amazonConnectAnswers } from "./amazon-connect.ts";
 import { blandAnswers, blandAnyNumberLookUps, blandLookUps } from "./bland.ts";
 import { elevenlabsAnswers, elevenlabsLookUps } from "./elevenlabs.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { LookUpFixture } from "../../contracts/provider-bench.ts";
+import type { LookUpFixture } from "#test/contracts/provider-bench.ts";
 
 const headers = {
   authorization: expect.stringMatching(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/),

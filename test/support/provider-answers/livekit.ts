@@ -1,4 +1,4 @@
-import type { AnswerFixture } from "../../contracts/provider-bench.ts";
+import type { AnswerFixture } from "#test/contracts/provider-bench.ts";
 
 type Outcome = AnswerFixture["outcome"];
 const rang: Outcome = { kind: "placed" };

@@ -1,5 +1,5 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
-import type { DialOutcome, FoundCall } from "../../../shared/providers/provider.ts";
+import type { AnswerFixture, LookUpFixture } from "#test/contracts/provider-bench.ts";
+import type { DialOutcome, FoundCall } from "#shared/providers/provider.ts";
 
 const overview = "docs.plivo.com/docs/voice/api/overview";
 const api_id = "97ceeb52-58b6-11e1-86da-77300b68f8bb";

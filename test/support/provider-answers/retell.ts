@@ -1,4 +1,4 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
+import type { AnswerFixture, LookUpFixture } from "#test/contracts/provider-bench.ts";
 
 /** Error answers from docs.retellai.com/api-references, and the examples of its OpenAPI description. */
 const error = (

@@ -2,7 +2,7 @@ import type {
   AnswerFixture,
   LookUpFixture,
   ResultsUnderTest,
-} from "../../contracts/provider-bench.ts";
+} from "#test/contracts/provider-bench.ts";
 import { twilioResults } from "../provider-results/twilio.ts";
 import { twilioAnswers, twilioLookUps } from "./twilio.ts";
 

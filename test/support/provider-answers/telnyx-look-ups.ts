@@ -1,4 +1,4 @@
-import { type LookUpFixture, sought } from "../../contracts/provider-bench.ts";
+import { type LookUpFixture, sought } from "#test/contracts/provider-bench.ts";
 
 const headers = { authorization: "Bearer key_4" };
 const connection = "1494404757140276705";

@@ -1,5 +1,5 @@
-import type { AnswerFixture } from "../../contracts/provider-bench.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import type { AnswerFixture } from "#test/contracts/provider-bench.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 
 const later = (code: string) => ({ kind: "not_placed", code }) as const;
 const full = (code: string) => ({ ...later(code), isFull: true }) as const;

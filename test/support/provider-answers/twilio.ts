@@ -1,4 +1,4 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
+import type { AnswerFixture, LookUpFixture } from "#test/contracts/provider-bench.ts";
 
 type Kind = Exclude<AnswerFixture["outcome"]["kind"], "placed">;
 

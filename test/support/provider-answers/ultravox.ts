@@ -1,4 +1,4 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
+import type { AnswerFixture, LookUpFixture } from "#test/contracts/provider-bench.ts";
 
 const create = "docs.ultravox.ai/api-reference/agents/agents-calls-post";
 const list = "docs.ultravox.ai/api-reference/calls/calls-list";

@@ -1,5 +1,5 @@
-import type { NotPlaced } from "../../../shared/providers/provider.ts";
-import { type AnswerFixture, type LookUpFixture, sought } from "../../contracts/provider-bench.ts";
+import type { NotPlaced } from "#shared/providers/provider.ts";
+import { type AnswerFixture, type LookUpFixture, sought } from "#test/contracts/provider-bench.ts";
 
 /** Beginnings of the messages that users have published. */
 const captured = /^(Couldn't Get Assistant|Couldn't Start Call. Numbers|Over Concurrency|Unauth)/;

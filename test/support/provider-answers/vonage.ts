@@ -1,5 +1,5 @@
-import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
-import type { DialOutcome, FoundCall } from "../../../shared/providers/provider.ts";
+import type { AnswerFixture, LookUpFixture } from "#test/contracts/provider-bench.ts";
+import type { DialOutcome, FoundCall } from "#shared/providers/provider.ts";
 
 const voice = "github.com/Nexmo/api-specification, definitions/voice.yml";
 const errors = "developer.vonage.com/en/api-errors";

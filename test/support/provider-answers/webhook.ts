@@ -1,4 +1,4 @@
-import type { AnswerFixture } from "../../contracts/provider-bench.ts";
+import type { AnswerFixture } from "#test/contracts/provider-bench.ts";
 
 const page = "docs/webhook.md";
 const wait = { "retry-after": "7" };

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { ResultStatus } from "../../../shared/calls/call-result.ts";
-import type { ResultFixture, ResultsUnderTest } from "../../contracts/provider-bench.ts";
+import type { ResultStatus } from "#shared/calls/call-result.ts";
+import type { ResultFixture, ResultsUnderTest } from "#test/contracts/provider-bench.ts";
 import { talk } from "./talk.ts";
 
 const page = "docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html";

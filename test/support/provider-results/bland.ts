@@ -1,4 +1,4 @@
-import type { ResultFixture, ResultsUnderTest } from "../../contracts/provider-bench.ts";
+import type { ResultFixture, ResultsUnderTest } from "#test/contracts/provider-bench.ts";
 import { answered, talk } from "./talk.ts";
 
 const page = "docs.bland.ai/api-v1/get/calls-id";

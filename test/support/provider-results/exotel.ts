@@ -1,4 +1,4 @@
-import type { ResultFixture, ResultsUnderTest } from "../../contracts/provider-bench.ts";
+import type { ResultFixture, ResultsUnderTest } from "#test/contracts/provider-bench.ts";
 
 const headers = { authorization: `Basic ${Buffer.from("key_1:token_8").toString("base64")}` };
 const calls = "/v1/Accounts/acme1/Calls";

@@ -1,4 +1,4 @@
-import type { ResultFixture } from "../../contracts/provider-bench.ts";
+import type { ResultFixture } from "#test/contracts/provider-bench.ts";
 import { amazonConnectResults } from "./amazon-connect.ts";
 import { blandResults } from "./bland.ts";
 import { elevenlabsResults } from "./elevenlabs.ts";

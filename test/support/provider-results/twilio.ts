@@ -1,4 +1,4 @@
-import type { ResultFixture, ResultsUnderTest } from "../../contracts/provider-bench.ts";
+import type { ResultFixture, ResultsUnderTest } from "#test/contracts/provider-bench.ts";
 import { talk } from "./talk.ts";
 
 const calls = "/2010-04-01/Accounts/AC1/Calls";

@@ -1,5 +1,5 @@
-import type { ResultStatus } from "../../../shared/calls/call-result.ts";
-import type { ResultFixture, ResultsUnderTest } from "../../contracts/provider-bench.ts";
+import type { ResultStatus } from "#shared/calls/call-result.ts";
+import type { ResultFixture, ResultsUnderTest } from "#test/contracts/provider-bench.ts";
 import { answered, ended, talk } from "./talk.ts";
 
 const headers = { "x-api-key": "aBCDef.123456" };

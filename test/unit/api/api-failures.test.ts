@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { createMemoryLedger } from "../../support/memory-ledger.ts";
-import type { MemoryQueue } from "../../support/memory-queue.ts";
-import { toCalls, messageSchema } from "../../../shared/ports/call-messages.ts";
-import { readApiSettings } from "../../support/plans.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { lazyPort } from "../../../shared/lib/lazy-port.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createApp } from "#functions/api/app.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { createMemoryLedger } from "#test/support/memory-ledger.ts";
+import type { MemoryQueue } from "#test/support/memory-queue.ts";
+import { toCalls, messageSchema } from "#shared/ports/call-messages.ts";
+import { readApiSettings } from "#test/support/plans.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { lazyPort } from "#shared/lib/lazy-port.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 function createBench(environment: Record<string, string | undefined> = apiEnvironment) {
   let now = Date.parse("2026-06-01T12:00Z");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 /** Posts a batch under a plan. Resolves to the status and the errors of each call. */
 async function post(plan: object, calls: object[], now = "2026-06-01T12:00Z") {

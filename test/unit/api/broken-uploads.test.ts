@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 /** A body whose client hangs up after a part. */
 function brokenBody(): ReadableStream<Uint8Array> {

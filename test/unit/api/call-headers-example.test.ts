@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { messageSchema } from "../../../shared/ports/call-messages.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 it("takes the example of docs/api.md with Call-Not-Before and Call-Priority", async () => {
   const docs = await readFile(join(import.meta.dirname, "../../../docs/api.md"), "utf8");

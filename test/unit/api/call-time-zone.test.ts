@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { CallView } from "../../../functions/operator/call-view.ts";
-import type { CallsPage } from "../../../functions/operator/calls.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import type { CallView } from "#functions/operator/call-view.ts";
+import type { CallsPage } from "#functions/operator/calls.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 
 /** Returns the zones that operators see of a call. */
 async function zonesOf(

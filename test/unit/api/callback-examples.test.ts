@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { reportResult } from "../../../docs/examples/report-result.ts";
-import { callbackCommand } from "../../../infra/generate/callbacks.ts";
-import { callbackAddress } from "../../../shared/settings/callback-url.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, webhookSecret } from "../../support/environment.ts";
-import { type Received, startReceiver } from "../../support/receiver.ts";
+import { reportResult } from "#docs/examples/report-result.ts";
+import { callbackCommand } from "#infra/generate/callbacks.ts";
+import { callbackAddress } from "#shared/settings/callback-url.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, webhookSecret } from "#test/support/environment.ts";
+import { type Received, startReceiver } from "#test/support/receiver.ts";
 
 const page = await readFile("docs/results.md", "utf8");
 const blockOf = (language: string, beginning: string) => {

@@ -4,14 +4,14 @@ import {
   callbackCheck,
   type CallbackSubject,
   readPublicUrl,
-} from "../../../shared/settings/callback-url.ts";
-import { createSignatureHeaders, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
-import { createApp } from "../../../functions/api/app.ts";
-import { createTestApi } from "../../support/api.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { message } from "../../support/dialer-calls.ts";
-import { aCall } from "../../support/calls.ts";
-import { apiEnvironment, testPlan, webhookSecret } from "../../support/environment.ts";
+} from "#shared/settings/callback-url.ts";
+import { createSignatureHeaders, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
+import { createApp } from "#functions/api/app.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { message } from "#test/support/dialer-calls.ts";
+import { aCall } from "#test/support/calls.ts";
+import { apiEnvironment, testPlan, webhookSecret } from "#test/support/environment.ts";
 
 const hashKey = apiEnvironment.HASH_KEY;
 const call = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000", claim: "0123456789abcdef0123" };

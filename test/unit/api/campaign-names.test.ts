@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import * as library from "../../../infra/client/campaign-header.ts";
-import { campaignPattern, toCampaignHeader } from "../../../shared/calls/campaign-name.ts";
-import { messageSchema } from "../../../shared/ports/call-messages.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import * as library from "#infra/client/campaign-header.ts";
+import { campaignPattern, toCampaignHeader } from "#shared/calls/campaign-name.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const aName = fc

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { randomVersion } from "../../../shared/lib/random.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 /** Creates an API with a call to review, whose row another write changes before each of the first writes of its own. */
 async function createBusyApi(others: number) {

@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import { backlogOf, createFirstRow } from "../../../shared/calls/call-row.ts";
-import { dayMs, hourMs } from "../../../shared/lib/units.ts";
-import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { createApp } from "#functions/api/app.ts";
+import { backlogOf, createFirstRow } from "#shared/calls/call-row.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
+import { dayKeyOf } from "#shared/policy/day-counts.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const noon = Date.parse("2026-06-01T12:00:00Z");
 const agent_id = "agent_sales";

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const hourMs = 3_600_000;
 

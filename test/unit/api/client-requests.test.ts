@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import { messageSchema } from "../../../shared/ports/call-messages.ts";
-import { createTestApi } from "../../support/api.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { numberOf, pause, resume } from "../../support/dialer-calls.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createApp } from "#functions/api/app.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { createTestApi } from "#test/support/api.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { numberOf, pause, resume } from "#test/support/dialer-calls.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 /** A plan whose calls expire before their Idempotency-Key does. */
 const shortPlan = JSON.stringify({ ...JSON.parse(apiEnvironment.DIAL_PLAN), expireAfterHours: 12 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import api, { type ApiWorkerEnv } from "../../../functions/api/cloudflare.ts";
+import api, { type ApiWorkerEnv } from "#functions/api/cloudflare.ts";
 
 /** Asks the Worker without bindings. Resolves to the status, and the number of answers that outlive their client. */
 async function ask(method: string, path: string): Promise<{ status: number; kept: number }> {

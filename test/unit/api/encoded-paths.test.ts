@@ -1,8 +1,8 @@
 import { handle, type LambdaEvent } from "hono/aws-lambda";
 import { describe, expect, it } from "vitest";
-import { adaptEvent } from "../../../functions/api/lambda-event.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import { adaptEvent } from "#functions/api/lambda-event.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const { app } = createTestApi();
 const headers = { authorization: `Bearer ${tokens.operator}` };

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import { bundledParts } from "../../../functions/api/parts.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import { createApp } from "#functions/api/app.ts";
+import { bundledParts } from "#functions/api/parts.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 it("answers 500 with the id that its log has where a part cannot be loaded, and loads it anew", async () => {
   const { deps, events } = createTestApi();

@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { listByNumber } from "../../../functions/operator/list-by-number.ts";
-import { callbackAddress } from "../../../shared/settings/callback-url.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { readHashKeys } from "../../../shared/settings/settings.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
-import { createMemoryLedger } from "../../support/memory-ledger.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { listByNumber } from "#functions/operator/list-by-number.ts";
+import { callbackAddress } from "#shared/settings/callback-url.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { readHashKeys } from "#shared/settings/settings.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
+import { createMemoryLedger } from "#test/support/memory-ledger.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const formerKey = apiEnvironment.HASH_KEY;
 const currentKey = "a7".repeat(32);

@@ -5,9 +5,9 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
-import { errorsMax } from "../../../shared/calls/call-request.ts";
-import { answerBytesMax } from "../../contracts/hostile-requests.ts";
-import type { FedApi } from "../../support/hostile-feed.ts";
+import { errorsMax } from "#shared/calls/call-request.ts";
+import { answerBytesMax } from "#test/contracts/hostile-requests.ts";
+import type { FedApi } from "#test/support/hostile-feed.ts";
 
 /** Heap limit: half of a Worker's memory. Two million nested arrays would take 128 MiB once they are parsed. */
 const heapMiBMax = 64;

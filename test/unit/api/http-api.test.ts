@@ -1,8 +1,8 @@
-import { describeGuardedClients } from "../../contracts/http-api/guards.ts";
-import { describeHttpApi } from "../../contracts/http-api/index.ts";
-import { describeOperatorApi } from "../../contracts/operator-api/index.ts";
-import { describeRequestsApi } from "../../contracts/requests-api/index.ts";
-import { createMemoryApi } from "../../support/memory-api.ts";
+import { describeGuardedClients } from "#test/contracts/http-api/guards.ts";
+import { describeHttpApi } from "#test/contracts/http-api/index.ts";
+import { describeOperatorApi } from "#test/contracts/operator-api/index.ts";
+import { describeRequestsApi } from "#test/contracts/requests-api/index.ts";
+import { createMemoryApi } from "#test/support/memory-api.ts";
 
 describeHttpApi("Node, in memory", createMemoryApi);
 describeGuardedClients("Node, in memory", createMemoryApi);

@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import { doNotCallKeyOf } from "../../../shared/policy/controls.ts";
-import { applyEntries } from "../../../shared/policy/journal-entries.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
-import { createTestApi } from "../../support/api.ts";
-import { hashOf } from "../../support/dialer-calls.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { createMemoryDocuments } from "../../support/memory-documents.ts";
-import { createMemoryJournal } from "../../support/memory-journal.ts";
-import { createMemoryLedger } from "../../support/memory-ledger.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createApp } from "#functions/api/app.ts";
+import { doNotCallKeyOf } from "#shared/policy/controls.ts";
+import { applyEntries } from "#shared/policy/journal-entries.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { hashOf } from "#test/support/dialer-calls.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+import { createMemoryJournal } from "#test/support/memory-journal.ts";
+import { createMemoryLedger } from "#test/support/memory-ledger.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const number = "+13035550007";
 const key = doNotCallKeyOf(hashOf(number));

@@ -5,9 +5,9 @@ import {
   isDense,
   type JsonStructure,
   judgeStructure,
-} from "../../../functions/api/http/json-structure.ts";
-import { perTier } from "../../support/per-tier.ts";
-import { anyCharacter } from "../../support/any-character.ts";
+} from "#functions/api/http/json-structure.ts";
+import { perTier } from "#test/support/per-tier.ts";
+import { anyCharacter } from "#test/support/any-character.ts";
 
 const structure: JsonStructure = [
   [20, "calls"],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createKeptReads } from "../../../functions/api/http/kept-reads.ts";
+import { createKeptReads } from "#functions/api/http/kept-reads.ts";
 
 describe("kept reads", () => {
   beforeEach(() => void vi.useFakeTimers());

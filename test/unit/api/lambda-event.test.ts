@@ -1,6 +1,6 @@
 import type { LambdaEvent } from "hono/aws-lambda";
 import { describe, expect, it } from "vitest";
-import { adaptEvent } from "../../../functions/api/lambda-event.ts";
+import { adaptEvent } from "#functions/api/lambda-event.ts";
 
 /** Returns a payload 2.0 event with the fields that routing uses. */
 const eventOf = (rawPath: string, stage: string, method = "POST") =>

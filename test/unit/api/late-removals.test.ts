@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createApp } from "#functions/api/app.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 /** Creates the API over documents whose removals may be held back, as by a store that answers too late. */
 function createBench() {

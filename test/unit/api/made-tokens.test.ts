@@ -1,20 +1,16 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import type { UncheckedApiDeps } from "../../../functions/api/http/context.ts";
-import {
-  isTokenValid,
-  type KeptClient,
-  type KeptToken,
-} from "../../../shared/policy/kept-tokens.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { createTokenMaker } from "../../../shared/settings/made-token.ts";
-import { parseHashKeys } from "../../../shared/telephony/phone-number.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { createMemoryDocuments } from "../../support/memory-documents.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createApp } from "#functions/api/app.ts";
+import type { UncheckedApiDeps } from "#functions/api/http/context.ts";
+import { isTokenValid, type KeptClient, type KeptToken } from "#shared/policy/kept-tokens.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { createTokenMaker } from "#shared/settings/made-token.ts";
+import { parseHashKeys } from "#shared/telephony/phone-number.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const minuteMs = 60_000;
 const startAt = Date.UTC(2026, 10, 24, 12);

@@ -5,10 +5,10 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { transform } from "esbuild";
 import { generateApi } from "swagger-typescript-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import publicJson from "../../../functions/api/generated/served/openapi.json" with { type: "json" };
-import operatorJson from "../../../functions/api/generated/served/operator-openapi.json" with { type: "json" };
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import publicJson from "#functions/api/generated/served/openapi.json" with { type: "json" };
+import operatorJson from "#functions/api/generated/served/operator-openapi.json" with { type: "json" };
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const { app, queue } = createTestApi();
 const documents = { public: publicJson, operator: operatorJson };

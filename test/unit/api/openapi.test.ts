@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import publicJson from "../../../functions/api/generated/served/openapi.json" with { type: "json" };
-import operatorJson from "../../../functions/api/generated/served/operator-openapi.json" with { type: "json" };
-import { createOperator } from "../../../functions/operator/operator.ts";
-import { createRequests } from "../../../functions/api/requests/routes.ts";
-import { callbackPath } from "../../../infra/generate/callbacks.ts";
-import { readersPage } from "../../../infra/generate/docs-page.ts";
-import { publicDocument } from "../../../infra/generate/openapi.ts";
-import { valueOf } from "../../../shared/settings/settings.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import publicJson from "#functions/api/generated/served/openapi.json" with { type: "json" };
+import operatorJson from "#functions/api/generated/served/operator-openapi.json" with { type: "json" };
+import { createOperator } from "#functions/operator/operator.ts";
+import { createRequests } from "#functions/api/requests/routes.ts";
+import { callbackPath } from "#infra/generate/callbacks.ts";
+import { readersPage } from "#infra/generate/docs-page.ts";
+import { publicDocument } from "#infra/generate/openapi.ts";
+import { valueOf } from "#shared/settings/settings.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const { app, deps, queue } = createTestApi();
 const documents = { public: publicJson, operator: operatorJson };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import type { FoundCaller } from "../../../functions/api/http/context.ts";
-import { UncheckedTokenError } from "../../../functions/api/http/port-limits.ts";
-import type { Caller } from "../../../shared/settings/tokens.ts";
-import { createTestApi } from "../../support/api.ts";
-import { requestIdPattern } from "../../contracts/http-api/setup.ts";
+import { createApp } from "#functions/api/app.ts";
+import type { FoundCaller } from "#functions/api/http/context.ts";
+import { UncheckedTokenError } from "#functions/api/http/port-limits.ts";
+import type { Caller } from "#shared/settings/tokens.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { requestIdPattern } from "#test/contracts/http-api/setup.ts";
 
 const caller: Caller = { tokenId: "made", client: "crm", agents: ["*"], rights: ["call", "read"] };
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import { createBaseApp } from "../../../functions/api/http/base-app.ts";
-import { serveReadiness } from "../../../functions/api/http/readiness.ts";
-import { createTestApi } from "../../support/api.ts";
-import { putHeartbeats } from "../../support/heartbeats.ts";
+import { createApp } from "#functions/api/app.ts";
+import { createBaseApp } from "#functions/api/http/base-app.ts";
+import { serveReadiness } from "#functions/api/http/readiness.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { putHeartbeats } from "#test/support/heartbeats.ts";
 
 const startAt = Date.parse("2026-06-01T10:00Z");
 const minute = 60_000;

@@ -3,11 +3,11 @@ import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { listReceivers, putReceiver } from "../../../functions/api/requests/receivers.ts";
-import { startTestReceiver } from "../../support/test-receiver.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { type Received } from "../../support/receiver.ts";
+import { listReceivers, putReceiver } from "#functions/api/requests/receivers.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { type Received } from "#test/support/receiver.ts";
 
 it("takes the commands of docs/events.md for own receivers, and answers as the page says", async () => {
   const docs = await readFile("docs/events.md", "utf8");

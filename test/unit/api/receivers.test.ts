@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { createTestApi } from "../../support/api.ts";
+import { nameOfKey } from "#shared/telephony/phone-number.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { createTestApi } from "#test/support/api.ts";
 
 const headers = {
   authorization: `Bearer ${tokens.crmEvents}`,

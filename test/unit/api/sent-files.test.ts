@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { dayMs, hourMs } from "../../../shared/lib/units.ts";
-import { createMemoryDocuments } from "../../support/memory-documents.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
-import type { StoredText } from "../../../shared/ports/document-kinds.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import type { StoredText } from "#shared/ports/document-kinds.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const file = {

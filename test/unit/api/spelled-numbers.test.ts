@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { messageSchema, toCalls } from "../../../shared/ports/call-messages.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
+import { messageSchema, toCalls } from "#shared/ports/call-messages.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 
 /** Starts an API that allows Mexican numbers. */
 function start() {

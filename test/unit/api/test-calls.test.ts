@@ -1,13 +1,13 @@
-import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
+import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { testClientOf } from "../../../shared/calls/ids.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { apiEnvironment, testPlan } from "../../support/environment.ts";
-import { rowIn } from "../../support/rows.ts";
-import { createMemoryLedger } from "../../support/memory-ledger.ts";
+import { testClientOf } from "#shared/calls/ids.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { apiEnvironment, testPlan } from "#test/support/environment.ts";
+import { rowIn } from "#test/support/rows.ts";
+import { createMemoryLedger } from "#test/support/memory-ledger.ts";
 
 const rights = ["call", "read", "cancel", "opt_out"];
 const entryOf = (id: string, more: object) => ({

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { createApp } from "../../../functions/api/app.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createApp } from "#functions/api/app.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 /** Creates an API whose tokens may send two requests each. */
 function createLimited(limit?: (tokenId: string) => Promise<boolean>) {

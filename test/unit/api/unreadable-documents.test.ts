@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import type { Backlogs } from "../../../functions/operator/backlogs.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { aCall } from "../../support/calls.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import type { Backlogs } from "#functions/operator/backlogs.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const now = Date.UTC(2026, 5, 1, 12);
 

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { testClientOf } from "../../../shared/calls/ids.ts";
-import { usageKeyOf, type UsageOf } from "../../../shared/policy/usage.ts";
-import { run } from "../../../infra/cli/calls.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import { testClientOf } from "#shared/calls/ids.ts";
+import { usageKeyOf, type UsageOf } from "#shared/policy/usage.ts";
+import { run } from "#infra/cli/calls.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const now = Date.UTC(2026, 10, 21, 12, 34);
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { aRequestId } from "../../support/calls.ts";
-import { faultsOf, validated } from "../../support/validated-answers.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { faultsOf, validated } from "#test/support/validated-answers.ts";
 
 const requestId = aRequestId(Date.now());
 const headers = { "content-type": "application/json", "x-request-id": requestId };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { writeBudgets } from "../../../functions/api/actions/write-budgets.ts";
-import { createApp } from "../../../functions/api/app.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
-import { countWrites, type Writer } from "../../../shared/policy/write-counts.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { writeBudgets } from "#functions/api/actions/write-budgets.ts";
+import { createApp } from "#functions/api/app.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { countWrites, type Writer } from "#shared/policy/write-counts.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const start = Date.parse("2026-06-01T10:59:00Z");
 const receiver = { url: "https://example.com/events", types: ["call.ended"] };

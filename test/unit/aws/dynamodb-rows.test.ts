@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { bytes, text } from "../../../shared/aws/dynamodb-items.ts";
-import { toItem, toRow } from "../../../shared/aws/dynamodb-rows.ts";
-import { aRow, suiteNow } from "../../support/call-rows.ts";
+import { bytes, text } from "#shared/aws/dynamodb-items.ts";
+import { toItem, toRow } from "#shared/aws/dynamodb-rows.ts";
+import { aRow, suiteNow } from "#test/support/call-rows.ts";
 
 const row = aRow({ numberHash: "ab".repeat(32) });
 const item = toItem(row, suiteNow);

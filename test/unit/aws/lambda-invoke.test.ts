@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { type InvokeEndpoint, startInvokeEndpoint } from "../../../infra/local/invoke-endpoint.ts";
-import { createWake } from "../../../shared/aws/lambda-invoke.ts";
-import { until } from "../../support/service.ts";
+import { type InvokeEndpoint, startInvokeEndpoint } from "#infra/local/invoke-endpoint.ts";
+import { createWake } from "#shared/aws/lambda-invoke.ts";
+import { until } from "#test/support/service.ts";
 
 const payload = '{"scheduled":"dispatch"}';
 const variables = (url: string, name = "the dispatcher") => ({

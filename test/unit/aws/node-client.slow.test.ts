@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it, vi, onTestFinished } from "vitest";
-import { sendByNode } from "../../../shared/aws/node-client.ts";
-import type { Send } from "../../../shared/lib/http-client.ts";
-import { post } from "../../../shared/providers/provider-http.ts";
-import { startTestReceiver } from "../../support/test-receiver.ts";
-import { certificate } from "../../support/certificate.ts";
+import { sendByNode } from "#shared/aws/node-client.ts";
+import type { Send } from "#shared/lib/http-client.ts";
+import { post } from "#shared/providers/provider-http.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
+import { certificate } from "#test/support/certificate.ts";
 
 /** Guards against what never comes. */
 const guard = { timeout: 120_000 };

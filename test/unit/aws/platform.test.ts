@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createAwsPlatform, everyFiveMinutes } from "../../../shared/aws/platform.ts";
-import type { Log } from "../../../shared/lib/log.ts";
+import { createAwsPlatform, everyFiveMinutes } from "#shared/aws/platform.ts";
+import type { Log } from "#shared/lib/log.ts";
 
 let events: string[];
 const log: Log = (_level, event) => events.push(event);

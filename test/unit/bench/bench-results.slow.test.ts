@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { targetsTable } from "../../bench/report.ts";
+import { targetsTable } from "#test/bench/report.ts";
 
 /** Cells of a table's rows, without their alignment. */
 const rowsIn = (text: string) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Failed, inTurns } from "../../bench/measure.ts";
+import { type Failed, inTurns } from "#test/bench/measure.ts";
 
 /** A contender whose rounds cost one after the other these numbers. Undefined: the round fails. */
 function contender(name: string, costs: (number | undefined)[]) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createGate } from "../../bench/race/gate.ts";
-import { figuresOf } from "../../bench/race/figures.ts";
-import type { Observed } from "../../bench/race/race.ts";
+import { createGate } from "#test/bench/race/gate.ts";
+import { figuresOf } from "#test/bench/race/figures.ts";
+import type { Observed } from "#test/bench/race/race.ts";
 
 const engine = {
   name: "one",

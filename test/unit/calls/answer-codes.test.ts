@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { answerCodes, findAnswerMeaning } from "../../../shared/calls/answer-codes.ts";
-import { reasons } from "../../../shared/calls/reasons.ts";
-import { providerAnswers } from "../../support/provider-answers/index.ts";
+import { answerCodes, findAnswerMeaning } from "#shared/calls/answer-codes.ts";
+import { reasons } from "#shared/calls/reasons.ts";
+import { providerAnswers } from "#test/support/provider-answers/index.ts";
 
 describe("the meaning of a provider's answer", () => {
   it("is one sentence for each code, in their order, and no code is a reason of ours", () => {

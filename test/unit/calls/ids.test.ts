@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { callsIn, createRequestId, timeOfId, withCalls } from "../../../shared/calls/ids.ts";
+import { callsIn, createRequestId, timeOfId, withCalls } from "#shared/calls/ids.ts";
 
 const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 

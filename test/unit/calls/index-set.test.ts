@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { hasIndex, toIndexSet } from "../../../shared/calls/index-set.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+import { hasIndex, toIndexSet } from "#shared/calls/index-set.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("a set of indexes", () => {
   const inSet = (set: string) =>

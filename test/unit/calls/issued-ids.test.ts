@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createRequestId, withCalls } from "../../../shared/calls/ids.ts";
-import { markAccepted, mayBeAccepted } from "../../../shared/calls/issued-ids.ts";
-import { randomId } from "../../../shared/lib/random.ts";
+import { createRequestId, withCalls } from "#shared/calls/ids.ts";
+import { markAccepted, mayBeAccepted } from "#shared/calls/issued-ids.ts";
+import { randomId } from "#shared/lib/random.ts";
 
 const key = "5f".repeat(32);
 const other = "6a".repeat(32);

@@ -4,8 +4,8 @@ import {
   callRequestSchema,
   isPlainCall,
   storedCallRequestSchema,
-} from "../../../shared/calls/call-request.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#shared/calls/call-request.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 /** Parses values of JSON, including own keys `__proto__`. */
 const read = (json: string): unknown => JSON.parse(json);

@@ -1,6 +1,6 @@
 import { glob, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { findMeaning, reasons } from "../../../shared/calls/reasons.ts";
+import { findMeaning, reasons } from "#shared/calls/reasons.ts";
 
 /** A reason in the log's line of a purge, which no row has. */
 const logged = new Set(["retention"]);

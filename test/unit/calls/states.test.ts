@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { attentionStates, callStates, states, statesWhere } from "../../../shared/calls/states.ts";
-import { settlementSchema } from "../../../shared/calls/transitions.ts";
+import { attentionStates, callStates, states, statesWhere } from "#shared/calls/states.ts";
+import { settlementSchema } from "#shared/calls/transitions.ts";
 
 describe("the table of states", () => {
   it("names the states that D1 has an index of", async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { runCalls } from "../../support/run-calls.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { runCalls } from "#test/support/run-calls.ts";
 
 async function createFilledApi(state: CallState, count: number) {
   const api = createTestApi();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createOperatorBench, isoOf, minuteMs, now } from "../../support/operator-bench.ts";
-import { runCalls } from "../../support/run-calls.ts";
+import { createOperatorBench, isoOf, minuteMs, now } from "#test/support/operator-bench.ts";
+import { runCalls } from "#test/support/run-calls.ts";
 
 /** Creates the command with a service in memory. */
 function createBench() {

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callsOf, createForecastBench } from "../../support/forecast-bench.ts";
-import { runCalls } from "../../support/run-calls.ts";
+import { callsOf, createForecastBench } from "#test/support/forecast-bench.ts";
+import { runCalls } from "#test/support/run-calls.ts";
 
 let directory: string;
 beforeAll(async () => {

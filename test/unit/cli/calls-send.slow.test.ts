@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { messageSchema } from "../../../shared/ports/call-messages.ts";
-import { createForecastBench } from "../../support/forecast-bench.ts";
-import { makeLeadFile } from "../../support/lead-file.ts";
-import { runCalls } from "../../support/run-calls.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { createForecastBench } from "#test/support/forecast-bench.ts";
+import { makeLeadFile } from "#test/support/lead-file.ts";
+import { runCalls } from "#test/support/run-calls.ts";
 
 let directory: string;
 beforeAll(async () => {

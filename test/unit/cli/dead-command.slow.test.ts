@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { toJson } from "../../../shared/ports/call-messages.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { message } from "../../support/dialer-calls.ts";
-import { runCalls } from "../../support/run-calls.ts";
+import { toJson } from "#shared/ports/call-messages.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { message } from "#test/support/dialer-calls.ts";
+import { runCalls } from "#test/support/run-calls.ts";
 
 /** Creates the command with a service in memory, and dead letters of these calls. */
 function createBench(count: number) {

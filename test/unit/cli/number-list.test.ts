@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readNumberList } from "../../../infra/cli/calls/number-list.ts";
+import { readNumberList } from "#infra/cli/calls/number-list.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const utf16 = (text: string) => new Uint8Array(Buffer.from(`\ufeff${text}`, "utf16le"));

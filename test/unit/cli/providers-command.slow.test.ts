@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { run } from "../../../infra/cli/providers.ts";
-import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { callbackAddress } from "../../../shared/settings/callback-url.ts";
-import { typeNames } from "../../../shared/calls/provider-types.ts";
-import { startTestStandIn } from "../../support/test-adapter.ts";
-import { environmentOf, imitationOf, routeFields } from "../../support/stand-ins.ts";
+import { run } from "#infra/cli/providers.ts";
+import { standInTypes } from "#infra/stand-ins/index.ts";
+import { callbackAddress } from "#shared/settings/callback-url.ts";
+import { typeNames } from "#shared/calls/provider-types.ts";
+import { startTestStandIn } from "#test/support/test-adapter.ts";
+import { environmentOf, imitationOf, routeFields } from "#test/support/stand-ins.ts";
 
 const to = "--to +12025550147";
 /** Starts a stand-in of an account's provider, and writes a plan that leads to it. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createTestApi } from "../../support/api.ts";
-import { runCalls } from "../../support/run-calls.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { runCalls } from "#test/support/run-calls.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 function createBench() {
   const api = createTestApi();

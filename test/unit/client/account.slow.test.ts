@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createClient } from "../../../infra/client/index.ts";
-import { createTestApi } from "../../support/api.ts";
-import { clientRoutes } from "../../support/client-routes.ts";
-import { tokens } from "../../support/environment.ts";
+import { createClient } from "#infra/client/index.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { clientRoutes } from "#test/support/client-routes.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 

@@ -7,9 +7,9 @@ import {
   isTimedOut,
   isUnavailable,
   OutboundCallsError,
-} from "../../../infra/client/index.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+} from "#infra/client/index.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const id = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";

@@ -1,8 +1,8 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { type OutboundCallsEvent, verifyEvent } from "../../../infra/client/index.ts";
-import { eventExamples } from "../../../infra/generate/examples.ts";
-import type { eventTypes } from "../../../shared/calls/call-event.ts";
+import { type OutboundCallsEvent, verifyEvent } from "#infra/client/index.ts";
+import { eventExamples } from "#infra/generate/examples.ts";
+import type { eventTypes } from "#shared/calls/call-event.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const other = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;

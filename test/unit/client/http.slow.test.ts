@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createAsk, urlIn } from "../../../infra/cli/calls/client.ts";
-import { Failure, Misuse } from "../../../infra/cli/calls/failures.ts";
-import { createClient } from "../../../infra/client/client.ts";
-import { createSend, requireAddress } from "../../../infra/client/http.ts";
-import { OutboundCallsError } from "../../../infra/client/errors.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import { createAsk, urlIn } from "#infra/cli/calls/client.ts";
+import { Failure, Misuse } from "#infra/cli/calls/failures.ts";
+import { createClient } from "#infra/client/client.ts";
+import { createSend, requireAddress } from "#infra/client/http.ts";
+import { OutboundCallsError } from "#infra/client/errors.ts";
+import { startReceiver } from "#test/support/receiver.ts";
 
 const refused = [
   "http://calls.example.com",

@@ -7,11 +7,11 @@ import {
   isRefused,
   type OutboundCallsClient,
   OutboundCallsError,
-} from "../../../infra/client/index.ts";
-import { createKeyMemory } from "../../../infra/client/key-memory.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { aStory, expectTold, type StoryFault, type Told } from "../../support/key-stories.ts";
+} from "#infra/client/index.ts";
+import { createKeyMemory } from "#infra/client/key-memory.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { aStory, expectTold, type StoryFault, type Told } from "#test/support/key-stories.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const realFetch = globalThis.fetch;

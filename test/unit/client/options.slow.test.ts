@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createClient } from "../../../infra/client/index.ts";
+import { createClient } from "#infra/client/index.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const id = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";

@@ -4,11 +4,11 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import packed from "../../../infra/client/package.json" with { type: "json" };
-import packageJson from "../../../package.json" with { type: "json" };
-import { programsIn } from "../../support/doc-programs.ts";
-import { installTypescript } from "../../support/packed-libraries.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import packed from "#infra/client/package.json" with { type: "json" };
+import packageJson from "#package.json" with { type: "json" };
+import { programsIn } from "#test/support/doc-programs.ts";
+import { installTypescript } from "#test/support/packed-libraries.ts";
+import { startReceiver } from "#test/support/receiver.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const run = promisify(execFile);

@@ -1,14 +1,10 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import {
-  createClient,
-  OutboundCallsError,
-  type PlacedRequest,
-} from "../../../infra/client/index.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { startReceiver } from "../../support/receiver.ts";
-import { type Fault, faults, startFaultyServer } from "../../support/faulty-server.ts";
+import { createClient, OutboundCallsError, type PlacedRequest } from "#infra/client/index.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { startReceiver } from "#test/support/receiver.ts";
+import { type Fault, faults, startFaultyServer } from "#test/support/faulty-server.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const retry = { triesMax: 3, delayMs: 1, tryMsMax: 100 };

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import packageJson from "../../../package.json" with { type: "json" };
+import packageJson from "#package.json" with { type: "json" };
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "../../..");

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import document from "../../../functions/api/generated/served/openapi.json" with { type: "json" };
-import { pythonEnvironment, type PythonJob, runPython } from "../../support/python-library.ts";
-import { clientRoutes } from "../../support/client-routes.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import document from "#functions/api/generated/served/openapi.json" with { type: "json" };
+import { pythonEnvironment, type PythonJob, runPython } from "#test/support/python-library.ts";
+import { clientRoutes } from "#test/support/client-routes.ts";
+import { startReceiver } from "#test/support/receiver.ts";
 
 /** Schemas of the document, by the dataclass that reads them. */
 const { schemas } = document.components;

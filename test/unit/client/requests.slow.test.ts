@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { createClient, OutboundCallsError } from "../../../infra/client/index.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import { createClient, OutboundCallsError } from "#infra/client/index.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const id = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";
 const json = (body: object, status = 200, headers = {}) =>

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { partLimits, splitCalls } from "../../../infra/client/split-calls.ts";
-import type { Call } from "../../../infra/client/types.ts";
+import { partLimits, splitCalls } from "#infra/client/split-calls.ts";
+import type { Call } from "#infra/client/types.ts";
 
 const aCall = fc.record({
   phone_number: fc.constant("+12025550123"),

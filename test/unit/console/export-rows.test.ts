@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { exportRows, type Format } from "../../../functions/console/export-rows.ts";
+import { exportRows, type Format } from "#functions/console/export-rows.ts";
 
 const columns = ["id", "reason", "result.status"];
 const rowsOf = (count: number) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mayBeNumber } from "../../../functions/console/may-be-number.ts";
+import { mayBeNumber } from "#functions/console/may-be-number.ts";
 
 it.each(["0151 23456789", "(0)20 7946 0018", "555-0143 22", "+49 (0) 151/234567", "2025550143"])(
   "keeps %s out of addresses",

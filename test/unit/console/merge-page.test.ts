@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { type ListRead, mergePage } from "../../../functions/console/merge-page.ts";
+import { type ListRead, mergePage } from "#functions/console/merge-page.ts";
 
 const pageItems = 3;
 const idOf = (id: string) => id;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { targetIndexes } from "../../../infra/cli/deploy/aws-indexes.ts";
-import { useDeployment } from "../../support/aws/deployment.ts";
-import { expectImported, expectWhole, putRestored } from "../../support/aws/expectations.ts";
-import { Killed } from "../../support/aws/real-cdk.ts";
+import { targetIndexes } from "#infra/cli/deploy/aws-indexes.ts";
+import { useDeployment } from "#test/support/aws/deployment.ts";
+import { expectImported, expectWhole, putRestored } from "#test/support/aws/expectations.ts";
+import { Killed } from "#test/support/aws/real-cdk.ts";
 
 const deployment = useDeployment("cuts");
 const moments = ["before", "after"] as const;

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, it } from "vitest";
-import { requireOperatorApi } from "../../../infra/cli/deploy/aws-deployment.ts";
-import { describeDeployment } from "../../../infra/cli/deploy/aws-deploy.ts";
-import { createAwsSecretStore } from "../../../infra/cli/deploy/aws-secrets.ts";
-import { DeployError } from "../../../infra/cli/deploy/tools.ts";
-import plan from "../../../infra/dial-plan.json" with { type: "json" };
-import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
-import { type Person, useDeployment } from "../../support/aws/deployment.ts";
-import { routeFields } from "../../support/stand-ins.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+import { requireOperatorApi } from "#infra/cli/deploy/aws-deployment.ts";
+import { describeDeployment } from "#infra/cli/deploy/aws-deploy.ts";
+import { createAwsSecretStore } from "#infra/cli/deploy/aws-secrets.ts";
+import { DeployError } from "#infra/cli/deploy/tools.ts";
+import plan from "#infra/dial-plan.json" with { type: "json" };
+import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
+import { type Person, useDeployment } from "#test/support/aws/deployment.ts";
+import { routeFields } from "#test/support/stand-ins.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const deployment = useDeployment("settings");
 const hashKey = "ab".repeat(32);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { useDeployment } from "../../support/aws/deployment.ts";
-import { expectWhole } from "../../support/aws/expectations.ts";
-import { Killed } from "../../support/aws/real-cdk.ts";
+import { useDeployment } from "#test/support/aws/deployment.ts";
+import { expectWhole } from "#test/support/aws/expectations.ts";
+import { Killed } from "#test/support/aws/real-cdk.ts";
 
 const deployment = useDeployment("again");
 

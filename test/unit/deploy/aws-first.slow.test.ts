@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { useDeployment } from "../../support/aws/deployment.ts";
-import { expectWhole } from "../../support/aws/expectations.ts";
+import { useDeployment } from "#test/support/aws/deployment.ts";
+import { expectWhole } from "#test/support/aws/expectations.ts";
 
 const deployment = useDeployment("first");
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { useDeployment } from "../../support/aws/deployment.ts";
-import { expectImported, putRestored } from "../../support/aws/expectations.ts";
-import { Killed } from "../../support/aws/real-cdk.ts";
-import { createChangeSet, createStacks, putStack } from "../../support/aws/stacks.ts";
+import { useDeployment } from "#test/support/aws/deployment.ts";
+import { expectImported, putRestored } from "#test/support/aws/expectations.ts";
+import { Killed } from "#test/support/aws/real-cdk.ts";
+import { createChangeSet, createStacks, putStack } from "#test/support/aws/stacks.ts";
 
 const deployment = useDeployment("import");
 

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Indexes, indexSteps, targetIndexes } from "../../../infra/cli/deploy/aws-indexes.ts";
-import { useDeployment } from "../../support/aws/deployment.ts";
-import { type FakeTable, standing } from "../../support/aws/dynamodb.ts";
-import { deleteStack } from "../../support/aws/stacks.ts";
+import { type Indexes, indexSteps, targetIndexes } from "#infra/cli/deploy/aws-indexes.ts";
+import { useDeployment } from "#test/support/aws/deployment.ts";
+import { type FakeTable, standing } from "#test/support/aws/dynamodb.ts";
+import { deleteStack } from "#test/support/aws/stacks.ts";
 
 const deployment = useDeployment("ledgers");
 

@@ -1,16 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type AwsSecretStore,
-  createAwsSecretStore,
-} from "../../../infra/cli/deploy/aws-secrets.ts";
-import {
-  createEntry,
-  installToken,
-  revokeToken,
-} from "../../../infra/cli/deploy/secret-commands.ts";
-import { rotateHashKey } from "../../../infra/cli/deploy/hash-key.ts";
-import { secretTags } from "../../../infra/aws/secret-tags.ts";
-import { type FakeSecretsManager, startSecretsManager } from "../../support/aws/secrets-manager.ts";
+import { type AwsSecretStore, createAwsSecretStore } from "#infra/cli/deploy/aws-secrets.ts";
+import { createEntry, installToken, revokeToken } from "#infra/cli/deploy/secret-commands.ts";
+import { rotateHashKey } from "#infra/cli/deploy/hash-key.ts";
+import { secretTags } from "#infra/aws/secret-tags.ts";
+import { type FakeSecretsManager, startSecretsManager } from "#test/support/aws/secrets-manager.ts";
 
 const hashKey = "ab".repeat(32);
 const tagsOf = (stack: string, kind: string) => ({

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { deploymentOf, readDeployment, settingNames } from "../../../infra/aws/settings.ts";
+import { deploymentOf, readDeployment, settingNames } from "#infra/aws/settings.ts";
 
 const parsed = (settings: unknown, name?: string) =>
   deploymentOf(name, JSON.stringify({ [name ?? "default"]: settings }));

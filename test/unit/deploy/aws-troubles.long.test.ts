@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { useDeployment } from "../../support/aws/deployment.ts";
-import { expectWhole } from "../../support/aws/expectations.ts";
-import { putStack } from "../../support/aws/stacks.ts";
+import { useDeployment } from "#test/support/aws/deployment.ts";
+import { expectWhole } from "#test/support/aws/expectations.ts";
+import { putStack } from "#test/support/aws/stacks.ts";
 
 const deployment = useDeployment("troubles");
 /** A stack of another project, which happens to have the name. */

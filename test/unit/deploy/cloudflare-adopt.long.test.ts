@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { FakeCloudflare } from "../../support/cloudflare/account.ts";
-import { expectWhole, useDeployment } from "../../support/cloudflare/deployment.ts";
-import { fresh, type Rule } from "../../support/cloudflare/holdings.ts";
+import type { FakeCloudflare } from "#test/support/cloudflare/account.ts";
+import { expectWhole, useDeployment } from "#test/support/cloudflare/deployment.ts";
+import { fresh, type Rule } from "#test/support/cloudflare/holdings.ts";
 
 const retentionSeconds = 1_209_600;
 const queueNames = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expectWhole, useDeployment } from "../../support/cloudflare/deployment.ts";
+import { expectWhole, useDeployment } from "#test/support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
 /** Requests by which a first deployment changes the account, or some more: then it ends, and is repeated. */

@@ -1,20 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { checkService } from "../../../infra/cli/deploy/check-service.ts";
-import { describeDeployment } from "../../../infra/cli/deploy/cloudflare-deploy.ts";
-import { createWebhookSecret } from "../../../infra/cli/deploy/secret-commands.ts";
-import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
-import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
-import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
-import type { FakeCloudflare } from "../../support/cloudflare/account.ts";
+import { checkService } from "#infra/cli/deploy/check-service.ts";
+import { describeDeployment } from "#infra/cli/deploy/cloudflare-deploy.ts";
+import { createWebhookSecret } from "#infra/cli/deploy/secret-commands.ts";
+import { targetOf } from "#infra/cli/deploy/cloudflare-target.ts";
+import { createCloudflareSecretStore } from "#infra/cli/deploy/cloudflare-secrets.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import type { FakeCloudflare } from "#test/support/cloudflare/account.ts";
 import {
   expectWhole,
   type Person,
   useDeployment,
   webhookSecret,
-} from "../../support/cloudflare/deployment.ts";
-import { routeFields } from "../../support/stand-ins.ts";
+} from "#test/support/cloudflare/deployment.ts";
+import { routeFields } from "#test/support/stand-ins.ts";
 
 const deployment = useDeployment();
 let account: FakeCloudflare;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
-import { expectWhole, useDeployment } from "../../support/cloudflare/deployment.ts";
+import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
+import { expectWhole, useDeployment } from "#test/support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { destroyOnCloudflare } from "../../../infra/cli/deploy/cloudflare-destroy.ts";
-import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
-import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
+import { destroyOnCloudflare } from "#infra/cli/deploy/cloudflare-destroy.ts";
+import { createCloudflareSecretStore } from "#infra/cli/deploy/cloudflare-secrets.ts";
+import { targetOf } from "#infra/cli/deploy/cloudflare-target.ts";
 import { createHash } from "node:crypto";
-import { expectWhole, type Person, useDeployment } from "../../support/cloudflare/deployment.ts";
+import { expectWhole, type Person, useDeployment } from "#test/support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
 const secretOf = (worker: string) =>

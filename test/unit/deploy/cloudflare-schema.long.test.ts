@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Person, useDeployment } from "../../support/cloudflare/deployment.ts";
+import { type Person, useDeployment } from "#test/support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
 let again: Person;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { useDeployment } from "../../support/cloudflare/deployment.ts";
+import { useDeployment } from "#test/support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
 

@@ -3,24 +3,24 @@ import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
-import { parseHashKeys } from "../../../shared/telephony/phone-number.ts";
-import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
-import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
+import { parseHashKeys } from "#shared/telephony/phone-number.ts";
+import { createCloudflareSecretStore } from "#infra/cli/deploy/cloudflare-secrets.ts";
+import { targetOf } from "#infra/cli/deploy/cloudflare-target.ts";
 import {
   createEntry,
   createWebhookSecret,
   installToken,
   revokeToken,
   setSecret,
-} from "../../../infra/cli/deploy/secret-commands.ts";
-import { rotateHashKey } from "../../../infra/cli/deploy/hash-key.ts";
-import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
-import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
-import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
-import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
-import { useDeployment } from "../../support/cloudflare/deployment.ts";
-import { create as createWorker } from "../../support/cloudflare/workers.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#infra/cli/deploy/secret-commands.ts";
+import { rotateHashKey } from "#infra/cli/deploy/hash-key.ts";
+import type { SecretStore } from "#infra/cli/deploy/secret-names.ts";
+import { withGatheredTokens } from "#shared/cloudflare/environment.ts";
+import { nameOfKey } from "#shared/telephony/phone-number.ts";
+import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
+import { useDeployment } from "#test/support/cloudflare/deployment.ts";
+import { create as createWorker } from "#test/support/cloudflare/workers.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const key = "0".repeat(64);
 

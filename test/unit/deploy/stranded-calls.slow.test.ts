@@ -1,25 +1,21 @@
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  confirmStranded,
-  waitingOnAws,
-  waitingQuery,
-} from "../../../infra/cli/deploy/stranded-calls.ts";
-import { DeployError } from "../../../infra/cli/deploy/tools.ts";
-import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
-import { toItem } from "../../../shared/aws/dynamodb-document-items.ts";
-import { toItem as toRowItem } from "../../../shared/aws/dynamodb-rows.ts";
-import { rowStatements, toRowJson } from "../../../shared/cloudflare/d1-rows.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { parseDialPlan } from "../../support/plans.ts";
-import { aRow } from "../../support/call-rows.ts";
+import { confirmStranded, waitingOnAws, waitingQuery } from "#infra/cli/deploy/stranded-calls.ts";
+import { DeployError } from "#infra/cli/deploy/tools.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { toItem } from "#shared/aws/dynamodb-document-items.ts";
+import { toItem as toRowItem } from "#shared/aws/dynamodb-rows.ts";
+import { rowStatements, toRowJson } from "#shared/cloudflare/d1-rows.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { parseDialPlan } from "#test/support/plans.ts";
+import { aRow } from "#test/support/call-rows.ts";
 import {
   type FakeDynamoDB,
   type FakeTable,
   standing,
   startDynamoDB,
-} from "../../support/aws/dynamodb.ts";
+} from "#test/support/aws/dynamodb.ts";
 
 const route = { provider: "webhook", url: "https://example.com/dial" };
 const plan = parseDialPlan({ ...dialPlan, agents: { agent_sales: route } }, {});

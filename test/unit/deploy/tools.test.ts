@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { processTools } from "../../../infra/cli/deploy/tools.ts";
+import { processTools } from "#infra/cli/deploy/tools.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

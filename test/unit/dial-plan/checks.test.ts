@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readersOf } from "../../../infra/cli/deploy/secret-names.ts";
-import { checkKeys, checkSecrets } from "../../../shared/dial-plan/checks.ts";
-import { neededSecrets, readDialPlan } from "../../support/plans.ts";
-import { testPlan } from "../../support/environment.ts";
+import { readersOf } from "#infra/cli/deploy/secret-names.ts";
+import { checkKeys, checkSecrets } from "#shared/dial-plan/checks.ts";
+import { neededSecrets, readDialPlan } from "#test/support/plans.ts";
+import { testPlan } from "#test/support/environment.ts";
 
 const crm = { url: "https://crm.example.com/check" };
 const sales = testPlan.agents.agent_sales;

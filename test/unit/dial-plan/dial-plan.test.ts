@@ -3,11 +3,11 @@ import {
   malformedSecrets,
   missingSecrets,
   parseDialPlan,
-} from "../../support/plans.ts";
+} from "#test/support/plans.ts";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { mayBeCalled, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
+import { mayBeCalled, findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
 
 const plan = {
   agents: { "*": { provider: "webhook", url: "https://example.com/dial" } },

@@ -1,3 +1,3 @@
-import { describeEventReceiver } from "../../contracts/event-receiver.ts";
+import { describeEventReceiver } from "#test/contracts/event-receiver.ts";
 
 describeEventReceiver(process.execPath, "docs/examples/event-receiver.ts");

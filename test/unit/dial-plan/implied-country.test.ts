@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseDialPlan } from "../../support/plans.ts";
-import { impliedCountry } from "../../../shared/dial-plan/implied-country.ts";
+import { parseDialPlan } from "#test/support/plans.ts";
+import { impliedCountry } from "#shared/dial-plan/implied-country.ts";
 
 function impliedBy(allow: string[], defaultTimeZone?: string, deny: string[] = []) {
   const agents = { "*": { provider: "webhook", url: "https://example.com/dial" } };

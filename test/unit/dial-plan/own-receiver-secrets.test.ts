@@ -4,8 +4,8 @@ import {
   formerSecretMs,
   ownReceiverSecret,
   receiverKeysOf,
-} from "../../../shared/dial-plan/own-receiver-secrets.ts";
-import { createSignatureHeaders, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
+} from "#shared/dial-plan/own-receiver-secrets.ts";
+import { createSignatureHeaders, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
 
 const now = Date.UTC(2026, 10, 24);
 const [one, other] = ["a".repeat(64), "b".repeat(64)] as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { findRetry, findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import { parseDialPlan, readDialPlan } from "../../support/plans.ts";
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
+import { findRetry, findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { parseDialPlan, readDialPlan } from "#test/support/plans.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
 
 const twilio = { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" };
 const retry = { attempts: 3, within: "72h", after: { busy: "15m", no_answer: "3h" } };

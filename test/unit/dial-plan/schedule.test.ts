@@ -1,11 +1,11 @@
-import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
+import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
-import type { CallRequest } from "../../../shared/calls/call-request.ts";
-import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import type { LogFields } from "../../../shared/lib/log.ts";
-import { presets } from "../../../shared/telephony/hours-presets.ts";
-import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
-import { findZone } from "../../../shared/telephony/time-zone.ts";
+import type { CallRequest } from "#shared/calls/call-request.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { LogFields } from "#shared/lib/log.ts";
+import { presets } from "#shared/telephony/hours-presets.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
+import { findZone } from "#shared/telephony/time-zone.ts";
 
 const webhook = { provider: "webhook", url: "http://127.0.0.1:9/dial" };
 const nine = { "mon-sun": ["09:00-17:00"] };

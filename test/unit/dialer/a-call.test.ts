@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   boom,
@@ -16,8 +16,8 @@ import {
   sendEach,
   stateOf,
   unknown,
-} from "../../support/dialer-calls.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("a call", () => {
   it("is claimed, dialed once, settled, and then acknowledged", async () => {

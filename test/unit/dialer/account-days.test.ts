@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
-import { countedIn, dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { countedIn, dayKeyOf } from "#shared/policy/day-counts.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
   boom,
@@ -14,8 +14,8 @@ import {
   rowsIn,
   sendEach,
   unknown,
-} from "../../support/dialer-calls.ts";
-import { perTier, inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { perTier, inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T20:00Z";
 const account = ownAccount;

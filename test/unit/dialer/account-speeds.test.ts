@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createAccountSpeeds } from "../../../functions/dialer/dispatch/account-speeds.ts";
-import type { Speed } from "../../../shared/policy/account-speed.ts";
+import { createAccountSpeeds } from "#functions/dialer/dispatch/account-speeds.ts";
+import type { Speed } from "#shared/policy/account-speed.ts";
 
 describe("the speeds that a dispatcher measures", () => {
   it("are those of accounts for which calls wait, and forget the half minute before a breaker opened", () => {

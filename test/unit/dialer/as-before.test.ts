@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { deliverBoth, dispatchBoth } from "../../gate/delivered.ts";
-import { compare } from "../../gate/judged.ts";
-import { frozen, today } from "../../gate/sides.ts";
-import { perTier } from "../../support/per-tier.ts";
-import { forecastBoth } from "../../gate/forecast.ts";
+import { deliverBoth, dispatchBoth } from "#test/gate/delivered.ts";
+import { compare } from "#test/gate/judged.ts";
+import { frozen, today } from "#test/gate/sides.ts";
+import { perTier } from "#test/support/per-tier.ts";
+import { forecastBoth } from "#test/gate/forecast.ts";
 
 /** Number of random calls that are judged; `npm run test:as-before` judges 100,000. A delivery takes as long as 25. */
 const cases = Number(process.env["CASES"] ?? perTier({ quick: 2_500, slow: 5_000 }));

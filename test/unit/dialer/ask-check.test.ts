@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createAskCheck } from "../../../functions/dialer/runtime/ask-check.ts";
-import { checksSchema } from "../../../shared/dial-plan/checks.ts";
-import { findSignatureProblem, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
-import { startTestReceiver } from "../../support/test-receiver.ts";
+import { createAskCheck } from "#functions/dialer/runtime/ask-check.ts";
+import { checksSchema } from "#shared/dial-plan/checks.ts";
+import { findSignatureProblem, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
 const question = { check: "crm", id: "check_1", body: '{"id":"call_1"}' };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { eventMessageSchema } from "../../../shared/ports/event-messages.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { boom, callsNow, rowOf, sendEach, webhook } from "../../support/dialer-calls.ts";
-import { toldTo } from "../../support/events-bench.ts";
-import { completed } from "../../support/results-bench.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { eventMessageSchema } from "#shared/ports/event-messages.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { boom, callsNow, rowOf, sendEach, webhook } from "#test/support/dialer-calls.ts";
+import { toldTo } from "#test/support/events-bench.ts";
+import { completed } from "#test/support/results-bench.ts";
 
 const slow = { provider: "slow", url: "https://slow.example.com/dial" };
 const plan = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createAccountNotes } from "../../../functions/dialer/dispatch/account-notes.ts";
-import { createInFlight } from "../../../functions/dialer/dispatch/in-flight.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { createAccountNotes } from "#functions/dialer/dispatch/account-notes.ts";
+import { createInFlight } from "#functions/dialer/dispatch/in-flight.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   documentOf,
   type Bench,
@@ -10,10 +10,10 @@ import {
   putDocument,
   putWaiting,
   webhook,
-} from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
+} from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const account = "webhook:http://127.0.0.1:9";

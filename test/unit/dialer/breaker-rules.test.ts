@@ -1,10 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  answerBreaker,
-  openBreaker as open,
-} from "../../../functions/dialer/breakers/circuit-breaker.ts";
-import { recordOutcome } from "../../../functions/dialer/breakers/record-outcome.ts";
-import type { BreakerCause } from "../../../shared/ports/document-kinds.ts";
+import { answerBreaker, openBreaker as open } from "#functions/dialer/breakers/circuit-breaker.ts";
+import { recordOutcome } from "#functions/dialer/breakers/record-outcome.ts";
+import type { BreakerCause } from "#shared/ports/document-kinds.ts";
 import {
   account,
   breakerOf,
@@ -17,8 +14,8 @@ import {
   unreachable,
   stateOfBreaker,
   times,
-} from "../../support/breakers-bench.ts";
-import { documentOf, putDocument } from "../../support/dialer-calls.ts";
+} from "#test/support/breakers-bench.ts";
+import { documentOf, putDocument } from "#test/support/dialer-calls.ts";
 
 /** Answers a standing breaker by a call of a minute later. */
 async function answer(cause: BreakerCause, isPlaced: boolean) {

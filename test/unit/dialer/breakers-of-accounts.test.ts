@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import {
   account,
   backlogOf,
@@ -19,8 +19,8 @@ import {
   unreachable,
   stateOfBreaker,
   times,
-} from "../../support/breakers-bench.ts";
-import { allIn, type Bench, statesOf } from "../../support/dialer-calls.ts";
+} from "#test/support/breakers-bench.ts";
+import { allIn, type Bench, statesOf } from "#test/support/dialer-calls.ts";
 
 /** Opens the account's breaker by the silence of two backlogs, those of clients a and b. */
 async function openByUnreachable(bench: Bench): Promise<void> {

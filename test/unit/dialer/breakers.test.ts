@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { retryAfterSeconds } from "../../../shared/providers/provider-http.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import { retryAfterSeconds } from "#shared/providers/provider-http.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import {
   account,
   backlogOf,
@@ -18,10 +18,10 @@ import {
   unreachable,
   stateOfBreaker,
   times,
-} from "../../support/breakers-bench.ts";
-import { aCallNow, allIn, documentOf, putIn, rowOf, statesOf } from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/breakers-bench.ts";
+import { aCallNow, allIn, documentOf, putIn, rowOf, statesOf } from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const noConnection: DialOutcome = { kind: "not_placed", code: "econnrefused", unreachable: true };
 

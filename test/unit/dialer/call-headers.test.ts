@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { backlogOf, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { backlogOf, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -18,11 +18,11 @@ import {
   rowOf,
   stateOf,
   webhook,
-} from "../../support/dialer-calls.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import type { ListOf } from "../../../shared/ports/ledger.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/dialer-calls.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import type { ListOf } from "#shared/ports/ledger.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const minuteMs = 60_000;

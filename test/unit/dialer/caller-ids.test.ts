@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
-import { addPoolResults } from "../../../shared/policy/result-breaker.ts";
-import { readDialPlan } from "../../support/plans.ts";
-import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
-import { callerIdOf } from "../../../shared/policy/result-breaker.ts";
-import { toDocumentsRead } from "../../../shared/ports/document-kinds.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { Route } from "#shared/calls/call-request.ts";
+import { addPoolResults } from "#shared/policy/result-breaker.ts";
+import { readDialPlan } from "#test/support/plans.ts";
+import { dayMs, minuteMs } from "#shared/lib/units.ts";
+import { callerIdOf } from "#shared/policy/result-breaker.ts";
+import { toDocumentsRead } from "#shared/ports/document-kinds.ts";
 import {
   aCallNow,
   type Bench,
@@ -17,12 +17,12 @@ import {
   rowsIn,
   sendEach,
   unknown,
-} from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { nothing } from "../../support/results-bench.ts";
-import { testPlan } from "../../support/environment.ts";
-import { perTier, inSlowTier } from "../../support/per-tier.ts";
-import { callerIdsKeyOf, isPoolResting, withCallerId } from "../../../shared/rules/caller-ids.ts";
+} from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { nothing } from "#test/support/results-bench.ts";
+import { testPlan } from "#test/support/environment.ts";
+import { perTier, inSlowTier } from "#test/support/per-tier.ts";
+import { callerIdsKeyOf, isPoolResting, withCallerId } from "#shared/rules/caller-ids.ts";
 
 const pool = ["+12125550190", "+13035550190", "+442079460190"] as const;
 const route = (callerIds: readonly string[], more: object = {}): Route => ({

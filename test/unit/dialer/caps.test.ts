@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { afterClaims } from "../../support/claims.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { afterClaims } from "#test/support/claims.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -22,8 +22,8 @@ import {
   statesOf,
   unknown,
   webhook,
-} from "../../support/dialer-calls.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const number = "+12125550100";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createDialerBench } from "../../support/dialer.ts";
-import { callsNow, message, webhook } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { callsNow, message, webhook } from "#test/support/dialer-calls.ts";
 
 const names = ["crm", "consent", "score"];
 const agents = { agent_sales: { ...webhook, checks: names }, agent_support: webhook };

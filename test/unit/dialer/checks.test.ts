@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { accountNameOf } from "../../../shared/calls/call-request.ts";
-import type { CheckAnswer } from "../../../shared/policy/check-answers.ts";
-import { doNotCallKeysOf, isOnDoNotCallList } from "../../../shared/policy/controls.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
+import type { CheckAnswer } from "#shared/policy/check-answers.ts";
+import { doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/controls.ts";
+import { hashesOf } from "#shared/telephony/phone-number.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
   callsNow,
@@ -15,8 +15,8 @@ import {
   rowOf,
   rowsIn,
   webhook,
-} from "../../support/dialer-calls.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const agents = {
   agent_sales: { ...webhook, checks: ["crm"] },

@@ -1,13 +1,13 @@
-import { accountOf } from "../../support/account-of.ts";
+import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { applyClaim } from "../../../shared/calls/transitions.ts";
-import type { Change } from "../../../shared/ports/ledger.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { afterClaims, claims, outcomeOf } from "../../support/claims.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { applyClaim } from "#shared/calls/transitions.ts";
+import type { Change } from "#shared/ports/ledger.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { afterClaims, claims, outcomeOf } from "#test/support/claims.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -20,7 +20,7 @@ import {
   rowOf,
   sendEach,
   stateOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 describe("a claim", () => {
   it("that has grown old while the function was frozen is not dialed", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { toCallId, indexOf } from "../../../shared/calls/ids.ts";
-import { toIndexSet } from "../../../shared/calls/index-set.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { toCallId, indexOf } from "#shared/calls/ids.ts";
+import { toIndexSet } from "#shared/calls/index-set.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   callsNow,
@@ -15,7 +15,7 @@ import {
   sendEach,
   stateOf,
   statesOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 describe("a client's cancellation", () => {
   it("ends the calls of its request that no dialer has seen yet", async () => {

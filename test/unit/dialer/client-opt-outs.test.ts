@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { clientEntryOf } from "../../../shared/policy/controls.ts";
-import { putEntries } from "../../../shared/policy/dnc-entries.ts";
-import { aCallNow, hashOf, idsDialed, rowOf, sendEach } from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { clientEntryOf } from "#shared/policy/controls.ts";
+import { putEntries } from "#shared/policy/dnc-entries.ts";
+import { aCallNow, hashOf, idsDialed, rowOf, sendEach } from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 
 const number = "+12025550123";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { isIdempotent } from "../../../shared/calls/transitions.ts";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { isIdempotent } from "#shared/calls/transitions.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -11,7 +11,7 @@ import {
   rowOf,
   sendEach,
   stateOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const route = {
   provider: "amazon-connect",

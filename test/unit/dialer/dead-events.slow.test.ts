@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { handleStoredLetters } from "../../../functions/dialer/consume/handle-stored-letters.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isOnDoNotCallList, doNotCallKeysOf } from "../../../shared/policy/controls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { handleStoredLetters } from "#functions/dialer/consume/handle-stored-letters.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { isOnDoNotCallList, doNotCallKeysOf } from "#shared/policy/controls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -11,8 +11,8 @@ import {
   hashOf,
   rowOf,
   sendEach,
-} from "../../support/dialer-calls.ts";
-import { busy } from "../../support/results-bench.ts";
+} from "#test/support/dialer-calls.ts";
+import { busy } from "#test/support/results-bench.ts";
 
 const number = "+12025550123";
 

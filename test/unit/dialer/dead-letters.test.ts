@@ -1,16 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { handleDeadLetter } from "../../../functions/dialer/consume/handle-dead-letter.ts";
-import { handleStoredLetters } from "../../../functions/dialer/consume/handle-stored-letters.ts";
-import { createHandlers } from "../../../functions/dialer/handlers.ts";
-import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { restoreKey } from "../../../shared/policy/controls.ts";
-import { outcomeOf } from "../../support/claims.ts";
-import { suspendedAt } from "../../support/document-values.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { setReceivers } from "../../support/own-receivers-bench.ts";
+import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
+import { handleStoredLetters } from "#functions/dialer/consume/handle-stored-letters.ts";
+import { createHandlers } from "#functions/dialer/handlers.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { restoreKey } from "#shared/policy/controls.ts";
+import { outcomeOf } from "#test/support/claims.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { setReceivers } from "#test/support/own-receivers-bench.ts";
 import {
   aCallNow,
   type Bench,
@@ -24,8 +24,8 @@ import {
   rowsIn,
   sendEach,
   stateOf,
-} from "../../support/dialer-calls.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 /** Has messages handled that have failed a hundred times. */
 const settleDeadLetter = (bench: Bench, messages: readonly unknown[]) =>

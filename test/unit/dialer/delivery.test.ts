@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../functions/dialer/wiring.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { systemClock } from "#functions/dialer/wiring.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
   aCallNow,
@@ -14,7 +14,7 @@ import {
   sendEach,
   stateOf,
   statesOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const back = { retryAfterSeconds: 5 };
 

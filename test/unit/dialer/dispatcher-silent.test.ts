@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createDialerBench } from "../../support/dialer.ts";
-import { type Bench, pause, putDocument, putWaiting } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { type Bench, pause, putDocument, putWaiting } from "#test/support/dialer-calls.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const minute = 60_000;

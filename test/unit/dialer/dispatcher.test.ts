@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
-import { restoreKey } from "../../../shared/policy/controls.ts";
-import { suspendedAt } from "../../support/document-values.ts";
-import { countQueries } from "../../support/count-queries.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
+import { restoreKey } from "#shared/policy/controls.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { countQueries } from "#test/support/count-queries.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
   callsNow,
@@ -16,8 +16,8 @@ import {
   resume,
   statesOf,
   webhook,
-} from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const dispatcherOf = async (bench: Bench) =>

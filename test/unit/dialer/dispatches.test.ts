@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { createDialerMemory } from "../../../functions/dialer/wiring.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   allIn,
@@ -22,9 +22,9 @@ import {
   silent,
   statesOf,
   stateOf,
-} from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const createBench = (more: Parameters<typeof createDialerBench>[0] = {}) =>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createDueRows } from "../../../functions/dialer/dispatch/due-rows.ts";
-import { createInFlight } from "../../../functions/dialer/dispatch/in-flight.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { documentOf, putDocument, putWaiting } from "../../support/dialer-calls.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
+import { createDueRows } from "#functions/dialer/dispatch/due-rows.ts";
+import { createInFlight } from "#functions/dialer/dispatch/in-flight.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { documentOf, putDocument, putWaiting } from "#test/support/dialer-calls.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 const key = backlogOf({ client: "crm", agentId: "agent_sales" });
 

@@ -1,18 +1,18 @@
 /** Sweeps and upkeeps over SQLite, through D1's adapter, which refuses more statements than D1 takes of an invocation. */
 import { describe, expect, it } from "vitest";
-import { compactJournal } from "../../../functions/dialer/sweep/compact-journal.ts";
-import { restoreKey, upkeepKey } from "../../../shared/policy/controls.ts";
-import { appendEntry, type JournalEntry } from "../../../shared/policy/journal-entries.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
-import { hashOf } from "../../support/dialer-calls.ts";
-import { suspendedAt } from "../../support/document-values.ts";
+import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
+import { restoreKey, upkeepKey } from "#shared/policy/controls.ts";
+import { appendEntry, type JournalEntry } from "#shared/policy/journal-entries.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
+import { hashOf } from "#test/support/dialer-calls.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
 import {
   createDutiesBench,
   type DutiesBench,
   fillBacklogs,
   finishRequests,
-} from "../../support/duties-bench.ts";
-import { rowIn } from "../../support/rows.ts";
+} from "#test/support/duties-bench.ts";
+import { rowIn } from "#test/support/rows.ts";
 
 /** `npm run test:schedules` runs this file with its largest sizes. */
 const isLong = process.env["LONG"] === "1";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { handleDeadLetter } from "../../../functions/dialer/consume/handle-dead-letter.ts";
-import { eraseRows, rememberErasures } from "../../../shared/policy/erase-number.ts";
+import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
+import { eraseRows, rememberErasures } from "#shared/policy/erase-number.ts";
 import {
   aCallNow,
   type Bench,
@@ -9,10 +9,10 @@ import {
   message,
   rowOf,
   sendEach,
-} from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { createRetryBench } from "../../support/retry-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { createRetryBench } from "#test/support/retry-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const number = "+12025550123";
 

@@ -1,11 +1,11 @@
-import type { HistoryEntry } from "../../../shared/calls/call-row.ts";
-import { applyErasure } from "../../../shared/calls/erase-row.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn } from "../../support/rows.ts";
+import type { HistoryEntry } from "#shared/calls/call-row.ts";
+import { applyErasure } from "#shared/calls/erase-row.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn } from "#test/support/rows.ts";
 import { describe, expect, it } from "vitest";
-import { eraseRows, rememberErasures } from "../../../shared/policy/erase-number.ts";
-import { aCallNow, type Bench, hashOf, put, rowOf, sendEach } from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { eraseRows, rememberErasures } from "#shared/policy/erase-number.ts";
+import { aCallNow, type Bench, hashOf, put, rowOf, sendEach } from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 
 const number = "+12025550123";
 const minuteMs = 60_000;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { EventAnswer } from "../../../functions/dialer/runtime/post-event.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { type Bench, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
-import { taken, deliverFor } from "../../support/events-bench.ts";
-import { completed, createBench, minuteMs } from "../../support/results-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+import type { EventAnswer } from "#functions/dialer/runtime/post-event.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { type Bench, callsNow, rowOf, sendEach } from "#test/support/dialer-calls.ts";
+import { taken, deliverFor } from "#test/support/events-bench.ts";
+import { completed, createBench, minuteMs } from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const limitMs = 15_000;
 const names = ["crm", "shop", ...Array.from({ length: 12 }, (_, n) => `other-${n}`)];

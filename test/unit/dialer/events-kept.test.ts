@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { CallEvent } from "../../../shared/calls/call-event.ts";
-import { applyAction } from "../../../shared/calls/transitions.ts";
-import { withPortLimits } from "../../../functions/dialer/runtime/time-limits.ts";
-import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallEvent } from "#shared/calls/call-event.ts";
+import { applyAction } from "#shared/calls/transitions.ts";
+import { withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
+import { toDeliverMessages } from "#shared/events/outbox-ledger.ts";
 import {
   createEventsBench,
   failed,
@@ -12,8 +12,8 @@ import {
   deliverNow,
   toldTo,
   typesOf,
-} from "../../support/events-bench.ts";
-import { aCallNow, type Bench, boom, putIn, rowOf } from "../../support/dialer-calls.ts";
+} from "#test/support/events-bench.ts";
+import { aCallNow, type Bench, boom, putIn, rowOf } from "#test/support/dialer-calls.ts";
 import {
   completed,
   createBench,
@@ -21,8 +21,8 @@ import {
   minuteMs,
   place as placeSome,
   route,
-} from "../../support/results-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const quick = { providers: { twilio: { callsPerSecond: 100 } } };
 

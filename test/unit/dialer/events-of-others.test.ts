@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { rowOf } from "../../support/dialer-calls.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { rowOf } from "#test/support/dialer-calls.ts";
 import {
   createEventsBench,
   failed,
   deliverFor,
   deliverNow,
   toldTo,
-} from "../../support/events-bench.ts";
-import { completed, minuteMs, place, twilio } from "../../support/results-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/events-bench.ts";
+import { completed, minuteMs, place, twilio } from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const own = { crm: { url: "http://127.0.0.1:9/crm" } };
 const planWithOwn = { ...twilio, results: {}, ...toldTo({}, own) };

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseRow, toStoredRow } from "../../../shared/ports/stored-row.ts";
+import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import {
   createEventsBench,
   failed,
@@ -9,8 +9,8 @@ import {
   deliverNow,
   toldTo,
   typesOf,
-} from "../../support/events-bench.ts";
-import { aCallNow, callsNow, putIn, rowOf, sendEach } from "../../support/dialer-calls.ts";
+} from "#test/support/events-bench.ts";
+import { aCallNow, callsNow, putIn, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import {
   busy,
   completed,
@@ -18,10 +18,10 @@ import {
   live,
   minuteMs,
   place,
-} from "../../support/results-bench.ts";
-import { removeCurrent } from "../../support/documents.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier, perTier } from "../../support/per-tier.ts";
+} from "#test/support/results-bench.ts";
+import { removeCurrent } from "#test/support/documents.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const hourMs = 3_600_000;
 

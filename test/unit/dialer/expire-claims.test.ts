@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { expireClaims } from "../../../functions/dialer/sweep/expire-claims.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { expireClaims } from "#functions/dialer/sweep/expire-claims.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 
 /** Returns dependencies whose ledger lists so many calls under way, all of which have time. */
 function createDeps(calls: number, dueInMs = 60_000) {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { withPortLimits } from "../../../functions/dialer/runtime/time-limits.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { createEventsBench, failed, taken, deliverFor } from "../../support/events-bench.ts";
+import { withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { createEventsBench, failed, taken, deliverFor } from "#test/support/events-bench.ts";
 import {
   aCallNow,
   type Bench,
@@ -13,8 +13,8 @@ import {
   request,
   rowOf,
   sendEach,
-} from "../../support/dialer-calls.ts";
-import { busy, completed, minuteMs, place } from "../../support/results-bench.ts";
+} from "#test/support/dialer-calls.ts";
+import { busy, completed, minuteMs, place } from "#test/support/results-bench.ts";
 
 describe("a finished request", () => {
   const finished = { types: ["request.finished"] };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { handleDeadLetter } from "../../../functions/dialer/consume/handle-dead-letter.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { restoreKey } from "../../../shared/policy/controls.ts";
-import { rememberErasures } from "../../../shared/policy/erase-number.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { suspendedAt } from "../../support/document-values.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { restoreKey } from "#shared/policy/controls.ts";
+import { rememberErasures } from "#shared/policy/erase-number.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -20,7 +20,7 @@ import {
   rowOf,
   sendEach,
   stateOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const settleDead = (bench: Bench, one: object) =>
   handleDeadLetter({ attempt: 1, id: "dead", open: async () => JSON.stringify(one) }, bench.deps);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import {
   breakerOf,
   createBreakersBench as createBench,
@@ -8,9 +8,9 @@ import {
   own,
   placed,
   stateOfBreaker,
-} from "../../support/breakers-bench.ts";
-import { aCallNow, allIn, type Bench, putIn, statesOf } from "../../support/dialer-calls.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/breakers-bench.ts";
+import { aCallNow, allIn, type Bench, putIn, statesOf } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const notPermitted: DialOutcome = { kind: "rejected", code: "telnyx_d13" };
 /** Numbers of a country, by their index. */

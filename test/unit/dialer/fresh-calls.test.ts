@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { openBreaker } from "../../support/breakers-bench.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { openBreaker } from "#test/support/breakers-bench.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   allIn,
@@ -20,8 +20,8 @@ import {
   rowsIn,
   sendRequest,
   statesOf,
-} from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const account = `account:${ownAccount}`;

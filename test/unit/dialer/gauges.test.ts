@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createDialerBench } from "../../support/dialer.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   boom,
@@ -7,7 +7,7 @@ import {
   putDocument,
   putIn,
   putWaiting,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const minute = 60_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createHandlers, handlerFor } from "../../../functions/dialer/handlers.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { aCall } from "../../support/calls.ts";
-import { message } from "../../support/dialer-calls.ts";
+import { createHandlers, handlerFor } from "#functions/dialer/handlers.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { aCall } from "#test/support/calls.ts";
+import { message } from "#test/support/dialer-calls.ts";
 
 const body = JSON.stringify(message(aCall()));
 const delivered = (attempt: number) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createDialerBench } from "../../support/dialer.ts";
-import { putWaiting, unknown } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { putWaiting, unknown } from "#test/support/dialer-calls.ts";
 
 describe("a host that never answers", () => {
   it("gets five requests of a backlog until the first of them has ended, and few after it", async () => {

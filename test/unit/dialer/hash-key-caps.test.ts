@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCaps } from "../../../functions/dialer/record/number-caps.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { aCallNow, documentOf } from "../../support/dialer-calls.ts";
+import { createCaps } from "#functions/dialer/record/number-caps.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { aCallNow, documentOf } from "#test/support/dialer-calls.ts";
 import {
   createRotationBench,
   currentKey,
@@ -12,9 +12,9 @@ import {
   type Holder,
   holders,
   type RotationBench,
-} from "../../support/rotation-bench.ts";
-import { rowIn } from "../../support/rows.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#test/support/rotation-bench.ts";
+import { rowIn } from "#test/support/rows.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const number = "+12025550123";
 const dayMs = 86_400_000;

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { doNotCallListKey } from "../../../shared/policy/controls.ts";
-import { callbackCheck } from "../../../shared/settings/callback-url.ts";
-import { hashNumber, nameOfKey } from "../../../shared/telephony/phone-number.ts";
-import { documentOf, numberOf } from "../../support/dialer-calls.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { doNotCallListKey } from "#shared/policy/controls.ts";
+import { callbackCheck } from "#shared/settings/callback-url.ts";
+import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
+import { documentOf, numberOf } from "#test/support/dialer-calls.ts";
 import {
   createRotationBench,
   currentKey,
@@ -12,8 +12,8 @@ import {
   type Holder,
   holders,
   type RotationBench,
-} from "../../support/rotation-bench.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#test/support/rotation-bench.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const number = "+12025550123";
 const minuteMs = 60_000;

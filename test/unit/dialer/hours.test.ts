@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { toCanonical } from "../../../shared/telephony/renumbered.ts";
-import { afterClaims } from "../../support/claims.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { localTime } from "../../support/local-time.ts";
-import { places } from "../../support/places.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { toCanonical } from "#shared/telephony/renumbered.ts";
+import { afterClaims } from "#test/support/claims.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { localTime } from "#test/support/local-time.ts";
+import { places } from "#test/support/places.ts";
 import {
   aCallNow,
   type Bench,
@@ -18,7 +18,7 @@ import {
   sendEach,
   stateOf,
   webhook,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const nine = { default: { "mon-sun": ["09:00-17:00"] } };
 /** Sends calls in UTC, unless `fields` has another zone. */

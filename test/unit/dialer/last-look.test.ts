@@ -14,9 +14,9 @@ import {
   rowOf,
   sendEach,
   type Bench,
-} from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { rowIn } from "../../support/rows.ts";
+} from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { rowIn } from "#test/support/rows.ts";
 
 /** The plan's `timeoutSeconds` of these tests, and the time limit of the request by which the phone rings. */
 const timeoutSeconds = 90;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createDialerBench } from "../../support/dialer.ts";
-import { boom } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { boom } from "#test/support/dialer-calls.ts";
 
 const bytesMax = 10_000_000_000;
 const hour = 3_600_000;

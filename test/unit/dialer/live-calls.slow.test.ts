@@ -1,11 +1,11 @@
-import { claimedAlong } from "../../support/resolved.ts";
+import { claimedAlong } from "#test/support/resolved.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createFirstRow } from "../../../shared/calls/call-row.ts";
-import { aCall } from "../../support/calls.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { createLiveEntries, leaveLive } from "../../../functions/dialer/record/live-calls.ts";
-import { sweepLiveCalls } from "../../../functions/dialer/sweep/sweep-live-calls.ts";
+import { createFirstRow } from "#shared/calls/call-row.ts";
+import { aCall } from "#test/support/calls.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { createLiveEntries, leaveLive } from "#functions/dialer/record/live-calls.ts";
+import { sweepLiveCalls } from "#functions/dialer/sweep/sweep-live-calls.ts";
 import {
   type Bench,
   callsNow,
@@ -15,11 +15,11 @@ import {
   rowsIn,
   sendEach,
   stateOf,
-} from "../../support/dialer-calls.ts";
-import { completed, createBench, live, minuteMs, route } from "../../support/results-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier, perTier } from "../../support/per-tier.ts";
-import { liveCallsIn, liveKeysOf } from "../../../shared/rules/live-calls.ts";
+} from "#test/support/dialer-calls.ts";
+import { completed, createBench, live, minuteMs, route } from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
+import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
 
 const account = "twilio";
 const callMs = 2 * minuteMs;

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { DialOutcome, NotPlaced } from "../../../shared/providers/provider.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { rowOf, sendEach, stateOf } from "../../support/dialer-calls.ts";
-import { perTier } from "../../support/per-tier.ts";
+import type { DialOutcome, NotPlaced } from "#shared/providers/provider.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { rowOf, sendEach, stateOf } from "#test/support/dialer-calls.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const unknown: DialOutcome = { kind: "unknown", code: "concurrency_blocked" };
 const agents = { vapi: { provider: "vapi", agent: "asst_9", from: "phone_1" } };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import type { DialOutcome, FoundCall } from "../../../shared/providers/provider.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import * as z from "#shared/lib/zod.ts";
+import type { DialOutcome, FoundCall } from "#shared/providers/provider.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
   documentOf,
@@ -13,7 +13,7 @@ import {
   sendEach,
   stateOf,
   dispatchOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const unknown: DialOutcome = { kind: "unknown", code: "http_500" };
 const byId = (providerCallId: string): FoundCall => ({ by: "id", providerCallId });

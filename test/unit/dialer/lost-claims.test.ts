@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { ToldResult } from "../../../shared/providers/provider.ts";
-import { restoreKey } from "../../../shared/policy/controls.ts";
-import { applySettlement } from "../../../shared/calls/transitions.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn } from "../../support/rows.ts";
-import { suspendedAt } from "../../support/document-values.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { ToldResult } from "#shared/providers/provider.ts";
+import { restoreKey } from "#shared/policy/controls.ts";
+import { applySettlement } from "#shared/calls/transitions.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn } from "#test/support/rows.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -18,7 +18,7 @@ import {
   rowOf,
   stateOf,
   webhook,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 const busy: CallResult = { ...nothing, status: "busy", word: "busy" };

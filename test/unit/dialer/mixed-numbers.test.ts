@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createCalls } from "../../../infra/stand-ins/calls.ts";
-import { telnyx } from "../../../infra/stand-ins/telnyx.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import * as z from "../../../shared/lib/zod.ts";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { allIn, callsNow, request, rowOf, statesOf } from "../../support/dialer-calls.ts";
-import { environmentOf, forbiddenNumber, routeFields } from "../../support/stand-ins.ts";
+import { createCalls } from "#infra/stand-ins/calls.ts";
+import { telnyx } from "#infra/stand-ins/telnyx.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import * as z from "#shared/lib/zod.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { allIn, callsNow, request, rowOf, statesOf } from "#test/support/dialer-calls.ts";
+import { environmentOf, forbiddenNumber, routeFields } from "#test/support/stand-ins.ts";
 
 const plan = {
   agents: { agent_sales: { provider: "telnyx", ...routeFields["telnyx"] } },

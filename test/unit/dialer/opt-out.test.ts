@@ -1,12 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  doNotCallKeyOf,
-  doNotCallKeysOf,
-  isOnDoNotCallList,
-} from "../../../shared/policy/controls.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { ToldResult } from "../../../shared/providers/provider.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { doNotCallKeyOf, doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/controls.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { ToldResult } from "#shared/providers/provider.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -16,10 +12,10 @@ import {
   neverCall,
   rowOf,
   sendEach,
-} from "../../support/dialer-calls.ts";
-import { removeCurrent } from "../../support/documents.ts";
-import { deliverNow, toldTo, typesOf } from "../../support/events-bench.ts";
-import { busy } from "../../support/results-bench.ts";
+} from "#test/support/dialer-calls.ts";
+import { removeCurrent } from "#test/support/documents.ts";
+import { deliverNow, toldTo, typesOf } from "#test/support/events-bench.ts";
+import { busy } from "#test/support/results-bench.ts";
 
 const number = "+12025550123";
 const optedOut: ToldResult = { kind: "told", result: busy, optedOut: true };

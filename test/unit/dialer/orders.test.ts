@@ -1,12 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  doNotCallKeyOf,
-  doNotCallListKey,
-  type Pausable,
-} from "../../../shared/policy/controls.ts";
-import { afterClaims } from "../../support/claims.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { doNotCallKeyOf, doNotCallListKey, type Pausable } from "#shared/policy/controls.ts";
+import { afterClaims } from "#test/support/claims.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -27,8 +23,8 @@ import {
   sendEach,
   stateOf,
   statesOf,
-} from "../../support/dialer-calls.ts";
-import { removeCurrent } from "../../support/documents.ts";
+} from "#test/support/dialer-calls.ts";
+import { removeCurrent } from "#test/support/documents.ts";
 
 const again = { retryAfterSeconds: 5 };
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { rowOf } from "../../support/dialer-calls.ts";
+import { rowOf } from "#test/support/dialer-calls.ts";
 import {
   createEventsBench,
   failed,
   taken,
   deliverFor,
   toldTo,
-} from "../../support/events-bench.ts";
-import { minuteMs, place, twilio } from "../../support/results-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/events-bench.ts";
+import { minuteMs, place, twilio } from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const dayMs = 86_400_000;
 const withoutReceivers = { ...twilio, results: {} };

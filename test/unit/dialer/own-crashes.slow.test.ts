@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
-import type { Bench } from "../../support/dialer-calls.ts";
-import { deliverFor, failed, taken, toldTo } from "../../support/events-bench.ts";
-import { createOwnBench, placeFor, setReceivers } from "../../support/own-receivers-bench.ts";
-import { completed } from "../../support/results-bench.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
+import type { Bench } from "#test/support/dialer-calls.ts";
+import { deliverFor, failed, taken, toldTo } from "#test/support/events-bench.ts";
+import { createOwnBench, placeFor, setReceivers } from "#test/support/own-receivers-bench.ts";
+import { completed } from "#test/support/results-bench.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const types = ["call.placed", "call.ended", "request.finished"] as const;
 const clients = { crm: ["main", "other"], shop: ["main"] };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Bench, boom, rowOf } from "../../support/dialer-calls.ts";
+import { type Bench, boom, rowOf } from "#test/support/dialer-calls.ts";
 import {
   completed,
   createBench,
@@ -7,7 +7,7 @@ import {
   place,
   pollAfter,
   resultOf,
-} from "../../support/results-bench.ts";
+} from "#test/support/results-bench.ts";
 
 /** Creates a bench whose provider's records tell of an opt-out where `isOptOut` says so. */
 async function createPlaced(count: number) {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import type { EventAnswer } from "../../../functions/dialer/runtime/post-event.ts";
-import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
-import { indexOwnEvents } from "../../../shared/events/own-events.ts";
-import { aRowIn } from "../../support/call-rows.ts";
-import { type Bench, put, putDocument } from "../../support/dialer-calls.ts";
-import { taken, toldTo } from "../../support/events-bench.ts";
+import type { EventAnswer } from "#functions/dialer/runtime/post-event.ts";
+import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
+import { indexOwnEvents } from "#shared/events/own-events.ts";
+import { aRowIn } from "#test/support/call-rows.ts";
+import { type Bench, put, putDocument } from "#test/support/dialer-calls.ts";
+import { taken, toldTo } from "#test/support/events-bench.ts";
 import {
   createOwnBench,
   placeFor,
   postsTo,
   setReceivers,
-} from "../../support/own-receivers-bench.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/own-receivers-bench.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const limitMs = 15_000;
 const types = ["call.placed" as const];

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
-import { rowOf } from "../../support/dialer-calls.ts";
-import { deliverFor } from "../../support/events-bench.ts";
+import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
+import { rowOf } from "#test/support/dialer-calls.ts";
+import { deliverFor } from "#test/support/events-bench.ts";
 import {
   createOwnBench,
   placeFor,
   postsTo,
   setReceivers,
-} from "../../support/own-receivers-bench.ts";
-import { completed, live, minuteMs } from "../../support/results-bench.ts";
+} from "#test/support/own-receivers-bench.ts";
+import { completed, live, minuteMs } from "#test/support/results-bench.ts";
 
 it("a receiver that is made during a call gets no earlier event of it, and has its row written no more often", async () => {
   const bench = createOwnBench();

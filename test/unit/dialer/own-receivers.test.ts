@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { listDeliveries } from "../../../shared/events/own-deliveries.ts";
-import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
-import { deliverFor, deliverNow, failed, taken, toldTo } from "../../support/events-bench.ts";
+import { listDeliveries } from "#shared/events/own-deliveries.ts";
+import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { callsNow, rowOf, sendEach } from "#test/support/dialer-calls.ts";
+import { deliverFor, deliverNow, failed, taken, toldTo } from "#test/support/events-bench.ts";
 import {
   createOwnBench,
   placeFor,
   postsTo,
   setReceivers,
-} from "../../support/own-receivers-bench.ts";
-import { completed } from "../../support/results-bench.ts";
+} from "#test/support/own-receivers-bench.ts";
+import { completed } from "#test/support/results-bench.ts";
 
 const main = ownReceiverName({ client: "crm", name: "main" });
 const other = ownReceiverName({ client: "crm", name: "other" });

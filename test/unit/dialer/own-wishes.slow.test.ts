@@ -1,19 +1,15 @@
 import { describe, expect, it } from "vitest";
-import {
-  listDeliveries,
-  orderReplay,
-  sendTestEvent,
-} from "../../../shared/events/own-deliveries.ts";
-import { ownReceiverName } from "../../../shared/ports/receiver-kinds.ts";
-import type { Bench } from "../../support/dialer-calls.ts";
-import { deliverFor, deliverNow, failed, taken } from "../../support/events-bench.ts";
+import { listDeliveries, orderReplay, sendTestEvent } from "#shared/events/own-deliveries.ts";
+import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
+import type { Bench } from "#test/support/dialer-calls.ts";
+import { deliverFor, deliverNow, failed, taken } from "#test/support/events-bench.ts";
 import {
   createOwnBench,
   placeFor,
   postsTo,
   setReceivers,
-} from "../../support/own-receivers-bench.ts";
-import { minuteMs } from "../../support/results-bench.ts";
+} from "#test/support/own-receivers-bench.ts";
+import { minuteMs } from "#test/support/results-bench.ts";
 
 const main = ownReceiverName({ client: "crm", name: "main" });
 const triesOf = async (bench: Bench, name = "main") =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -13,8 +13,8 @@ import {
   statesOf,
   stateOf,
   webhook,
-} from "../../support/dialer-calls.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const paced = (callsPerSecond: number, more: object = {}) => ({

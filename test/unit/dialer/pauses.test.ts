@@ -9,9 +9,9 @@ import {
   rowOf,
   sendEach,
   statesOf,
-} from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { rowIn } from "../../support/rows.ts";
+} from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { rowIn } from "#test/support/rows.ts";
 
 const startAt = "2026-10-22T12:00:00Z";
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createPostEvent } from "../../../functions/dialer/runtime/post-event.ts";
-import { findReceiver, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
-import { startTestReceiver } from "../../support/test-receiver.ts";
-import { freePort } from "../../support/service.ts";
+import { createPostEvent } from "#functions/dialer/runtime/post-event.ts";
+import { findReceiver, receiverSchema } from "#shared/dial-plan/receivers.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
+import { freePort } from "#test/support/service.ts";
 
 const event = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000.1", body: '{"type":"call.placed"}' };
 function post(url: string, secrets?: string, now = Date.now()) {

@@ -3,19 +3,19 @@ import type { AddressInfo } from "node:net";
 import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createPostOwnEvent } from "../../../functions/dialer/runtime/post-own-event.ts";
-import { createSendByNode } from "../../../shared/aws/node-client.ts";
-import { createPublicLookup, type Resolve } from "../../../shared/aws/public-lookup.ts";
-import { ownReceiverSecret } from "../../../shared/dial-plan/own-receiver-secrets.ts";
-import type { Send } from "../../../shared/lib/http-client.ts";
-import { startTestReceiver } from "../../support/test-receiver.ts";
-import { certificate } from "../../support/certificate.ts";
+import { createPostOwnEvent } from "#functions/dialer/runtime/post-own-event.ts";
+import { createSendByNode } from "#shared/aws/node-client.ts";
+import { createPublicLookup, type Resolve } from "#shared/aws/public-lookup.ts";
+import { ownReceiverSecret } from "#shared/dial-plan/own-receiver-secrets.ts";
+import type { Send } from "#shared/lib/http-client.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
+import { certificate } from "#test/support/certificate.ts";
 import {
   blockedIpv4,
   blockedIpv6,
   embeddingsOfIpv4,
   spellingsOfIpv4,
-} from "../../support/spelled-addresses.ts";
+} from "#test/support/spelled-addresses.ts";
 
 const hashKey = "c".repeat(64);
 const event = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000.1", body: '{"type":"call.placed"}' };

@@ -9,9 +9,9 @@ import {
   putDue,
   refused,
   stateOfBreaker,
-} from "../../support/breakers-bench.ts";
-import { allIn, dispatchOf, rowOf, statesOf } from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/breakers-bench.ts";
+import { allIn, dispatchOf, rowOf, statesOf } from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 describe("a probe", () => {
   it("is one call, however many deliveries ask for it at once", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { consumeEvents } from "../../../functions/dialer/consume/consume-events.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { aCallNow, type Bench, boom, putIn, rowOf, stateOf } from "../../support/dialer-calls.ts";
+import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { aCallNow, type Bench, boom, putIn, rowOf, stateOf } from "#test/support/dialer-calls.ts";
 import {
   pollAfter,
   busy,
@@ -14,8 +14,8 @@ import {
   resultOf,
   route,
   twilio,
-} from "../../support/results-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 describe("a provider's callback", () => {
   const callback = async (bench: Bench, row: CallRow, claim = row.claims.at(-1) ?? "") => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { purgeSome } from "../../../functions/dialer/sweep/purge.ts";
-import { type CallState, callStates } from "../../../shared/calls/states.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { type Bench, boom, documentOf, put, putDocument } from "../../support/dialer-calls.ts";
-import { rowIn } from "../../support/rows.ts";
+import { purgeSome } from "#functions/dialer/sweep/purge.ts";
+import { type CallState, callStates } from "#shared/calls/states.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { type Bench, boom, documentOf, put, putDocument } from "#test/support/dialer-calls.ts";
+import { rowIn } from "#test/support/rows.ts";
 
 const days = 86_400_000;
 const startAt = "2026-06-01T10:00Z";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { connect } from "../../../functions/dialer/wiring.ts";
-import type { Environment } from "../../../shared/settings/settings.ts";
-import { readDialerSettings } from "../../support/plans.ts";
-import { apiEnvironment, testPlan } from "../../support/environment.ts";
+import { connect } from "#functions/dialer/wiring.ts";
+import type { Environment } from "#shared/settings/settings.ts";
+import { readDialerSettings } from "#test/support/plans.ts";
+import { apiEnvironment, testPlan } from "#test/support/environment.ts";
 
 const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`;
 const { HASH_KEY } = apiEnvironment;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { type Bench, aCallNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { type Bench, aCallNow, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import {
   completed,
   createBench,
@@ -8,8 +8,8 @@ import {
   minuteMs,
   place,
   pollAfter,
-} from "../../support/results-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 /** Creates a bench whose provider's records tell of opt-outs some time after the end. */
 function createOptOutBench(): Bench {

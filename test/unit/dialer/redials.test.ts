@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { CallState } from "../../../shared/calls/states.ts";
-import { applyAction } from "../../../shared/calls/transitions.ts";
-import { outcomeOf } from "../../support/claims.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import { applyAction } from "#shared/calls/transitions.ts";
+import { outcomeOf } from "#test/support/claims.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -16,7 +16,7 @@ import {
   rowOf,
   sendEach,
   stateOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 /** Redials a call like an operator. Resolves to the new call, which is not sent yet. */
 async function redialed(bench: Bench, call: Call): Promise<Call> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
 import {
   account,
   backlogOf,
@@ -17,7 +17,7 @@ import {
   refused,
   stateOfBreaker,
   times,
-} from "../../support/breakers-bench.ts";
+} from "#test/support/breakers-bench.ts";
 import {
   aCallNow,
   allIn,
@@ -26,8 +26,8 @@ import {
   putIn,
   rowOf,
   statesOf,
-} from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const agentRefused: DialOutcome = { kind: "route_refused", code: "twilio_21210" };
 const rejected: DialOutcome = { kind: "rejected", code: "http_422" };

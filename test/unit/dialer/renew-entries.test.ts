@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { removeDocuments } from "../../../functions/operator/remove-documents.ts";
-import { doNotCallKeyOf } from "../../../shared/policy/controls.ts";
-import { putEntries, putNumbers, renewNumbers } from "../../../shared/policy/dnc-entries.ts";
-import { ConflictError } from "../../../shared/lib/retry.ts";
-import type { Documents } from "../../../shared/ports/documents.ts";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
-import { createMemoryDocuments } from "../../support/memory-documents.ts";
-import { currentKey, formerKey } from "../../support/rotation-bench.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { removeDocuments } from "#functions/operator/remove-documents.ts";
+import { doNotCallKeyOf } from "#shared/policy/controls.ts";
+import { putEntries, putNumbers, renewNumbers } from "#shared/policy/dnc-entries.ts";
+import { ConflictError } from "#shared/lib/retry.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import { hashesOf } from "#shared/telephony/phone-number.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+import { currentKey, formerKey } from "#test/support/rotation-bench.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const hashes = hashesOf("+12025550123", { current: currentKey, former: formerKey });
 const [currentHash = "", formerHash = ""] = hashes;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { compactJournal } from "../../../functions/dialer/sweep/compact-journal.ts";
-import { checkEpoch } from "../../../functions/dialer/runtime/epoch.ts";
-import { replayJournal } from "../../../functions/dialer/sweep/replay-journal.ts";
-import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
-import { appendEntry } from "../../../shared/policy/journal-entries.ts";
-import { nameOfEntry, nameOfPart } from "../../../shared/ports/journal.ts";
-import { suspendedAt } from "../../support/document-values.ts";
-import { countQueries } from "../../support/count-queries.ts";
-import { type Bench, hashOf, putDocument } from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
+import { checkEpoch } from "#functions/dialer/runtime/epoch.ts";
+import { replayJournal } from "#functions/dialer/sweep/replay-journal.ts";
+import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { appendEntry } from "#shared/policy/journal-entries.ts";
+import { nameOfEntry, nameOfPart } from "#shared/ports/journal.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { countQueries } from "#test/support/count-queries.ts";
+import { type Bench, hashOf, putDocument } from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 
 const time = { isOver: () => false };
 const confirmed = suspendedAt(1_000_000, {

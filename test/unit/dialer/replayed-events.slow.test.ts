@@ -1,25 +1,20 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallEvent, DeliveryOutcome } from "../../../shared/calls/call-event.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { EventAnswer } from "../../../functions/dialer/runtime/post-event.ts";
-import { toDeliverMessages, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
-import {
-  replayRow,
-  pendingOf,
-  exhaustedOf,
-  applyDeliveries,
-} from "../../../shared/events/outbox-rows.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { type Bench, rowOf } from "../../support/dialer-calls.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { createEventsBench, failed, taken, deliverFor } from "../../support/events-bench.ts";
-import { completed, place } from "../../support/results-bench.ts";
-import { rowIn } from "../../support/rows.ts";
-import { removeCurrent } from "../../support/documents.ts";
-import { jsonRequest } from "../../support/json-request.ts";
-import { firstOf } from "../../support/first-of.ts";
+import type { CallEvent, DeliveryOutcome } from "#shared/calls/call-event.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { EventAnswer } from "#functions/dialer/runtime/post-event.ts";
+import { toDeliverMessages, deliveredKeyOf } from "#shared/events/outbox-ledger.ts";
+import { replayRow, pendingOf, exhaustedOf, applyDeliveries } from "#shared/events/outbox-rows.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { type Bench, rowOf } from "#test/support/dialer-calls.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { createEventsBench, failed, taken, deliverFor } from "#test/support/events-bench.ts";
+import { completed, place } from "#test/support/results-bench.ts";
+import { rowIn } from "#test/support/rows.ts";
+import { removeCurrent } from "#test/support/documents.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 /** Has events of the bench's calls replayed by the operator's API over the same ledger. */
 async function replay(bench: Bench, more: object = {}): Promise<number> {

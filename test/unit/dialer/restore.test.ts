@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "../../../shared/policy/controls.ts";
-import { suspendedAt, sweptAt } from "../../support/document-values.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { suspendedAt, sweptAt } from "#test/support/document-values.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   allIn,
@@ -20,9 +20,9 @@ import {
   sendEach,
   stateOf,
   statesOf,
-} from "../../support/dialer-calls.ts";
-import { removeCurrent } from "../../support/documents.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { removeCurrent } from "#test/support/documents.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;

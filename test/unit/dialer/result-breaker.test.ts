@@ -1,17 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
 import {
   addResults,
   afterPause,
   callerIdOf,
   type EndedRow,
   findPauseCause,
-} from "../../../shared/policy/result-breaker.ts";
-import { type Bench, callsNow, documentOf, rowsIn, sendEach } from "../../support/dialer-calls.ts";
-import { createBench, minuteMs, nothing } from "../../support/results-bench.ts";
-import { perTier } from "../../support/per-tier.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
+} from "#shared/policy/result-breaker.ts";
+import { type Bench, callsNow, documentOf, rowsIn, sendEach } from "#test/support/dialer-calls.ts";
+import { createBench, minuteMs, nothing } from "#test/support/results-bench.ts";
+import { perTier } from "#test/support/per-tier.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 const agent = "agent_sales";
 const result = (status: CallResult["status"], seconds: number | null = null): CallResult => ({

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type CallResult, resultStatuses } from "../../../shared/calls/call-result.ts";
-import { recordResult } from "../../../shared/calls/record-result.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { createBench, pollAfter } from "../../support/results-bench.ts";
-import { rowIn } from "../../support/rows.ts";
+import { type CallResult, resultStatuses } from "#shared/calls/call-result.ts";
+import { recordResult } from "#shared/calls/record-result.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { createBench, pollAfter } from "#test/support/results-bench.ts";
+import { rowIn } from "#test/support/rows.ts";
 import {
   aCallNow,
   type Bench,
@@ -12,7 +12,7 @@ import {
   putIn,
   rowOf,
   sendEach,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const minuteMs = 60_000;
 const agent = { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" };

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextPollAt } from "../../../functions/dialer/record/to-settlement.ts";
-import { parseRow, toStoredRow } from "../../../shared/ports/stored-row.ts";
-import { aCallNow, boom, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import { nextPollAt } from "#functions/dialer/record/to-settlement.ts";
+import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
+import { aCallNow, boom, callsNow, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import {
   pollAfter,
   busy,
@@ -14,8 +14,8 @@ import {
   place,
   resultOf,
   twilio,
-} from "../../support/results-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 describe("the result of a placed call", () => {
   it("is asked for after two minutes, and stays once the call has ended", async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { sweepKey } from "../../../shared/policy/controls.ts";
-import type { Change } from "../../../shared/ports/ledger.ts";
-import { afterClaims } from "../../support/claims.ts";
-import { sweptAt } from "../../support/document-values.ts";
-import { account, createBreakersBench, openBreaker, putDue } from "../../support/breakers-bench.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { sweepKey } from "#shared/policy/controls.ts";
+import type { Change } from "#shared/ports/ledger.ts";
+import { afterClaims } from "#test/support/claims.ts";
+import { sweptAt } from "#test/support/document-values.ts";
+import { account, createBreakersBench, openBreaker, putDue } from "#test/support/breakers-bench.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -21,8 +21,8 @@ import {
   sendRequest,
   stateOf,
   statesOf,
-} from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const startAt = "2026-11-18T12:00:00Z";
 const minute = 60_000;

@@ -1,14 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { Settlement } from "../../../shared/calls/transitions.ts";
-import {
-  sendOutcome,
-  settleOutcome,
-  settleSurely,
-} from "../../../functions/dialer/record/settle.ts";
-import type { DialerDeps } from "../../../functions/dialer/runtime/context.ts";
-import { aRowIn } from "../../support/call-rows.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { Settlement } from "#shared/calls/transitions.ts";
+import { sendOutcome, settleOutcome, settleSurely } from "#functions/dialer/record/settle.ts";
+import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
+import { aRowIn } from "#test/support/call-rows.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 
 const row = aRowIn("DIALING", { claims: ["last"], version: "last" });
 const settlement: Settlement = {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { CallState } from "../../../shared/calls/states.ts";
-import type { Settlement } from "../../../shared/calls/transitions.ts";
-import type { Change } from "../../../shared/ports/ledger.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { outcomeOf } from "../../support/claims.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import type { Settlement } from "#shared/calls/transitions.ts";
+import type { Change } from "#shared/ports/ledger.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { outcomeOf } from "#test/support/claims.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
   boom,
@@ -17,8 +17,8 @@ import {
   rowOf,
   sendEach,
   stateOf,
-} from "../../support/dialer-calls.ts";
-import { firstOf } from "../../support/first-of.ts";
+} from "#test/support/dialer-calls.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 /** True if some of these changes settle a claim. */
 const settles = (changes: readonly Change[]) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { ToldResult } from "../../../shared/providers/provider.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { ToldResult } from "#shared/providers/provider.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -12,7 +12,7 @@ import {
   rowOf,
   sendEach,
   webhook,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const minuteMs = 60_000;
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };

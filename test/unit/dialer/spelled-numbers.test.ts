@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createDialerBench } from "../../support/dialer.ts";
-import { aCallNow, neverCall, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { aCallNow, neverCall, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 
 /** Pairs of numbers by which one phone rings, or may. */
 const pairs = [

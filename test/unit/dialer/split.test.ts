@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
-import { aRequestId } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { messageCallsMax } from "#shared/ports/call-messages.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
   boom,
@@ -13,8 +13,8 @@ import {
   pause,
   request,
   rowsIn,
-} from "../../support/dialer-calls.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Returns the calls of one request, accepted now. */
 function batch(

@@ -1,7 +1,7 @@
-import { accountOf } from "../../support/account-of.ts";
+import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
-import { backlogOf, toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { type CallState, callStates } from "../../../shared/calls/states.ts";
+import { backlogOf, toCall, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
+import { type CallState, callStates } from "#shared/calls/states.ts";
 import {
   applyAction,
   applyClaim,
@@ -14,9 +14,9 @@ import {
   applySettlement,
   type Settlement,
   settlementSchema,
-} from "../../../shared/calls/transitions.ts";
-import { aCall } from "../../support/calls.ts";
-import { aRowIn } from "../../support/call-rows.ts";
+} from "#shared/calls/transitions.ts";
+import { aCall } from "#test/support/calls.ts";
+import { aRowIn } from "#test/support/call-rows.ts";
 
 const now = 1_000_000;
 const call = aCall();

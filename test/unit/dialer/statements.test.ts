@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createD1Documents } from "../../../shared/cloudflare/d1-documents.ts";
-import { createD1Ledger } from "../../../shared/cloudflare/d1-ledger.ts";
-import { countedIn, dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
+import { countedIn, dayKeyOf } from "#shared/policy/day-counts.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   callsNow,
@@ -11,9 +11,9 @@ import {
   numberOf,
   ownAccount,
   sendEach,
-} from "../../support/dialer-calls.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { createSqliteD1 } from "../../support/sqlite-d1.ts";
+} from "#test/support/dialer-calls.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { createSqliteD1 } from "#test/support/sqlite-d1.ts";
 
 /** Requests at once of a delivery, as on Cloudflare. */
 const concurrency = 5;

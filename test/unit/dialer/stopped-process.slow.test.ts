@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startTestReceiver } from "../../support/test-receiver.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
 
 const script = join(import.meta.dirname, "../../support/livekit-process.ts");
 const rings = "/twirp/livekit.SIP/CreateSIPParticipant";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { consumeCalls } from "../../../functions/dialer/consume/consume-calls.ts";
-import { sweep } from "../../../functions/dialer/sweep/sweep.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
+import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   allIn,
   type Bench,
@@ -18,7 +18,7 @@ import {
   silent,
   statesOf,
   webhook,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const minute = 60_000;
 const startAt = "2026-06-01T10:00Z";

@@ -7,8 +7,8 @@ import {
   ownAccount,
   putIn,
   rowOf,
-} from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+} from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 
 it("gives back what lands after another take has failed", async () => {
   const bench = createDialerBench({

@@ -1,46 +1,37 @@
-import { accountOf } from "../../support/account-of.ts";
-import { createAccountDays } from "../../../functions/dialer/record/account-days.ts";
-import { claimedAlong } from "../../support/resolved.ts";
-import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
-import { typeNames } from "../../../shared/calls/provider-types.ts";
+import { accountOf } from "#test/support/account-of.ts";
+import { createAccountDays } from "#functions/dialer/record/account-days.ts";
+import { claimedAlong } from "#test/support/resolved.ts";
+import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
+import { typeNames } from "#shared/calls/provider-types.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openBreaker } from "../../../functions/dialer/breakers/circuit-breaker.ts";
-import { take } from "../../../shared/rules/calls-per-day.ts";
-import { logDecision } from "../../../functions/dialer/record/write-decisions.ts";
-import { backlogBreakerOf } from "../../../shared/policy/breakers.ts";
-import { ensureBacklogs } from "../../../functions/dialer/record/open-backlogs.ts";
-import { sendDispatches } from "../../../functions/dialer/dispatch/send-dispatches.ts";
-import { accountNameOf, sandboxType } from "../../../shared/calls/call-request.ts";
+import { openBreaker } from "#functions/dialer/breakers/circuit-breaker.ts";
+import { take } from "#shared/rules/calls-per-day.ts";
+import { logDecision } from "#functions/dialer/record/write-decisions.ts";
+import { backlogBreakerOf } from "#shared/policy/breakers.ts";
+import { ensureBacklogs } from "#functions/dialer/record/open-backlogs.ts";
+import { sendDispatches } from "#functions/dialer/dispatch/send-dispatches.ts";
+import { accountNameOf, sandboxType } from "#shared/calls/call-request.ts";
 import {
   backlogOf,
   backlogOfKey,
   dialingBacklogOf,
   resultsBacklogOf,
   waitingBacklogOf,
-} from "../../../shared/calls/call-row.ts";
-import {
-  hashedNumberOf,
-  isTestClient,
-  realClientOf,
-  testClientOf,
-} from "../../../shared/calls/ids.ts";
-import { callStates } from "../../../shared/calls/states.ts";
-import { applyClaim } from "../../../shared/calls/transitions.ts";
-import { putEntries, renewNumbers } from "../../../shared/policy/dnc-entries.ts";
-import {
-  createRequestMessage,
-  messageSchema,
-  toJson,
-} from "../../../shared/ports/call-messages.ts";
-import type { CallQueue } from "../../../shared/ports/queue.ts";
-import { parseRow, toStoredRow } from "../../../shared/ports/stored-row.ts";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { aCall, toCallsMessage } from "../../support/calls.ts";
-import { aCallNow, message } from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { testPlan } from "../../support/environment.ts";
-import { rowIn } from "../../support/rows.ts";
+} from "#shared/calls/call-row.ts";
+import { hashedNumberOf, isTestClient, realClientOf, testClientOf } from "#shared/calls/ids.ts";
+import { callStates } from "#shared/calls/states.ts";
+import { applyClaim } from "#shared/calls/transitions.ts";
+import { putEntries, renewNumbers } from "#shared/policy/dnc-entries.ts";
+import { createRequestMessage, messageSchema, toJson } from "#shared/ports/call-messages.ts";
+import type { CallQueue } from "#shared/ports/queue.ts";
+import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { aCall, toCallsMessage } from "#test/support/calls.ts";
+import { aCallNow, message } from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { testPlan } from "#test/support/environment.ts";
+import { rowIn } from "#test/support/rows.ts";
 
 const client = testClientOf("acme");
 const plan = parseDialPlan(

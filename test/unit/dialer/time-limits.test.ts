@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { keepDeadLetters } from "../../../functions/api/actions/keep-dead-letters.ts";
-import { consumeCalls } from "../../../functions/dialer/consume/consume-calls.ts";
-import { upkeep } from "../../../functions/dialer/sweep/upkeep.ts";
-import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
-import { sweep } from "../../../functions/dialer/sweep/sweep.ts";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { Change } from "../../../shared/ports/ledger.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { keepDeadLetters } from "#functions/api/actions/keep-dead-letters.ts";
+import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
+import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
+import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
+import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { Change } from "#shared/ports/ledger.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   callsNow,
@@ -21,7 +21,7 @@ import {
   silent,
   stateOf,
   statesOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 // Time limits of ports: without them, one call to a port that never answers holds its delivery until the
 // function is killed, and every other message of it comes again.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { dialerTimeoutSeconds } from "../../../infra/aws/limits.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { dialerTimeoutSeconds } from "#infra/aws/limits.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   dispatchOf,
@@ -8,7 +8,7 @@ import {
   putWaiting,
   stateOf,
   statesOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 /** The highest time limit of a request that a plan may have. */
 const plan = { providers: { webhook: { timeoutSeconds: 90 } } };

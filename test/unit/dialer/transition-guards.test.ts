@@ -1,6 +1,6 @@
-import { accountOf } from "../../support/account-of.ts";
+import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
 import {
   applyAction,
   applyClaim,
@@ -8,9 +8,9 @@ import {
   applySettlement,
   expireClaim,
   requireReview,
-} from "../../../shared/calls/transitions.ts";
-import { aCall } from "../../support/calls.ts";
-import { aRowIn } from "../../support/call-rows.ts";
+} from "#shared/calls/transitions.ts";
+import { aCall } from "#test/support/calls.ts";
+import { aRowIn } from "#test/support/call-rows.ts";
 
 const now = 1_000_000;
 const call = aCall();

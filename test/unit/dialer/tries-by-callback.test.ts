@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { toTryId } from "../../../shared/calls/tries.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { aCallNow, rowOf, sendEach, webhook } from "../../support/dialer-calls.ts";
-import { busy, minuteMs } from "../../support/results-bench.ts";
+import { toTryId } from "#shared/calls/tries.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { aCallNow, rowOf, sendEach, webhook } from "#test/support/dialer-calls.ts";
+import { busy, minuteMs } from "#test/support/results-bench.ts";
 
 const signed = { body: "{}", headers: {}, receivedAt: 1 };
 const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };

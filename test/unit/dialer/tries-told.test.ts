@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { messageSchema } from "../../../shared/ports/call-messages.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { toTryId } from "../../../shared/calls/tries.ts";
-import { toCallView } from "../../../functions/operator/call-view.ts";
-import { createTestApi } from "../../support/api.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { toTryId } from "#shared/calls/tries.ts";
+import { toCallView } from "#functions/operator/call-view.ts";
+import { createTestApi } from "#test/support/api.ts";
 import {
   aCallNow,
   type Bench,
@@ -11,12 +11,12 @@ import {
   numberOf,
   rowOf,
   stateOf,
-} from "../../support/dialer-calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { deliverFor, toldTo } from "../../support/events-bench.ts";
-import { busy, completed, nothing, pollAfter } from "../../support/results-bench.ts";
-import { createRetryBench, noAnswer, placeFirst, retry, tell } from "../../support/retry-bench.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+} from "#test/support/dialer-calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { deliverFor, toldTo } from "#test/support/events-bench.ts";
+import { busy, completed, nothing, pollAfter } from "#test/support/results-bench.ts";
+import { createRetryBench, noAnswer, placeFirst, retry, tell } from "#test/support/retry-bench.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 /** Returns an event's type, try, tries left and result. */
 const toldOf = ({ body: { type, data } }: Bench["posted"][number]) =>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { optOut } from "../../../functions/dialer/results/opt-out.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { applyAction } from "../../../shared/calls/transitions.ts";
-import { applyEntries } from "../../../shared/policy/journal-entries.ts";
-import { toTryId } from "../../../shared/calls/tries.ts";
-import { toStoredRow } from "../../../shared/ports/stored-row.ts";
-import { outcomeOf } from "../../support/claims.ts";
+import { optOut } from "#functions/dialer/results/opt-out.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { applyAction } from "#shared/calls/transitions.ts";
+import { applyEntries } from "#shared/policy/journal-entries.ts";
+import { toTryId } from "#shared/calls/tries.ts";
+import { toStoredRow } from "#shared/ports/stored-row.ts";
+import { outcomeOf } from "#test/support/claims.ts";
 import {
   aCallNow,
   type Bench,
@@ -15,7 +15,7 @@ import {
   put,
   rowOf,
   sendEach,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 import {
   busy,
   completed,
@@ -23,10 +23,10 @@ import {
   nothing,
   place,
   pollAfter,
-} from "../../support/results-bench.ts";
-import { createRetryBench, noAnswer, placeFirst, retry, tell } from "../../support/retry-bench.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/results-bench.ts";
+import { createRetryBench, noAnswer, placeFirst, retry, tell } from "#test/support/retry-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const rowIn = async (bench: Bench, { id }: { id: string }): Promise<CallRow | undefined> =>
   (await bench.rows.read([id])).rows.get(id);
@@ -282,8 +282,7 @@ describe("the next try", () => {
 
 /** Has a provider's record tell another end of a call than before. */
 async function contradict(bench: Bench, call: { id: string }): Promise<void> {
-  const { writeResults, openRowOf } =
-    await import("../../../functions/dialer/results/write-results.ts");
+  const { writeResults, openRowOf } = await import("#functions/dialer/results/write-results.ts");
   const rows = openRowOf(await rowOf(bench, call)).map((row) => ({ row, result: completed }));
   await writeResults(rows, bench.now(), bench.deps);
   expect(bench.eventsOf("result.contradicted")).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createDialerBench } from "../../support/dialer.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   allIn,
   type Bench,
@@ -12,8 +12,8 @@ import {
   sendRequest,
   statesOf,
   webhook,
-} from "../../support/dialer-calls.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const paced = (callsPerSecond: number, more: object = {}) => ({

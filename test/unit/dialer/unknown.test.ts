@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { aCall } from "../../support/calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -20,7 +20,7 @@ import {
   statesOf,
   unknown,
   webhook,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const plan = { agents: { agent_sales: { ...webhook, idempotent: true } } };
 

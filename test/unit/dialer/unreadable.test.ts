@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { outcomeOf } from "../../support/claims.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { outcomeOf } from "#test/support/claims.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
@@ -15,7 +15,7 @@ import {
   rowOf,
   sendEach,
   statesOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 // Rows of a later version: one of them must not fail the read of the others, as it would if all were parsed
 // at once.

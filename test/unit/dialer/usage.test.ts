@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { endsIn, parseUsageKey } from "../../../shared/policy/usage.ts";
-import type { Bench } from "../../support/dialer-calls.ts";
-import { callsNow, sendEach } from "../../support/dialer-calls.ts";
-import { busy, completed, createBench, place, pollAfter } from "../../support/results-bench.ts";
+import { endsIn, parseUsageKey } from "#shared/policy/usage.ts";
+import type { Bench } from "#test/support/dialer-calls.ts";
+import { callsNow, sendEach } from "#test/support/dialer-calls.ts";
+import { busy, completed, createBench, place, pollAfter } from "#test/support/results-bench.ts";
 
 /** Counts the additions to documents of usage. */
 function countAdditions(bench: Bench) {

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createWaits } from "../../../functions/dialer/dispatch/waits.ts";
-import { listUnready, readinessKeys } from "../../../shared/policy/readiness.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { createWaits } from "#functions/dialer/dispatch/waits.ts";
+import { listUnready, readinessKeys } from "#shared/policy/readiness.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
   boom,
@@ -10,7 +10,7 @@ import {
   pause,
   putWaiting,
   statesOf,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const waitsOf = async (bench: Bench) =>

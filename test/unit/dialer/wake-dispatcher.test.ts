@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createDialerBench } from "../../support/dialer.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   documentOf,
   message,
   ownAccount,
   putDocument,
-} from "../../support/dialer-calls.ts";
+} from "#test/support/dialer-calls.ts";
 
 const createBench = (more: Parameters<typeof createDialerBench>[0] = {}) =>
   createDialerBench({ startAt: "2026-06-01T10:00Z", ...more });

@@ -2,17 +2,17 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse, requireWords } from "../../../infra/cli/calls/options.ts";
-import { commands } from "../../../infra/cli/calls.ts";
-import { createRequestId, toCallId, withCalls } from "../../../shared/calls/ids.ts";
-import { randomId } from "../../../shared/lib/random.ts";
-import { tokenRights } from "../../../shared/settings/tokens.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { type ConsoleServer, startConsoleServer } from "../../support/console-server.ts";
-import { readDocCommands, wordsOf } from "../../support/doc-commands.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import { parse, requireWords } from "#infra/cli/calls/options.ts";
+import { commands } from "#infra/cli/calls.ts";
+import { createRequestId, toCallId, withCalls } from "#shared/calls/ids.ts";
+import { randomId } from "#shared/lib/random.ts";
+import { tokenRights } from "#shared/settings/tokens.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { type ConsoleServer, startConsoleServer } from "#test/support/console-server.ts";
+import { readDocCommands, wordsOf } from "#test/support/doc-commands.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 
 const blocks = await readDocCommands();
 /** Blocks of requests to the reader's own service. */

@@ -43,12 +43,17 @@ let locked: Record<string, { version?: string }> = {};
 let directory = "";
 
 beforeAll(async () => {
-  const locks = ["test/mutation", "test", "infra/client", "infra/mcp", "infra/aws", ""].map(
-    async (folder) => {
-      const text = await readFile(join(root, folder, "package-lock.json"), "utf8");
-      return Object.entries<{ version?: string }>(JSON.parse(text).packages);
-    },
-  );
+  const locks = [
+    "test/mutation/packages",
+    "test/packages",
+    "infra/client",
+    "infra/mcp/packages",
+    "infra/aws/packages",
+    "",
+  ].map(async (folder) => {
+    const text = await readFile(join(root, folder, "package-lock.json"), "utf8");
+    return Object.entries<{ version?: string }>(JSON.parse(text).packages);
+  });
   locked = Object.fromEntries((await Promise.all(locks)).flat());
   directory = await mkdtemp(join(tmpdir(), "audit-"));
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));

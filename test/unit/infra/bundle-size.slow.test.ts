@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { ProviderRoute } from "../../../shared/providers/list.ts";
-import { adapterGrowthBytes, workerBytes, workerText } from "../../bench/bundle-size.ts";
+import type { ProviderRoute } from "#shared/providers/list.ts";
+import { adapterGrowthBytes, workerBytes, workerText } from "#test/bench/bundle-size.ts";
 
 it("grows by at most 40 kB gzip with all dialing providers together, to at most 196 kB with results and events", async () => {
   const bytes = await adapterGrowthBytes();

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { keepWhileUnchanged } from "../../../infra/local/keep-while-unchanged.ts";
+import { keepWhileUnchanged } from "#infra/local/keep-while-unchanged.ts";
 
 let root: string;
 let made = 0;

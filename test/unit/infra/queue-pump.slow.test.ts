@@ -1,7 +1,7 @@
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterEach, describe, expect, it } from "vitest";
-import { bundlePump, pumpWorker } from "../../../infra/local/pump-worker.ts";
-import { until } from "../../support/service.ts";
+import { bundlePump, pumpWorker } from "#infra/local/pump-worker.ts";
+import { until } from "#test/support/service.ts";
 
 /** A delivery as the consumer saw it. */
 interface Seen {

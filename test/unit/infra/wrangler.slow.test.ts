@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
-import { subrequestsMax } from "../../../shared/cloudflare/invocation.ts";
+import { subrequestsMax } from "#shared/cloudflare/invocation.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const read = (config: string) => readRawConfig({ config: resolve(root, config) }).rawConfig;

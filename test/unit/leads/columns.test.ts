@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { guessColumns } from "../../../shared/leads/columns.ts";
-import { otherHeadings, phoneHeadings } from "../../support/lead-headings.ts";
+import { guessColumns } from "#shared/leads/columns.ts";
+import { otherHeadings, phoneHeadings } from "#test/support/lead-headings.ts";
 
 const numbers = ["202 555 0100", "(202) 555-0117", "+1 202 555 0143"];
 const ids = ["2025550101", "2025550102", "2025550103"];

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { guessColumns } from "../../../shared/leads/columns.ts";
-import type { LeadTable } from "../../../shared/leads/lead-table.ts";
-import { toMendCsv } from "../../../shared/leads/mend-csv.ts";
-import { readLeads } from "../../../shared/leads/read-leads.ts";
-import { readTable } from "../../../shared/leads/read-table.ts";
-import { type ListFile, listFiles } from "../../support/list-files.ts";
-import { quotedLists } from "../../support/quoted-lists.ts";
+import { guessColumns } from "#shared/leads/columns.ts";
+import type { LeadTable } from "#shared/leads/lead-table.ts";
+import { toMendCsv } from "#shared/leads/mend-csv.ts";
+import { readLeads } from "#shared/leads/read-leads.ts";
+import { readTable } from "#shared/leads/read-table.ts";
+import { type ListFile, listFiles } from "#test/support/list-files.ts";
+import { quotedLists } from "#test/support/quoted-lists.ts";
 
 const read = (file: string | Uint8Array) =>
   readTable(typeof file === "string" ? new TextEncoder().encode(file) : file);

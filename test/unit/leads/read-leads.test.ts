@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { guessColumns } from "../../../shared/leads/columns.ts";
-import { toMendCsv } from "../../../shared/leads/mend-csv.ts";
-import { type ReadingChoices, readLeads } from "../../../shared/leads/read-leads.ts";
-import { describeNumber, listCountries, readNumber } from "../../../shared/leads/read-number.ts";
-import { readNumbers } from "../../../shared/leads/read-numbers.ts";
-import { readTable } from "../../../shared/leads/read-table.ts";
-import { callRequestSchema } from "../../../shared/calls/call-request.ts";
-import { isE164 } from "../../../shared/telephony/phone-number.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { guessColumns } from "#shared/leads/columns.ts";
+import { toMendCsv } from "#shared/leads/mend-csv.ts";
+import { type ReadingChoices, readLeads } from "#shared/leads/read-leads.ts";
+import { describeNumber, listCountries, readNumber } from "#shared/leads/read-number.ts";
+import { readNumbers } from "#shared/leads/read-numbers.ts";
+import { readTable } from "#shared/leads/read-table.ts";
+import { callRequestSchema } from "#shared/calls/call-request.ts";
+import { isE164 } from "#shared/telephony/phone-number.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const utf16 = (text: string) => new Uint8Array(Buffer.from(text, "utf16le"));

@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PostForClient } from "../../../shared/leads/ask-client-api.ts";
-import { divideLeads } from "../../../shared/leads/divide-leads.ts";
-import type { Lead } from "../../../shared/leads/read-leads.ts";
-import { type Sending, sendLeads } from "../../../shared/leads/send-leads.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
-import { perTier } from "../../support/per-tier.ts";
+import type { PostForClient } from "#shared/leads/ask-client-api.ts";
+import { divideLeads } from "#shared/leads/divide-leads.ts";
+import type { Lead } from "#shared/leads/read-leads.ts";
+import { type Sending, sendLeads } from "#shared/leads/send-leads.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const leadsOf = (count: number): Lead[] =>
   Array.from({ length: count }, (_, index) => ({

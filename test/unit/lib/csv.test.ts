@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { csvField } from "../../../shared/lib/csv.ts";
+import { csvField } from "#shared/lib/csv.ts";
 
 it.each([
   ["plain", "plain"],

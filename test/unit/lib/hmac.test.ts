@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { hmacUnder } from "../../../shared/lib/hmac.ts";
+import { hmacUnder } from "#shared/lib/hmac.ts";
 
 it("is the HMAC-SHA256 of any text, under any key of one block", () => {
   const key = fc

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findUrlProblem, isPublicAddress } from "../../../shared/lib/public-address.ts";
+import { findUrlProblem, isPublicAddress } from "#shared/lib/public-address.ts";
 import {
   blockedIpv4,
   blockedIpv6,
@@ -8,7 +8,7 @@ import {
   publicIpv4,
   publicIpv6,
   spellingsOfIpv4,
-} from "../../support/spelled-addresses.ts";
+} from "#test/support/spelled-addresses.ts";
 
 const nowhere = { loopback: false };
 const problemOf = (host: string) => findUrlProblem(`https://${host}/hook`, nowhere);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
+import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
 
 /** Creates work that throws these errors in turn, and then succeeds. */
 function createWork(...errors: Error[]) {

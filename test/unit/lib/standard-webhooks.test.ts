@@ -5,8 +5,8 @@ import {
   findSignatureProblem,
   createSignatureHeaders,
   parseSigningKey,
-} from "../../../shared/lib/standard-webhooks.ts";
-import { anyCharacter } from "../../support/any-character.ts";
+} from "#shared/lib/standard-webhooks.ts";
+import { anyCharacter } from "#test/support/any-character.ts";
 
 const secret = fc
   .uint8Array({ minLength: 24, maxLength: 64 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import * as timing from "../../../shared/lib/timing.ts";
-import { minuteMs } from "../../../shared/lib/units.ts";
+import * as timing from "#shared/lib/timing.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 
 const { claimAheadMsMax, permitWaitMsMax, paceAheadMs, claimAgeMsMax, leadMsMax } = timing;
 const ledgerMsMax = timing.ledgerSecondsMax * 1000;

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Failure, Misuse, Refusal } from "../../../infra/cli/calls/failures.ts";
-import { confirmMsMax } from "../../../infra/mcp/confirmations.ts";
-import { createTools } from "../../../infra/mcp/tools.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
-import { messageSchema } from "../../../shared/ports/call-messages.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
+import { Failure, Misuse, Refusal } from "#infra/cli/calls/failures.ts";
+import { confirmMsMax } from "#infra/mcp/confirmations.ts";
+import { createTools } from "#infra/mcp/tools.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const environment = {

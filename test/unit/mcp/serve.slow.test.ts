@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { requestIdOf } from "../../../shared/calls/ids.ts";
-import { messageSchema } from "../../../shared/ports/call-messages.ts";
-import { aCall } from "../../support/calls.ts";
-import { type ConsoleServer, startConsoleServer } from "../../support/console-server.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { type Assistant, startAssistant } from "../../support/mcp.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import { messageSchema } from "#shared/ports/call-messages.ts";
+import { aCall } from "#test/support/calls.ts";
+import { type ConsoleServer, startConsoleServer } from "#test/support/console-server.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { type Assistant, startAssistant } from "#test/support/mcp.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 
 const client = { OUTBOUND_CALLS_TOKEN: tokens.crmDesk };
 const operator = { OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.opsFind };

@@ -1,21 +1,21 @@
 import * as fc from "fast-check";
-import { backlogBreakerOf } from "../../../shared/policy/breakers.ts";
+import { backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { describe, expect, it } from "vitest";
-import type { BacklogView } from "../../../functions/operator/backlogs.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { timeOfId } from "../../../shared/calls/ids.ts";
-import { sweptAt } from "../../support/document-values.ts";
-import { aCall } from "../../support/calls.ts";
-import { testPlan } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import type { BacklogView } from "#functions/operator/backlogs.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
+import { timeOfId } from "#shared/calls/ids.ts";
+import { sweptAt } from "#test/support/document-values.ts";
+import { aCall } from "#test/support/calls.ts";
+import { testPlan } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 import {
   createOperatorBench as createBench,
   hostAccount,
   isoOf,
   minuteMs,
   now,
-} from "../../support/operator-bench.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#test/support/operator-bench.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const heldBy = ({ client, holders }: BacklogView) => [
   client,

@@ -5,7 +5,7 @@ import {
   isoOf,
   minuteMs,
   now,
-} from "../../support/operator-bench.ts";
+} from "#test/support/operator-bench.ts";
 
 describe("open breakers of GET /operator/pauses", () => {
   it("show their subject and their failures", async () => {

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import type { CampaignDetail, Campaigns } from "../../../functions/operator/campaigns.ts";
-import type { RequestDetail } from "../../../functions/operator/requests.ts";
-import { callStates } from "../../../shared/calls/states.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { dayPlan, fillWithADay } from "../../support/believable-day.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { expectDeclared } from "../../support/operator-answers.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+import type { CampaignDetail, Campaigns } from "#functions/operator/campaigns.ts";
+import type { RequestDetail } from "#functions/operator/requests.ts";
+import { callStates } from "#shared/calls/states.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { dayPlan, fillWithADay } from "#test/support/believable-day.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { expectDeclared } from "#test/support/operator-answers.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const now = Date.UTC(2026, 10, 21, 12, 34);
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };

@@ -1,13 +1,13 @@
-import { accountOf } from "../../support/account-of.ts";
+import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
-import { toCallDetail } from "../../../functions/operator/call-view.ts";
-import { breakerViewSchema, listBreakerViews } from "../../../functions/operator/breaker-views.ts";
-import { withoutEvidence, withPassedChecks } from "../../../shared/calls/passed-check.ts";
-import { applyClaim, type Write } from "../../../shared/calls/transitions.ts";
-import type { StoredDocument } from "../../../shared/ports/document-kinds.ts";
-import { createMemoryDocuments } from "../../support/memory-documents.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn } from "../../support/rows.ts";
+import { toCallDetail } from "#functions/operator/call-view.ts";
+import { breakerViewSchema, listBreakerViews } from "#functions/operator/breaker-views.ts";
+import { withoutEvidence, withPassedChecks } from "#shared/calls/passed-check.ts";
+import { applyClaim, type Write } from "#shared/calls/transitions.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn } from "#test/support/rows.ts";
 
 const at = Date.parse("2026-06-01T10:00Z");
 const route = { type: "webhook", provider: "webhook", url: "http://127.0.0.1:9/", checks: ["crm"] };

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import type { RequestDetail } from "../../../functions/operator/requests.ts";
-import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { callsOf, createForecastBench } from "../../support/forecast-bench.ts";
-import { pause, resume } from "../../support/dialer-calls.ts";
-import { tokens } from "../../support/environment.ts";
+import type { RequestDetail } from "#functions/operator/requests.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { callsOf, createForecastBench } from "#test/support/forecast-bench.ts";
+import { pause, resume } from "#test/support/dialer-calls.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const situations = 20;
 const minuteMs = 60_000;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Requests, RequestDetail } from "../../../functions/operator/requests.ts";
-import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
-import { callsOf, createForecastBench, type ForecastBench } from "../../support/forecast-bench.ts";
-import { pause, putDocument } from "../../support/dialer-calls.ts";
-import { pauseKeyOf } from "../../../shared/policy/controls.ts";
+import type { Requests, RequestDetail } from "#functions/operator/requests.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
+import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";
+import { pause, putDocument } from "#test/support/dialer-calls.ts";
+import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 const onePerSecond = { providers: { webhook: { callsPerSecond: 1 } } };
 const nine = { callingHours: { default: { "mon-sun": ["09:00-17:00"] } } };

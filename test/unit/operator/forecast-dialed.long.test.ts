@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { createForecastBench, forecastNumber } from "../../support/forecast-bench.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { createForecastBench, forecastNumber } from "#test/support/forecast-bench.ts";
 
 const minuteMs = 60_000;
 /** A row that its delivery leaves, as it found no permit in time, is dispatched again ten seconds later at most. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { callsOf, createForecastBench } from "../../support/forecast-bench.ts";
+import { callsOf, createForecastBench } from "#test/support/forecast-bench.ts";
 
 it("forecasts ten thousand calls to as many agents as fast as to one", async () => {
   const bench = createForecastBench({

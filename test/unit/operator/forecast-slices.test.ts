@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 it("a forecast of ten thousand calls lets other requests pass all the while", async () => {
   const { app } = createTestApi({});

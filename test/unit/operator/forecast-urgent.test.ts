@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { callsOf, createForecastBench } from "../../support/forecast-bench.ts";
-import { ownAccount, putDocument, putWaiting } from "../../support/dialer-calls.ts";
+import { callsOf, createForecastBench } from "#test/support/forecast-bench.ts";
+import { ownAccount, putDocument, putWaiting } from "#test/support/dialer-calls.ts";
 
 const route = { provider: "webhook", url: "http://127.0.0.1:9/dial" };
 const plan = {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { Forecast } from "../../../functions/operator/forecast/forecast-schema.ts";
-import type { Requests } from "../../../functions/operator/requests.ts";
-import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
-import { restoreKey } from "../../../shared/policy/controls.ts";
-import { suspendedAt } from "../../support/document-values.ts";
-import { callsOf, createForecastBench, forecastNumber } from "../../support/forecast-bench.ts";
-import { neverCall, pause, putDocument } from "../../support/dialer-calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+import type { Forecast } from "#functions/operator/forecast/forecast-schema.ts";
+import type { Requests } from "#functions/operator/requests.ts";
+import { dispatcherKey } from "#shared/policy/dispatcher.ts";
+import { restoreKey } from "#shared/policy/controls.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { callsOf, createForecastBench, forecastNumber } from "#test/support/forecast-bench.ts";
+import { neverCall, pause, putDocument } from "#test/support/dialer-calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const nine = { callingHours: { default: { "mon-sun": ["09:00-17:00"] } } };
 const onePerSecond = { providers: { webhook: { callsPerSecond: 1 } } };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
 
 const secondRoles = ["see", "decide", "send", "reveal"] as const;
 const tokenOf = (role: string) => `oc_configure_${role}`.padEnd(33, "0");

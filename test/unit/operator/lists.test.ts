@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { CallsPage } from "../../../functions/operator/calls.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
+import type { CallsPage } from "#functions/operator/calls.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 const minuteMs = 60_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { hashesOf } from "../../../shared/telephony/phone-number.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { hashesOf } from "#shared/telephony/phone-number.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const numberAt = (index: number) => `+1202555${String(index).padStart(4, "0")}`;
 const number = numberAt(123);

@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { consolePolicy } from "../../../functions/api/http/serve-files.ts";
-import { createTestApi, readServed } from "../../support/api.ts";
-import { apiEnvironment } from "../../support/environment.ts";
+import { consolePolicy } from "#functions/api/http/serve-files.ts";
+import { createTestApi, readServed } from "#test/support/api.ts";
+import { apiEnvironment } from "#test/support/environment.ts";
 
 const textOf = async (name: Parameters<typeof readServed>[0]) =>
   new Response(await readServed(name)).text();

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Pause, prolong } from "../../../functions/operator/pause-orders.ts";
-import type { Pauses, PauseView } from "../../../functions/operator/pauses.ts";
-import { createTestApi } from "../../support/api.ts";
-import { aCall } from "../../support/calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { rowIn, writeRows } from "../../support/rows.ts";
-import { jsonRequest } from "../../support/json-request.ts";
+import { type Pause, prolong } from "#functions/operator/pause-orders.ts";
+import type { Pauses, PauseView } from "#functions/operator/pauses.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { aCall } from "#test/support/calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 
 const start = Date.UTC(2026, 10, 21, 12);
 const hourMs = 3_600_000;

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { costlyServices } from "../../../shared/telephony/phone-number.ts";
+import { costlyServices } from "#shared/telephony/phone-number.ts";
 import { describe, expect, it } from "vitest";
 import {
   capsText,
@@ -7,10 +7,10 @@ import {
   hoursText,
   paceText,
   weeklyText,
-} from "../../../functions/operator/plan-words.ts";
-import { parseDialPlan } from "../../support/plans.ts";
-import { weeklyHoursSchema } from "../../../shared/telephony/calling-hours.ts";
-import { testPlan } from "../../support/environment.ts";
+} from "#functions/operator/plan-words.ts";
+import { parseDialPlan } from "#test/support/plans.ts";
+import { weeklyHoursSchema } from "#shared/telephony/calling-hours.ts";
+import { testPlan } from "#test/support/environment.ts";
 
 const dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const minuteMs = 60_000;

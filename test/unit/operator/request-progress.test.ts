@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRequestProgress } from "../../../functions/api/actions/count-request.ts";
-import { toCallId } from "../../../shared/calls/ids.ts";
-import { aCall, aRequestId } from "../../support/calls.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
-import { createMemoryLedger } from "../../support/memory-ledger.ts";
-import { rowIn } from "../../support/rows.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { createRequestProgress } from "#functions/api/actions/count-request.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
+import { createMemoryLedger } from "#test/support/memory-ledger.ts";
+import { rowIn } from "#test/support/rows.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 /** Creates a memory of counts over a ledger that counts what is read from it, and may fail. */
 function createBench() {

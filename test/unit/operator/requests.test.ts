@@ -1,11 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  listFinishedIndexes,
-  toRequestView,
-} from "../../../functions/operator/request-progress.ts";
-import { aCall } from "../../support/calls.ts";
-import { rowIn } from "../../support/rows.ts";
+import { listFinishedIndexes, toRequestView } from "#functions/operator/request-progress.ts";
+import { aCall } from "#test/support/calls.ts";
+import { rowIn } from "#test/support/rows.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 const minuteMs = 60_000;

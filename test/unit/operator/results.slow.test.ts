@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import type { Results } from "../../../functions/operator/results.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callStates } from "../../../shared/calls/states.ts";
-import { addUsage } from "../../../shared/policy/usage.ts";
-import { createTestApi } from "../../support/api.ts";
-import { dayPlan, fillWithADay } from "../../support/believable-day.ts";
-import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { expectDeclared } from "../../support/operator-answers.ts";
+import type { Results } from "#functions/operator/results.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { callStates } from "#shared/calls/states.ts";
+import { addUsage } from "#shared/policy/usage.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { dayPlan, fillWithADay } from "#test/support/believable-day.ts";
+import { apiEnvironment, tokens } from "#test/support/environment.ts";
+import { expectDeclared } from "#test/support/operator-answers.ts";
 
 const now = Date.UTC(2026, 10, 21, 12, 34);
 const hourMs = 3_600_000;

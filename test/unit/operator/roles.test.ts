@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { operatorRoutes } from "../../../functions/operator/routes.ts";
-import { createTestApi } from "../../support/api.ts";
-import { tokens } from "../../support/environment.ts";
+import { operatorRoutes } from "#functions/operator/routes.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const { app, events } = createTestApi();
 const tokenOf = {

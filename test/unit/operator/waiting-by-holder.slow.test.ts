@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Why } from "../../../functions/operator/why.ts";
-import { callsOf, createForecastBench, type ForecastBench } from "../../support/forecast-bench.ts";
-import { pause } from "../../support/dialer-calls.ts";
-import { tokens } from "../../support/environment.ts";
+import type { Why } from "#functions/operator/why.ts";
+import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";
+import { pause } from "#test/support/dialer-calls.ts";
+import { tokens } from "#test/support/environment.ts";
 
 const account = "webhook:http://127.0.0.1:9";
 const startAt = "2026-06-01T10:00:00.000Z";

@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Backlogs } from "../../../functions/operator/backlogs.ts";
-import type { RequestDetail } from "../../../functions/operator/requests.ts";
-import type { HolderView, Why } from "../../../functions/operator/why.ts";
-import { turnReasons } from "../../../functions/operator/forecast/holders-now.ts";
-import { sayHolder } from "../../../shared/calls/say-reason.ts";
-import { pause } from "../../support/dialer-calls.ts";
-import { tokens } from "../../support/environment.ts";
-import { callsOf, createForecastBench, type ForecastBench } from "../../support/forecast-bench.ts";
-import { perTier } from "../../support/per-tier.ts";
+import type { Backlogs } from "#functions/operator/backlogs.ts";
+import type { RequestDetail } from "#functions/operator/requests.ts";
+import type { HolderView, Why } from "#functions/operator/why.ts";
+import { turnReasons } from "#functions/operator/forecast/holders-now.ts";
+import { sayHolder } from "#shared/calls/say-reason.ts";
+import { pause } from "#test/support/dialer-calls.ts";
+import { tokens } from "#test/support/environment.ts";
+import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00:00.000Z";
 const agentNames = ["agent_sales", "agent_support", "agent_care"] as const;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Speed, speedAfter, toSeenPace } from "../../../shared/policy/account-speed.ts";
-import { toPace } from "../../../shared/telephony/rate.ts";
+import { type Speed, speedAfter, toSeenPace } from "#shared/policy/account-speed.ts";
+import { toPace } from "#shared/telephony/rate.ts";
 
 /** Looks every two seconds at an account that completes calls at a rate. */
 function lookFor(seconds: number, rate: number, before?: Speed, from = 0): Speed | undefined {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCheckAnswer, retryCheckAt, waitUntil } from "../../../shared/policy/check-answers.ts";
+import { parseCheckAnswer, retryCheckAt, waitUntil } from "#shared/policy/check-answers.ts";
 
 const parse = (value: unknown, status = 200) =>
   parseCheckAnswer({ status, text: JSON.stringify(value) });

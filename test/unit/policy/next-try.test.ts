@@ -1,15 +1,15 @@
-import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
+import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
-import { callsIn, indexOf, readCallId, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
-import { toTryId } from "../../../shared/calls/tries.ts";
-import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
-import { planNextTry } from "../../../shared/policy/next-try.ts";
-import { aCall } from "../../support/calls.ts";
-import { testPlan } from "../../support/environment.ts";
-import { busy, twilio } from "../../support/results-bench.ts";
-import { noAnswer } from "../../support/retry-bench.ts";
-import { rowIn } from "../../support/rows.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import { callsIn, indexOf, readCallId, requestIdOf, timeOfId } from "#shared/calls/ids.ts";
+import { toTryId } from "#shared/calls/tries.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
+import { planNextTry } from "#shared/policy/next-try.ts";
+import { aCall } from "#test/support/calls.ts";
+import { testPlan } from "#test/support/environment.ts";
+import { busy, twilio } from "#test/support/results-bench.ts";
+import { noAnswer } from "#test/support/retry-bench.ts";
+import { rowIn } from "#test/support/rows.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

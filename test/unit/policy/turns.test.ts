@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { backlogOfKey, waitingBacklogOf } from "../../../shared/calls/call-row.ts";
-import { createTurns } from "../../../shared/policy/turns.ts";
+import { backlogOfKey, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { createTurns } from "#shared/policy/turns.ts";
 
 const waiting = fc.array(
   fc.record({

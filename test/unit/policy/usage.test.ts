@@ -1,10 +1,10 @@
-import { accountOf } from "../../support/account-of.ts";
+import { accountOf } from "#test/support/account-of.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { recordResult } from "../../../shared/calls/record-result.ts";
-import { states } from "../../../shared/calls/states.ts";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { recordResult } from "#shared/calls/record-result.ts";
+import { states } from "#shared/calls/states.ts";
 import {
   applyAction,
   applyClaim,
@@ -13,8 +13,8 @@ import {
   expireClaim,
   recordLookupMiss,
   requireReview,
-} from "../../../shared/calls/transitions.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
+} from "#shared/calls/transitions.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import {
   addUsage,
   changedStep,
@@ -25,11 +25,11 @@ import {
   parseUsageKey,
   usageKeyOf,
   type UsageOf,
-} from "../../../shared/policy/usage.ts";
-import { readUsage } from "../../../functions/api/actions/read-usage.ts";
-import { aCall } from "../../support/calls.ts";
-import { createMemoryDocuments } from "../../support/memory-documents.ts";
-import { perTier } from "../../support/per-tier.ts";
+} from "#shared/policy/usage.ts";
+import { readUsage } from "#functions/api/actions/read-usage.ts";
+import { aCall } from "#test/support/calls.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const hourMs = 3_600_000;
 const noon = Date.UTC(2026, 10, 20, 12);

@@ -5,8 +5,8 @@ import {
   createRequestMessage,
   messageSchema,
   toCalls,
-} from "../../../shared/ports/call-messages.ts";
-import { anyCharacter } from "../../support/any-character.ts";
+} from "#shared/ports/call-messages.ts";
+import { anyCharacter } from "#test/support/any-character.ts";
 
 /** The API refuses this key, and so leaves no message with it. */
 const name = fc.string().filter((key) => key !== "__proto__");

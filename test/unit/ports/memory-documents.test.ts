@@ -1,7 +1,7 @@
-import { createMemoryDocuments } from "../../support/memory-documents.ts";
-import { randomId } from "../../../shared/lib/random.ts";
-import { describeDocuments } from "../../contracts/documents/index.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+import { randomId } from "#shared/lib/random.ts";
+import { describeDocuments } from "#test/contracts/documents/index.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const create = async (now: () => number) =>
   createMemoryDocuments(now, randomId, new Map(), Date.now);

@@ -1,8 +1,8 @@
-import { statesWhere } from "../../../shared/calls/states.ts";
-import { createMemoryLedger } from "../../support/memory-ledger.ts";
-import { describeCallLedger } from "../../contracts/call-ledger/index.ts";
-import { withShortPages } from "../../support/short-pages.ts";
-import { perTier } from "../../support/per-tier.ts";
+import { statesWhere } from "#shared/calls/states.ts";
+import { createMemoryLedger } from "#test/support/memory-ledger.ts";
+import { describeCallLedger } from "#test/contracts/call-ledger/index.ts";
+import { withShortPages } from "#test/support/short-pages.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const told = statesWhere(({ purge }) => purge !== "never");
 

@@ -1,6 +1,6 @@
-import { createMemoryQueue } from "../../support/memory-queue.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
-import { describeCallQueue, describeEventsQueue } from "../../contracts/call-queue.ts";
+import { createMemoryQueue } from "#test/support/memory-queue.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { describeCallQueue, describeEventsQueue } from "#test/contracts/call-queue.ts";
 
 describeCallQueue("memory", () => {
   const queue = createMemoryQueue(Date.now);

@@ -1,11 +1,11 @@
-import { describeJournal } from "../../contracts/journal.ts";
-import { createMemoryJournal } from "../../support/memory-journal.ts";
-import { randomVersion } from "../../../shared/lib/random.ts";
-import { describeEpochStore } from "../../contracts/epoch-store.ts";
-import { describeRestore } from "../../contracts/restore.ts";
-import { createMemoryDocuments } from "../../support/memory-documents.ts";
-import { createMemoryEpochStore } from "../../support/memory-epoch-store.ts";
-import { createMemoryLedger } from "../../support/memory-ledger.ts";
+import { describeJournal } from "#test/contracts/journal.ts";
+import { createMemoryJournal } from "#test/support/memory-journal.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { describeEpochStore } from "#test/contracts/epoch-store.ts";
+import { describeRestore } from "#test/contracts/restore.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+import { createMemoryEpochStore } from "#test/support/memory-epoch-store.ts";
+import { createMemoryLedger } from "#test/support/memory-ledger.ts";
 
 describeRestore("a ledger in memory", async (now) => {
   const rows: Parameters<typeof createMemoryLedger>[0] = new Map();

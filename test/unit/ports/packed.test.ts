@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { assert, dictionary as record, jsonValue, property, string } from "fast-check";
 import { expect, it } from "vitest";
-import { dictionaries, pack, unpack } from "../../../shared/ports/packed.ts";
+import { dictionaries, pack, unpack } from "#shared/ports/packed.ts";
 
 /** Hashes of the dictionaries by their numbers. A line may be added, and none be changed: rows were packed with each. */
 const hashes = {

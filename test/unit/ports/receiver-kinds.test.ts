@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ownReceiverName, parseOwnReceiver } from "../../../shared/ports/receiver-kinds.ts";
+import { ownReceiverName, parseOwnReceiver } from "#shared/ports/receiver-kinds.ts";
 
 it("names each client's own receivers apart from all others", () => {
   for (const client of ["crm", "a/b", "own:crm", "test:crm", "*", ""]) {

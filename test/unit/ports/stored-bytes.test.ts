@@ -1,21 +1,21 @@
-import { accountOf } from "../../support/account-of.ts";
+import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { recordResult } from "../../../shared/calls/record-result.ts";
-import { applyClaim, applyDecision, applySettlement } from "../../../shared/calls/transitions.ts";
-import { toItem } from "../../../shared/aws/dynamodb-rows.ts";
-import { createD1Ledger } from "../../../shared/cloudflare/d1-ledger.ts";
-import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { indexEvents, withEvents } from "../../../shared/events/outbox-rows.ts";
-import { randomId, randomVersion } from "../../../shared/lib/random.ts";
-import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { itemBytes } from "../../bench/dynamo-units.ts";
-import { requestOf } from "../../bench/service.ts";
-import { suiteNow } from "../../support/call-rows.ts";
-import { aCall } from "../../support/calls.ts";
-import { apiEnvironment, testPlan } from "../../support/environment.ts";
-import { parseDialPlan } from "../../support/plans.ts";
-import { createSqliteD1 } from "../../support/sqlite-d1.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { recordResult } from "#shared/calls/record-result.ts";
+import { applyClaim, applyDecision, applySettlement } from "#shared/calls/transitions.ts";
+import { toItem } from "#shared/aws/dynamodb-rows.ts";
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
+import { findReceiver } from "#shared/dial-plan/receivers.ts";
+import { indexEvents, withEvents } from "#shared/events/outbox-rows.ts";
+import { randomId, randomVersion } from "#shared/lib/random.ts";
+import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { itemBytes } from "#test/bench/dynamo-units.ts";
+import { requestOf } from "#test/bench/service.ts";
+import { suiteNow } from "#test/support/call-rows.ts";
+import { aCall } from "#test/support/calls.ts";
+import { apiEnvironment, testPlan } from "#test/support/environment.ts";
+import { parseDialPlan } from "#test/support/plans.ts";
+import { createSqliteD1 } from "#test/support/sqlite-d1.ts";
 
 const calls = 400;
 const route = {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { signatureProblem } from "../../../infra/stand-ins/amazon-signature.ts";
-import { missingSecrets, neededSecrets, parseDialPlan } from "../../support/plans.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { describeProvider } from "../../contracts/provider.ts";
-import { adapterOf, routeOf } from "../../support/test-adapter.ts";
-import { startTestReceiver } from "../../support/test-receiver.ts";
-import { aCall } from "../../support/calls.ts";
-import { amazonConnectAnswers } from "../../support/provider-answers/amazon-connect.ts";
-import { amazonConnectResults } from "../../support/provider-results/amazon-connect.ts";
-import { type Received } from "../../support/receiver.ts";
-import { firstOf } from "../../support/first-of.ts";
+import { signatureProblem } from "#infra/stand-ins/amazon-signature.ts";
+import { missingSecrets, neededSecrets, parseDialPlan } from "#test/support/plans.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
+import { adapterOf, routeOf } from "#test/support/test-adapter.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
+import { aCall } from "#test/support/calls.ts";
+import { amazonConnectAnswers } from "#test/support/provider-answers/amazon-connect.ts";
+import { amazonConnectResults } from "#test/support/provider-results/amazon-connect.ts";
+import { type Received } from "#test/support/receiver.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const instance = "00fbeee1-123e-111e-93e3-11111bfbfcc1";
 const flow = "846ec553-a005-41c0-8341-000000000000";

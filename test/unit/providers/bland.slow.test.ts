@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { describeProvider } from "../../contracts/provider.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
 import {
   blandAnswers,
   blandAnyNumberLookUps,
   blandLookUps,
-} from "../../support/provider-answers/bland.ts";
-import { blandResults } from "../../support/provider-results/bland.ts";
+} from "#test/support/provider-answers/bland.ts";
+import { blandResults } from "#test/support/provider-results/bland.ts";
 
 const headers = { authorization: "org_1", "content-type": "application/json" };
 const secrets = { BLAND_API_KEY: "org_1" };

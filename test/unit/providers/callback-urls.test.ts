@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { type Pair, startPair } from "../../support/stand-ins.ts";
+import { standInTypes } from "#infra/stand-ins/index.ts";
+import { type Pair, startPair } from "#test/support/stand-ins.ts";
 
 const callbackUrl = "https://calls.example.com/callbacks/a/call_1/v1/0123456789abcdefghijkl";
 let pair: Pair | undefined;

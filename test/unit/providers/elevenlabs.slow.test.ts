@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { toSipOutcome } from "../../../shared/providers/sip-status.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { toSipOutcome } from "#shared/providers/sip-status.ts";
 import {
   createProviderBench,
   patientSeconds,
   saysNotPlaced,
-} from "../../contracts/provider-bench.ts";
-import { describeProvider } from "../../contracts/provider.ts";
-import { aCall } from "../../support/calls.ts";
-import { elevenlabsAnswers, elevenlabsLookUps } from "../../support/provider-answers/elevenlabs.ts";
-import { elevenlabsResults } from "../../support/provider-results/elevenlabs.ts";
-import { routeOf } from "../../support/test-adapter.ts";
+} from "#test/contracts/provider-bench.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
+import { aCall } from "#test/support/calls.ts";
+import { elevenlabsAnswers, elevenlabsLookUps } from "#test/support/provider-answers/elevenlabs.ts";
+import { elevenlabsResults } from "#test/support/provider-results/elevenlabs.ts";
+import { routeOf } from "#test/support/test-adapter.ts";
 
 const fields = { agent: "agent_9", from: "phnum_1" };
 const headers = { "xi-api-key": "key_3", "content-type": "application/json" };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { describeProvider, sought } from "../../contracts/provider.ts";
-import { contextProblemOf, routeOf, startTestAdapter } from "../../support/test-adapter.ts";
-import { aCall } from "../../support/calls.ts";
-import { exotelAnswers, exotelLookUps } from "../../support/provider-answers/exotel.ts";
-import { exotelResults } from "../../support/provider-results/exotel.ts";
+import { describeProvider, sought } from "#test/contracts/provider.ts";
+import { contextProblemOf, routeOf, startTestAdapter } from "#test/support/test-adapter.ts";
+import { aCall } from "#test/support/calls.ts";
+import { exotelAnswers, exotelLookUps } from "#test/support/provider-answers/exotel.ts";
+import { exotelResults } from "#test/support/provider-results/exotel.ts";
 
 const secrets = {
   EXOTEL_ACCOUNT_SID: "acme1",

@@ -1,18 +1,18 @@
 import { jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
-import { splitTime } from "../../../shared/providers/livekit-agent.ts";
+import { splitTime } from "#shared/providers/livekit-agent.ts";
 import {
   createProviderBench,
   type ProviderUnderTest,
   saysNotPlaced,
-} from "../../contracts/provider-bench.ts";
-import { describeProvider } from "../../contracts/provider.ts";
-import { startTestAdapter } from "../../support/test-adapter.ts";
-import { aCall } from "../../support/calls.ts";
-import { livekitAnswers, livekitDispatchAnswers } from "../../support/provider-answers/livekit.ts";
-import { livekitLookUps } from "../../support/provider-answers/livekit-look-ups.ts";
-import type { startTestReceiver } from "../../support/test-receiver.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#test/contracts/provider-bench.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
+import { startTestAdapter } from "#test/support/test-adapter.ts";
+import { aCall } from "#test/support/calls.ts";
+import { livekitAnswers, livekitDispatchAnswers } from "#test/support/provider-answers/livekit.ts";
+import { livekitLookUps } from "#test/support/provider-answers/livekit-look-ups.ts";
+import type { startTestReceiver } from "#test/support/test-receiver.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const secrets = {
   LIVEKIT_API_KEY: "APIkey",

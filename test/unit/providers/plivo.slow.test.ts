@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { describeProvider, sought } from "../../contracts/provider.ts";
-import { contextProblemOf, routeOf, startTestAdapter } from "../../support/test-adapter.ts";
-import { aCall } from "../../support/calls.ts";
-import { plivoAnswers, plivoLookUps } from "../../support/provider-answers/plivo.ts";
-import { plivoResults } from "../../support/provider-results/plivo.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { describeProvider, sought } from "#test/contracts/provider.ts";
+import { contextProblemOf, routeOf, startTestAdapter } from "#test/support/test-adapter.ts";
+import { aCall } from "#test/support/calls.ts";
+import { plivoAnswers, plivoLookUps } from "#test/support/provider-answers/plivo.ts";
+import { plivoResults } from "#test/support/provider-results/plivo.ts";
 
 const secrets = { PLIVO_AUTH_ID: "MA1", PLIVO_AUTH_TOKEN: "token_7" };
 const answerUrl = "https://voice.example.com/xml?of=a";

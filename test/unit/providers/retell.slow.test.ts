@@ -1,6 +1,6 @@
-import { describeProvider } from "../../contracts/provider.ts";
-import { retellAnswers, retellLookUps } from "../../support/provider-answers/retell.ts";
-import { retellResults } from "../../support/provider-results/retell.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
+import { retellAnswers, retellLookUps } from "#test/support/provider-answers/retell.ts";
+import { retellResults } from "#test/support/provider-results/retell.ts";
 
 describeProvider({
   type: "retell",

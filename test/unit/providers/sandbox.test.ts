@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isTestNumber } from "../../../shared/calls/test-numbers.ts";
-import { sandbox } from "../../../shared/providers/sandbox.ts";
-import { sandboxTable } from "../../support/sandbox-table.ts";
-import { aCall } from "../../support/calls.ts";
-import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
+import { isTestNumber } from "#shared/calls/test-numbers.ts";
+import { sandbox } from "#shared/providers/sandbox.ts";
+import { sandboxTable } from "#test/support/sandbox-table.ts";
+import { aCall } from "#test/support/calls.ts";
+import { type Send, Withheld } from "#shared/lib/http-client.ts";
 
 it("does what docs/sandbox.md says of each number", () => {
   const lines = readFileSync("docs/sandbox.md", "utf8").split("\n");

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { describeProvider } from "../../contracts/provider.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
 import {
   signalwireAnswers,
   signalwireAsTwilio,
   signalwireLookUps,
   signalwireResults,
-} from "../../support/provider-answers/signalwire.ts";
-import { aCallOfText, type Pair, startPair } from "../../support/stand-ins.ts";
+} from "#test/support/provider-answers/signalwire.ts";
+import { aCallOfText, type Pair, startPair } from "#test/support/stand-ins.ts";
 
 const answerUrl = "https://voice.example.com/laml";
 

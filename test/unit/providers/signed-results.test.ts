@@ -2,9 +2,9 @@ import { createHash, createHmac, createSecretKey } from "node:crypto";
 import * as fc from "fast-check";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { readLiveKitCallback } from "../../../shared/providers/livekit-callback.ts";
-import { readWebhookCallback } from "../../../shared/providers/webhook.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { readLiveKitCallback } from "#shared/providers/livekit-callback.ts";
+import { readWebhookCallback } from "#shared/providers/webhook.ts";
 
 const now = Date.parse("2026-06-01T10:00:00Z");
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { aCall } from "../../support/calls.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { aCall } from "#test/support/calls.ts";
 
 describe("the simulator", () => {
   const dialedAt = Date.parse("2026-11-21T00:00:00Z");

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { createProviderBench } from "../../contracts/provider-bench.ts";
-import { describeProvider } from "../../contracts/provider.ts";
-import { aCall } from "../../support/calls.ts";
-import { telnyxAnswers } from "../../support/provider-answers/telnyx.ts";
-import { telnyxLookUps } from "../../support/provider-answers/telnyx-look-ups.ts";
-import { telnyxEvents, telnyxResults } from "../../support/provider-results/telnyx.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { createProviderBench } from "#test/contracts/provider-bench.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
+import { aCall } from "#test/support/calls.ts";
+import { telnyxAnswers } from "#test/support/provider-answers/telnyx.ts";
+import { telnyxLookUps } from "#test/support/provider-answers/telnyx-look-ups.ts";
+import { telnyxEvents, telnyxResults } from "#test/support/provider-results/telnyx.ts";
 
 const fields = { connection: "1494404757140276705", from: "+12025550100" };
 const secrets = { TELNYX_API_KEY: "key_4" };

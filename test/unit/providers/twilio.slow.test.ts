@@ -1,21 +1,21 @@
 import { DOMParser } from "@xmldom/xmldom";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { describeProvider, sought } from "../../contracts/provider.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { describeProvider, sought } from "#test/contracts/provider.ts";
 import {
   aCallWith,
   adapterOf,
   contextProblemOf,
   routeOf,
   startTestAdapter,
-} from "../../support/test-adapter.ts";
-import { startTestReceiver } from "../../support/test-receiver.ts";
-import { aCall } from "../../support/calls.ts";
-import { next, page, twilioAnswers, twilioLookUps } from "../../support/provider-answers/twilio.ts";
-import { twilioResults } from "../../support/provider-results/twilio.ts";
-import { perTier } from "../../support/per-tier.ts";
-import { anyText } from "../../support/any-character.ts";
+} from "#test/support/test-adapter.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
+import { aCall } from "#test/support/calls.ts";
+import { next, page, twilioAnswers, twilioLookUps } from "#test/support/provider-answers/twilio.ts";
+import { twilioResults } from "#test/support/provider-results/twilio.ts";
+import { perTier } from "#test/support/per-tier.ts";
+import { anyText } from "#test/support/any-character.ts";
 
 const secrets = { TWILIO_ACCOUNT_SID: "AC1", TWILIO_AUTH_TOKEN: "token_5" };
 const stream = "wss://voice.example.com/calls";

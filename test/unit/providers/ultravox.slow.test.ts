@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { routeKinds } from "../../../shared/providers/routes.ts";
-import { describeProvider } from "../../contracts/provider.ts";
-import { ultravoxAnswers, ultravoxLookUps } from "../../support/provider-answers/ultravox.ts";
-import { ultravoxResults } from "../../support/provider-results/ultravox.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
+import { ultravoxAnswers, ultravoxLookUps } from "#test/support/provider-answers/ultravox.ts";
+import { ultravoxResults } from "#test/support/provider-results/ultravox.ts";
 
 const headers = { "x-api-key": "aBCDef.123456", "content-type": "application/json" };
 const secrets = { ULTRAVOX_API_KEY: "aBCDef.123456", ULTRAVOX_SIP_PASSWORD: "s3cret" };

@@ -1,6 +1,6 @@
-import { describeProvider } from "../../contracts/provider.ts";
-import { vapiAnswers, vapiLookUps } from "../../support/provider-answers/vapi.ts";
-import { vapiResults } from "../../support/provider-results/vapi.ts";
+import { describeProvider } from "#test/contracts/provider.ts";
+import { vapiAnswers, vapiLookUps } from "#test/support/provider-answers/vapi.ts";
+import { vapiResults } from "#test/support/provider-results/vapi.ts";
 
 describeProvider({
   type: "vapi",

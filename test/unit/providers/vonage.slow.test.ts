@@ -2,20 +2,20 @@ import { createPublicKey } from "node:crypto";
 import { jwtVerify } from "jose";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call-request.ts";
-import { describeProvider, sought } from "../../contracts/provider.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { describeProvider, sought } from "#test/contracts/provider.ts";
 import {
   aCallWith,
   contextProblemOf,
   routeOf,
   startTestAdapter,
-} from "../../support/test-adapter.ts";
-import { aCall } from "../../support/calls.ts";
-import { base64, createPrivateKey } from "../../support/private-key.ts";
-import { vonageAnswers, vonageLookUps } from "../../support/provider-answers/vonage.ts";
-import { vonageResults } from "../../support/provider-results/vonage.ts";
-import { perTier } from "../../support/per-tier.ts";
-import { anyText } from "../../support/any-character.ts";
+} from "#test/support/test-adapter.ts";
+import { aCall } from "#test/support/calls.ts";
+import { base64, createPrivateKey } from "#test/support/private-key.ts";
+import { vonageAnswers, vonageLookUps } from "#test/support/provider-answers/vonage.ts";
+import { vonageResults } from "#test/support/provider-results/vonage.ts";
+import { perTier } from "#test/support/per-tier.ts";
+import { anyText } from "#test/support/any-character.ts";
 
 const pem = createPrivateKey();
 const secrets = { VONAGE_APPLICATION_ID: "app-1", VONAGE_PRIVATE_KEY: base64(pem) };

@@ -1,13 +1,13 @@
 import { createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import type { Route } from "../../../shared/calls/call-request.ts";
-import { saysNotPlaced } from "../../contracts/provider-bench.ts";
-import { startTestReceiver } from "../../support/test-receiver.ts";
-import { aCall } from "../../support/calls.ts";
-import { webhookAnswers } from "../../support/provider-answers/webhook.ts";
-import { freePort } from "../../support/service.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import type { Route } from "#shared/calls/call-request.ts";
+import { saysNotPlaced } from "#test/contracts/provider-bench.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
+import { aCall } from "#test/support/calls.ts";
+import { webhookAnswers } from "#test/support/provider-answers/webhook.ts";
+import { freePort } from "#test/support/service.ts";
 
 const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const call = aCall();

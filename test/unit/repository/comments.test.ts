@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { commentFragments, fragmentsIn } from "../../support/comment-fragments.ts";
+import { commentFragments, fragmentsIn } from "#test/support/comment-fragments.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 

@@ -2,16 +2,16 @@ import { existsSync } from "node:fs";
 import { glob, readdir, readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
-import { eventExamples } from "../../../infra/generate/examples.ts";
-import packageJson from "../../../package.json" with { type: "json" };
-import { eventTypes } from "../../../shared/calls/call-event.ts";
-import { reasons } from "../../../shared/calls/reasons.ts";
-import { callStates, states } from "../../../shared/calls/states.ts";
-import { neededSecrets, parseDialPlan } from "../../support/plans.ts";
-import { typeNames } from "../../../shared/calls/provider-types.ts";
-import { receiverSchema } from "../../../shared/dial-plan/receivers.ts";
-import { settingDescriptions } from "../../../shared/dial-plan/setting-descriptions.ts";
-import { listPlanSettings, planSettingsList } from "../../support/plan-settings.ts";
+import { eventExamples } from "#infra/generate/examples.ts";
+import packageJson from "#package.json" with { type: "json" };
+import { eventTypes } from "#shared/calls/call-event.ts";
+import { reasons } from "#shared/calls/reasons.ts";
+import { callStates, states } from "#shared/calls/states.ts";
+import { neededSecrets, parseDialPlan } from "#test/support/plans.ts";
+import { typeNames } from "#shared/calls/provider-types.ts";
+import { receiverSchema } from "#shared/dial-plan/receivers.ts";
+import { settingDescriptions } from "#shared/dial-plan/setting-descriptions.ts";
+import { listPlanSettings, planSettingsList } from "#test/support/plan-settings.ts";
 
 const inDocs = await readdir("docs", { recursive: true });
 const pages = [

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import packageJson from "../../../package.json" with { type: "json" };
+import packageJson from "#package.json" with { type: "json" };
 
 /** Commands of this project, whose scripts run a file of it; others are those of a tool, with its own help. */
 const commands = Object.entries(packageJson.scripts).flatMap(([name, script]) => {

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
-import { readFile, glob } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { glob } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import layers from "../../../.config/layers.json" with { type: "json" };
+import layers from "#config/layers.json" with { type: "json" };
+import { filesImportedBy, specifiersIn, targetOf } from "#test/support/imports.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const rooms = Object.entries<(string | string[])[]>(layers);
@@ -38,9 +39,7 @@ it("imports from its own folder or a lower one, as .config/layers.json orders th
       wrong.push(`${path} is in no layer`);
       continue;
     }
-    const text = await readFile(join(root, path), "utf8");
-    for (const [, named = ""] of text.matchAll(/(?:from|import|import\()\s*"(\.[^"]+)"/g)) {
-      const target = relative(root, join(root, dirname(path), named));
+    for (const target of filesImportedBy(path)) {
       const to = placeOf(target);
       if (to?.folder === "generated" || target.startsWith("infra/dial-plan.json")) continue;
       imports.add(target);
@@ -58,9 +57,10 @@ it("imports from its own folder or a lower one, as .config/layers.json orders th
 function listImported(file: string, found: Set<string> = new Set()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
-  const text = readFileSync(file, "utf8").replaceAll(/import type [^;]*;/g, "");
-  for (const [, named = ""] of text.matchAll(/(?:from|import)\s*"(\.[^"]+\.ts)"/g)) {
-    listImported(resolve(dirname(file), named), found);
+  const text = readFileSync(join(root, file), "utf8").replaceAll(/import type [^;]*;/g, "");
+  for (const specifier of specifiersIn(text)) {
+    const target = targetOf(file, specifier);
+    if (target?.endsWith(".ts") === true) listImported(target, found);
   }
   return found;
 }
@@ -72,7 +72,7 @@ const importedMax = {
 };
 
 it.each(Object.entries(importedMax))("imports no provider into %s, nor much else", (file, max) => {
-  const imported = [...listImported(join(root, file))].map((one) => relative(root, one));
+  const imported = [...listImported(file)];
   expect(imported.filter((one) => one.startsWith("shared/providers/"))).toEqual([]);
   expect(imported.length).toBeLessThanOrEqual(max);
 });
@@ -81,12 +81,8 @@ it("knows the API by its documents outside of its folders: only generators impor
   const importing: string[] = [];
   for await (const path of glob("{shared,functions,infra}/**/*.{ts,tsx}", { cwd: root })) {
     if (/^functions\/(?:api|operator)\/|node_modules/.test(path)) continue;
-    const text = await readFile(join(root, path), "utf8");
-    const targets = [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(([, named = ""]) =>
-      relative(root, join(root, dirname(path), named)),
-    );
-    if (targets.some((target) => /^functions\/(?:api|operator)\//.test(target)))
-      importing.push(path);
+    const isApi = (target: string) => /^functions\/(?:api|operator)\//.test(target);
+    if (filesImportedBy(path).some(isApi)) importing.push(path);
   }
   expect(importing.filter((path) => !path.startsWith("infra/generate/"))).toEqual([]);
   expect(importing).not.toEqual([]);

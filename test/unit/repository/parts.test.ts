@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import parts from "../../../.config/parts.json" with { type: "json" };
+import packageJson from "#package.json" with { type: "json" };
+import parts from "#config/parts.json" with { type: "json" };
+import { specifiersIn, targetOf } from "#test/support/imports.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 type PartName = keyof typeof parts;
@@ -15,22 +17,21 @@ function partOf(file: string): PartName | undefined {
   return over.toSorted((one, other) => other.path.length - one.path.length)[0]?.name;
 }
 
-/** A file's imports of other parts and of packages. */
+/** A file's imports of parts, of packages, and of files that are in no part, such as tests. */
 interface Imported {
   parts: PartName[];
   packages: string[];
+  others: string[];
 }
 
 function readImports(file: string): Imported {
-  const found: Imported = { parts: [], packages: [] };
-  const text = readFileSync(join(root, file), "utf8");
-  const pattern =
-    /^(?:import|export) (?:[^;"]*? from )?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|typeof import\("([^"]+)"\)/gm;
-  for (const [, one, two, three] of text.matchAll(pattern)) {
-    const named = one ?? two ?? three ?? "";
-    if (named.startsWith(".")) {
-      const part = partOf(relative(root, join(root, dirname(file), named)));
+  const found: Imported = { parts: [], packages: [], others: [] };
+  for (const named of specifiersIn(readFileSync(join(root, file), "utf8"))) {
+    const target = targetOf(file, named);
+    if (target !== undefined) {
+      const part = partOf(target);
       if (part !== undefined) found.parts.push(part);
+      else if (!target.endsWith(".json")) found.others.push(target);
     } else if (!named.startsWith("node:")) {
       const [scope = "", name = ""] = named.split("/");
       found.packages.push(scope.startsWith("@") ? `${scope}/${name}` : scope);
@@ -54,6 +55,7 @@ describe("the parts of .config/parts.json", () => {
     const imported = files.filter((file) => partOf(file) === name).map(readImports);
     const others = imported.flatMap((one) => one.parts).filter((other) => other !== name);
     expect(sorted(others)).toEqual(sorted(parts[name].imports));
+    expect(imported.flatMap((one) => one.others)).toEqual([]);
     expect(sorted(imported.flatMap((one) => one.packages))).toEqual(sorted(parts[name].packages));
   });
 
@@ -74,6 +76,46 @@ describe("the parts of .config/parts.json", () => {
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test above compares them with the parts
 const importsOf = (name: PartName) => parts[name].imports as PartName[];
+
+it("climbs at most one folder by a path: `#shared/…` and its like begin at the root", () => {
+  const all = globSync("{shared,functions,infra,test,docs,.config}/**/*.{ts,tsx}", {
+    cwd: root,
+    exclude,
+  });
+  const climbing = all.filter((file) =>
+    specifiersIn(readFileSync(join(root, file), "utf8")).some((one) => one.startsWith("../../")),
+  );
+  expect(climbing).toEqual([]);
+  expect(all.length).toBeGreaterThan(1000);
+});
+
+const ofRoot = { ...packageJson.dependencies, ...packageJson.devDependencies };
+/** Folders of test/ with packages of their own. */
+const apart =
+  /^test\/(?:mutation|sdks|upgrade\/fixtures|versions|bench\/(?:competitors|engines))\//;
+
+it.each([
+  ["infra/aws", ["aws-cdk"]],
+  ["infra/mcp", []],
+  ["test", ["deno"]],
+])(
+  "installs apart what %s imports and the root does not install, and its commands",
+  (folder, commands) => {
+    const path = join(root, folder, "packages/package.json");
+    const list: { dependencies: object } = JSON.parse(readFileSync(path, "utf8"));
+    const own = globSync(`${folder}/**/*.ts`, { cwd: root, exclude }).filter(
+      (file) => !apart.test(file),
+    );
+    const imported = own.flatMap((file) => readImports(file).packages);
+    const isApart = (name: string) =>
+      !Object.hasOwn(ofRoot, name) &&
+      !Object.hasOwn(ofRoot, `@types/${name}`) &&
+      !/^(?:cloudflare:|outbound-calls-client$)/.test(name); // workerd's own; programs in texts
+    expect(sorted([...imported.filter(isApart), ...commands])).toEqual(
+      sorted(Object.keys(list.dependencies)),
+    );
+  },
+);
 
 /** Lists everything that a part reaches through those that it imports. */
 function reached(name: PartName): PartName[] {

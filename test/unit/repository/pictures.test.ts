@@ -7,8 +7,8 @@ import {
   pictureFile,
   readManifest,
   root,
-} from "../../pictures/manifest.ts";
-import { shots } from "../../pictures/shots.ts";
+} from "#test/pictures/manifest.ts";
+import { shots } from "#test/pictures/shots.ts";
 
 const names = shots.flatMap(({ name }) => colorSchemes.map((scheme) => `${name}-${scheme}`));
 

@@ -6,7 +6,7 @@ import {
   readReleases,
   releaseNext,
   type Releases,
-} from "../../support/releases.ts";
+} from "#test/support/releases.ts";
 
 const first = "CREATE TABLE calls (id TEXT);\n";
 const sha256 = createHash("sha256").update(first).digest("hex");

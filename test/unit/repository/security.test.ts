@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { threatTests } from "../../support/threat-tests.ts";
+import { threatTests } from "#test/support/threat-tests.ts";
 
 const text = await readFile("SECURITY.md", "utf8");
 const rows = text.split("\n").filter((line) => /^- (API\d|Logs|Supply)/.test(line));

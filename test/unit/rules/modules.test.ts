@@ -1,7 +1,7 @@
 import { glob } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import * as gates from "../../../shared/rules/gates.ts";
+import * as gates from "#shared/rules/gates.ts";
 
 const folder = resolve(import.meta.dirname, "../../../shared/rules");
 /** Files of the folder that are no rule. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { accountBreakerOf } from "../../../shared/policy/breakers.ts";
-import { dayKeyOf } from "../../../shared/policy/day-counts.ts";
-import { type DocumentKey, toDocumentsRead } from "../../../shared/ports/document-kinds.ts";
-import { rooms } from "../../../shared/rules/gates.ts";
-import { leastRoom, type RoomFacts } from "../../../shared/rules/rule.ts";
-import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
-import { testPlan } from "../../support/environment.ts";
+import { accountBreakerOf } from "#shared/policy/breakers.ts";
+import { dayKeyOf } from "#shared/policy/day-counts.ts";
+import { type DocumentKey, toDocumentsRead } from "#shared/ports/document-kinds.ts";
+import { rooms } from "#shared/rules/gates.ts";
+import { leastRoom, type RoomFacts } from "#shared/rules/rule.ts";
+import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
+import { testPlan } from "#test/support/environment.ts";
 
 const now = Date.UTC(2026, 5, 1, 12);
 const plan = parseDialPlan(

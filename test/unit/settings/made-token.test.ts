@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { strictest } from "../../../shared/dial-plan/guards.ts";
-import { createTokenMaker, hasHash } from "../../../shared/settings/made-token.ts";
-import { nameOfKey } from "../../../shared/telephony/phone-number.ts";
+import { strictest } from "#shared/dial-plan/guards.ts";
+import { createTokenMaker, hasHash } from "#shared/settings/made-token.ts";
+import { nameOfKey } from "#shared/telephony/phone-number.ts";
 
 const [current, former] = ["5f".repeat(32), "7e".repeat(32)];
 

@@ -3,15 +3,15 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { readOperators } from "../../../shared/settings/settings.ts";
-import { withGatheredTokens } from "../../../shared/cloudflare/environment.ts";
+import { readOperators } from "#shared/settings/settings.ts";
+import { withGatheredTokens } from "#shared/cloudflare/environment.ts";
 import {
   findCaller,
   createToken,
   parseTokens,
   readAgentsByClient,
-} from "../../../shared/settings/tokens.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+} from "#shared/settings/tokens.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const only = (more: object) =>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Failure } from "../../../infra/stand-ins/failures.ts";
-import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { typeNames } from "../../../shared/calls/provider-types.ts";
-import { startTestPair } from "../../support/test-adapter.ts";
-import { base64, createPrivateKey } from "../../support/private-key.ts";
-import { aCallOfText, type Pair, routeFields, startPair } from "../../support/stand-ins.ts";
-import { firstOf } from "../../support/first-of.ts";
+import type { Failure } from "#infra/stand-ins/failures.ts";
+import { standInTypes } from "#infra/stand-ins/index.ts";
+import { typeNames } from "#shared/calls/provider-types.ts";
+import { startTestPair } from "#test/support/test-adapter.ts";
+import { base64, createPrivateKey } from "#test/support/private-key.ts";
+import { aCallOfText, type Pair, routeFields, startPair } from "#test/support/stand-ins.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 /** Types that have both an adapter and a stand-in. */
 const types = typeNames.filter((type) => standInTypes.has(type) && type in routeFields);

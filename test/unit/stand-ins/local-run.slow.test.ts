@@ -1,11 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { type PlanOnStandIns, startStandIns } from "../../../infra/local/provider-stand-ins.ts";
-import { missingSecrets, parseDialPlan } from "../../support/plans.ts";
-import type { Send } from "../../../shared/lib/http-client.ts";
-import { createProviders } from "../../../shared/providers/providers.ts";
-import { aCallOfText } from "../../support/stand-ins.ts";
+import { type PlanOnStandIns, startStandIns } from "#infra/local/provider-stand-ins.ts";
+import { missingSecrets, parseDialPlan } from "#test/support/plans.ts";
+import type { Send } from "#shared/lib/http-client.ts";
+import { createProviders } from "#shared/providers/providers.ts";
+import { aCallOfText } from "#test/support/stand-ins.ts";
 
 const plan = {
   agents: {

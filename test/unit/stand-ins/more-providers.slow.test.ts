@@ -1,9 +1,9 @@
 import { createPrivateKey } from "node:crypto";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { signatureProblem } from "../../../infra/stand-ins/amazon-signature.ts";
-import { imitationOf } from "../../support/stand-ins.ts";
-import { startTestStandIn } from "../../support/test-adapter.ts";
+import { signatureProblem } from "#infra/stand-ins/amazon-signature.ts";
+import { imitationOf } from "#test/support/stand-ins.ts";
+import { startTestStandIn } from "#test/support/test-adapter.ts";
 
 const json = { "content-type": "application/json" };
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import type { ResultStatus } from "../../../shared/calls/call-result.ts";
-import { startTestPair } from "../../support/test-adapter.ts";
-import { aCallOfText, type Pair } from "../../support/stand-ins.ts";
+import { standInTypes } from "#infra/stand-ins/index.ts";
+import type { ResultStatus } from "#shared/calls/call-result.ts";
+import { startTestPair } from "#test/support/test-adapter.ts";
+import { aCallOfText, type Pair } from "#test/support/stand-ins.ts";
 
 /** Types whose records tell what became of a call, with the route's fields that have more told. */
 const told: [string, object, Partial<Record<ResultStatus, ResultStatus>>][] = [

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { standInTypes } from "../../../infra/stand-ins/index.ts";
-import { typeNames } from "../../../shared/calls/provider-types.ts";
-import { startTestPair, startTestStandIn } from "../../support/test-adapter.ts";
-import { aCallOfText, imitationOf } from "../../support/stand-ins.ts";
-import { firstOf } from "../../support/first-of.ts";
+import { standInTypes } from "#infra/stand-ins/index.ts";
+import { typeNames } from "#shared/calls/provider-types.ts";
+import { startTestPair, startTestStandIn } from "#test/support/test-adapter.ts";
+import { aCallOfText, imitationOf } from "#test/support/stand-ins.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const postTo = (url: string, body: unknown, headers: Record<string, string> = {}) =>
   fetch(url, {

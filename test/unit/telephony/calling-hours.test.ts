@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { isOpen, nextOpening, weeklyHoursSchema } from "../../../shared/telephony/calling-hours.ts";
-import { findZone } from "../../../shared/telephony/time-zone.ts";
-import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
+import { isOpen, nextOpening, weeklyHoursSchema } from "#shared/telephony/calling-hours.ts";
+import { findZone } from "#shared/telephony/time-zone.ts";
+import table from "#shared/telephony/time-zones.json" with { type: "json" };
 import {
   dayMs,
   minuteMs,
@@ -9,7 +9,7 @@ import {
   ruleOf,
   type Written,
   zones,
-} from "../../support/calling-hours.ts";
+} from "#test/support/calling-hours.ts";
 
 describe("calling hours", () => {
   const nine = { "mon-sun": ["09:00-17:00"] };

@@ -2,11 +2,11 @@ import * as fc from "fast-check";
 import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
-import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
-import { dayMs, minuteMs, opening, searchedMs, type Written } from "../../support/calling-hours.ts";
-import { localTime } from "../../support/local-time.ts";
-import { firstOf } from "../../support/first-of.ts";
-import { inSlowTier, perTier } from "../../support/per-tier.ts";
+import table from "#shared/telephony/time-zones.json" with { type: "json" };
+import { dayMs, minuteMs, opening, searchedMs, type Written } from "#test/support/calling-hours.ts";
+import { localTime } from "#test/support/local-time.ts";
+import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 permitAt.tz.load(packed);
 

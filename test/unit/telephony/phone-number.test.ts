@@ -10,9 +10,9 @@ import {
   hasNumbers,
   isE164,
   mayAlsoBe,
-} from "../../../shared/telephony/phone-number.ts";
-import { formsOf, toCanonical } from "../../../shared/telephony/renumbered.ts";
-import { perTier, inSlowTier } from "../../support/per-tier.ts";
+} from "#shared/telephony/phone-number.ts";
+import { formsOf, toCanonical } from "#shared/telephony/renumbered.ts";
+import { perTier, inSlowTier } from "#test/support/per-tier.ts";
 
 const callingCodes = [
   ...Object.keys(metadata.country_calling_codes),

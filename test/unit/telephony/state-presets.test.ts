@@ -1,20 +1,16 @@
-import { createRouteTable, parseDialPlan } from "../../support/plans.ts";
+import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { deserialize } from "bson";
 import { describe, expect, it } from "vitest";
-import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
-import { findAgentRoute } from "../../../shared/dial-plan/dial-plan.ts";
-import type { PlanInWords } from "../../../functions/operator/plan.ts";
-import { presets } from "../../../shared/telephony/hours-presets.ts";
-import {
-  missingStates,
-  stateCodes,
-  statePresets,
-} from "../../../shared/telephony/state-presets.ts";
-import { createTestApi } from "../../support/api.ts";
-import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import type { PlanInWords } from "#functions/operator/plan.ts";
+import { presets } from "#shared/telephony/hours-presets.ts";
+import { missingStates, stateCodes, statePresets } from "#shared/telephony/state-presets.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 
 const names: Record<string, string> = {
   FL: "Florida",

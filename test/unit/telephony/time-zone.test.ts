@@ -3,11 +3,11 @@ import { gzipSync } from "node:zlib";
 import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
-import { makeTables } from "../../../infra/generate/tables.ts";
-import { findZone, isTimeZone, timeZoneProblem } from "../../../shared/telephony/time-zone.ts";
-import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
-import { localTime } from "../../support/local-time.ts";
-import { inSlowTier } from "../../support/per-tier.ts";
+import { makeTables } from "#infra/generate/tables.ts";
+import { findZone, isTimeZone, timeZoneProblem } from "#shared/telephony/time-zone.ts";
+import table from "#shared/telephony/time-zones.json" with { type: "json" };
+import { localTime } from "#test/support/local-time.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 permitAt.tz.load(packed);
 const names = Object.values(table.names).flatMap((list) => list.split(" "));

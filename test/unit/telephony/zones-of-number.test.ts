@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { clocksIn } from "../../../infra/generate/tables.ts";
-import { letterCorrections } from "../../../infra/generate/zones/corrections.ts";
-import { letters } from "../../../infra/generate/zones/regions.ts";
-import { hoursLeft } from "../../../infra/generate/zones/tell-changes.ts";
-import { zonesOfCountries } from "../../../infra/generate/zones/zones-of-prefixes.ts";
+import { clocksIn } from "#infra/generate/tables.ts";
+import { letterCorrections } from "#infra/generate/zones/corrections.ts";
+import { letters } from "#infra/generate/zones/regions.ts";
+import { hoursLeft } from "#infra/generate/zones/tell-changes.ts";
+import { zonesOfCountries } from "#infra/generate/zones/zones-of-prefixes.ts";
 import metadata from "libphonenumber-js/min/metadata";
-import { findZone } from "../../../shared/telephony/time-zone.ts";
-import { countryOf, isE164 } from "../../../shared/telephony/phone-number.ts";
-import timeZones from "../../../shared/telephony/time-zones.json" with { type: "json" };
-import ofPrefixes from "../../../shared/telephony/zones-of-prefixes.json" with { type: "json" };
-import { readPrefixes, zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
-import { places } from "../../support/places.ts";
+import { findZone } from "#shared/telephony/time-zone.ts";
+import { countryOf, isE164 } from "#shared/telephony/phone-number.ts";
+import timeZones from "#shared/telephony/time-zones.json" with { type: "json" };
+import ofPrefixes from "#shared/telephony/zones-of-prefixes.json" with { type: "json" };
+import { readPrefixes, zonesOfNumber } from "#shared/telephony/zones-of-number.ts";
+import { places } from "#test/support/places.ts";
 
 const clockOf = clocksIn(timeZones.names);
 const prefixes = readPrefixes(ofPrefixes);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import packageJson from "../../../package.json" with { type: "json" };
-import { callStates } from "../../../shared/calls/states.ts";
-import type { EventMessage } from "../../../shared/ports/event-messages.ts";
-import type { Message } from "../../../shared/ports/call-messages.ts";
-import { aRow } from "../../support/call-rows.ts";
-import { createDocuments, kindsMadeByUse } from "../../upgrade/fixture-documents.ts";
-import { type ReadableFixture, readFixtures } from "../../upgrade/fixture.ts";
-import { toItem } from "../../upgrade/items.ts";
-import type { StoredParts } from "../../upgrade/platforms.ts";
-import * as reader from "../../upgrade/reader.ts";
+import packageJson from "#package.json" with { type: "json" };
+import { callStates } from "#shared/calls/states.ts";
+import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { Message } from "#shared/ports/call-messages.ts";
+import { aRow } from "#test/support/call-rows.ts";
+import { createDocuments, kindsMadeByUse } from "#test/upgrade/fixture-documents.ts";
+import { type ReadableFixture, readFixtures } from "#test/upgrade/fixture.ts";
+import { toItem } from "#test/upgrade/items.ts";
+import type { StoredParts } from "#test/upgrade/platforms.ts";
+import * as reader from "#test/upgrade/reader.ts";
 
 const fixtures = await readFixtures();
 type CallKind = Message["kind"] | "request";

@@ -12,7 +12,7 @@ import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
-import { printHelp } from "../../infra/cli/help.ts";
+import { printHelp } from "#infra/cli/help.ts";
 import { programsIn } from "../support/doc-programs.ts";
 import { installPython, installTypescript } from "../support/packed-libraries.ts";
 import { runPython } from "../support/python-library.ts";
@@ -21,7 +21,7 @@ import { startReceiver } from "../support/receiver.ts";
 printHelp(`npm run test:packages
 
 Runs the packed client libraries on other versions of Node and Python, the middlewares of their pages, and three generators
-over the OpenAPI document. Installs the packages of test/packages, and FastAPI into a folder of its own.`);
+over the OpenAPI document. Installs the packages of test/versions, and FastAPI into a folder of its own.`);
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "../..");
