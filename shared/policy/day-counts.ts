@@ -49,7 +49,7 @@ export type CountedCalls =
   | { isCounted: false; isFirst: boolean; left: number };
 
 /**
- * How a try of a request is part of its mark, which is the sum of them. Each `adding` came with an addition of its calls,
+ * Says how a try of a request is part of its mark, which is the sum of them. Each `adding` came with an addition of its calls,
  * and takes it off if another's stands; `adopting` has found one.
  */
 type Reference = keyof typeof references;
