@@ -1,4 +1,3 @@
-import { isUrgentMark } from "#shared/calls/call-row.ts";
 import { timeOfId } from "#shared/calls/ids.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { isReadable } from "#shared/ports/listed-document.ts";
@@ -192,7 +191,7 @@ function viewOf(
   return {
     client,
     agent_id: agentId,
-    urgent: isUrgentMark(isUrgent),
+    urgent: isUrgent === true,
     account,
     head: {
       call_id: head.id,

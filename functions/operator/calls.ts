@@ -175,9 +175,11 @@ const listSameNumber = declareRoute({
   async handle({ c, deps }) {
     const row = await findCall(c, deps);
     if (row instanceof Response) return row;
-    const { client, request, numberHash } = row;
+    const { client, mode, request, numberHash } = row;
     const known =
-      request === null ? [] : allHashesOf(hashedNumberOf({ client, request }), deps.hashKeys).asked;
+      request === null
+        ? []
+        : allHashesOf(hashedNumberOf({ client, mode, request }), deps.hashKeys).asked;
     const hashes = [...new Set([numberHash, ...known])];
     const { rows } = await listByNumber(deps.ledger, hashes, { limit: sameNumberMax + 1 });
     const others = rows.filter(({ id }) => id !== row.id).slice(0, sameNumberMax);

@@ -1,3 +1,4 @@
+import { clientNamed } from "#shared/calls/ids.ts";
 import { type CallEvent, eventTypes, type DeliveryState } from "#shared/calls/call-event.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import {
@@ -216,7 +217,8 @@ async function listExhaustedRequests(
   const exhausted: Exhausted[] = [];
   for (const request of listed.filter(isReadable)) {
     const { client, exhausted: isExhausted } = request.value;
-    if (isExhausted !== true || findReceiver(client, plan)?.name !== receiver.name) continue;
+    if (isExhausted !== true || findReceiver(clientNamed(client), plan)?.name !== receiver.name)
+      continue;
     exhausted.push(exhaustedOfRequest(request));
     if (exhausted.length === most) return { exhausted, next: { request: request.key } };
   }

@@ -87,12 +87,13 @@ export function toRedialId(requestId: string, { hashKeys }: Pick<RouteDeps, "has
  * be dialed, even if the ledger has purged the call.
  */
 export function redialMessageOf(row: CallRow): CallsMessage | undefined {
-  const { id, state, redialedAs, request, ancestors, client, updatedAt } = row;
+  const { id, state, redialedAs, request, ancestors, client, mode, updatedAt } = row;
   if (state !== "REDIALED" || redialedAs === null || request === null) return undefined;
   return {
     kind: "calls",
     requestId: requestIdOf(redialedAs),
     client,
+    mode,
     acceptedAt: updatedAt,
     ...headersOf(row),
     ancestors: [...ancestors, id],

@@ -1,7 +1,7 @@
 import { type CallEvent, eventTypes } from "#shared/calls/call-event.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { replayRows } from "#shared/events/replay-rows.ts";
-import { firstCallIdAt, indexOf, requestIdOf } from "#shared/calls/ids.ts";
+import { firstCallIdAt, indexOf, requestIdOf, clientNamed } from "#shared/calls/ids.ts";
 import { type Receiver, findReceiver } from "#shared/dial-plan/receivers.ts";
 import { followedRequest, deliveredKeyOf } from "#shared/events/outbox-ledger.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -55,7 +55,7 @@ const replayEvents = declareRoute({
   answer: replayedSchema,
   async handle({ c, deps, body }) {
     const { client, from, until, cursor } = body;
-    const receiver = findReceiver(client, deps.plan);
+    const receiver = findReceiver(clientNamed(client), deps.plan);
     if (receiver === undefined) {
       const detail = "has no receiver of events in the dial plan";
       return answerUnprocessable(c, [{ pointer: "/client", detail }]);

@@ -1,6 +1,6 @@
 /** Calls that an operator places for a client, which are the client's in everything but the token. */
 import type { Context } from "hono";
-import { isTestClient, realClientOf } from "#shared/calls/ids.ts";
+import { isTestClient, realClientOf, clientNamed } from "#shared/calls/ids.ts";
 import * as z from "#shared/lib/zod.ts";
 import { clientKeyOf } from "#shared/policy/kept-tokens.ts";
 import type { Caller } from "#shared/settings/tokens.ts";
@@ -91,7 +91,7 @@ function forClient(route: Route): Route {
     async respond(c, deps) {
       const sender = await findSender(c, deps);
       if (sender instanceof Response) return sender;
-      c.set("caller", { ...c.get("caller"), client: sender.client });
+      c.set("caller", { ...c.get("caller"), client: sender.client, mode: sender.mode });
       return route.respond(c, deps);
     },
   };
@@ -107,11 +107,12 @@ async function findSender(c: Context<ApiEnv>, deps: RouteDeps): Promise<Caller |
     const detail = "There is no client of this name with a valid token that may place calls.";
     return answerProblem(c, 404, { detail });
   }
-  const name = clientKeyOf(realClientOf(client));
+  const { mode } = clientNamed(client);
+  const name = clientKeyOf(realClientOf({ client, mode }));
   const kept = (await deps.documents.read([name])).get(name.kind, name.key)?.value;
   const quota = kept?.isRemoved === false ? (kept.quota ?? undefined) : undefined;
   const { tokenId } = c.get("caller");
-  return { tokenId, client, agents: [...agents], rights: ["call"], quota };
+  return { tokenId, client, mode, agents: [...agents], rights: ["call"], quota };
 }
 
 export const sendRoutes = [

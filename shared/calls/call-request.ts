@@ -1,4 +1,5 @@
 import * as z from "../lib/zod.ts";
+import type { Mode } from "./ids.ts";
 import { isE164 } from "../telephony/phone-number.ts";
 import { toCanonical } from "../telephony/renumbered.ts";
 import { timeZoneProblem } from "../telephony/time-zone.ts";
@@ -245,6 +246,7 @@ export interface Call extends CallHeaders {
   batchCalls: number;
   /** The `client` of the token that the call was posted with. */
   client: string;
+  mode: Mode;
   /** Milliseconds since the epoch. */
   acceptedAt: number;
   request: CallRequest;

@@ -5,10 +5,9 @@ import {
   type CallRequest,
   type First,
   type Route,
-  toSandboxRoute,
 } from "./call-request.ts";
 import type { CallResult } from "./call-result.ts";
-import { isTestClient, requestIdOf } from "./ids.ts";
+import { isTestClient, type Mode, requestIdOf } from "./ids.ts";
 import type { CallState } from "./states.ts";
 import type { NextTry, Tries } from "./tries.ts";
 
@@ -137,7 +136,7 @@ export interface CallRow {
   tries?: Tries | undefined;
   /** The try that follows this one, as its result has named it. */
   next?: NextTry | undefined;
-  /** Route of the last claim. A test call has the sandbox's from its first write. */
+  /** Route of the last claim. */
   route: Route | null;
   providerCallId: string | null;
   /** Result of the placed call. Null: not known yet, or not polled. */
@@ -166,6 +165,7 @@ export interface CallRow {
   /** Id of the redial that replaces this call. */
   redialedAs: string | null;
   client: string;
+  mode: Mode;
   agentId: string;
   /** Keyed hash and last two digits of the number. A placed call's row has nothing else of the number. */
   numberHash: string;
@@ -178,9 +178,10 @@ export interface CallRow {
 
 /** Returns the call of a row, or undefined once its number is erased. */
 export function toCall(row: CallRow): Call | undefined {
-  const { id, batchCalls, client, acceptedAt, request, ancestors, tries } = row;
+  const { id, batchCalls, client, mode, acceptedAt, request, ancestors, tries } = row;
   if (request === null) return undefined;
-  const call: Call = { id, requestId: requestIdOf(id), batchCalls, client, acceptedAt, request };
+  const requestId = requestIdOf(id);
+  const call: Call = { id, requestId, batchCalls, client, mode, acceptedAt, request };
   Object.assign(call, headersOf(row));
   if (tries !== undefined) call.tries = tries;
   return ancestors.length === 0 ? call : { ...call, ancestors };
@@ -199,12 +200,9 @@ export function headersOf({
   };
 }
 
-/**
- * Names a client and an agent: the backlog of their calls that are not urgent, and their circuit breaker. Test calls have
- * levels of their own.
- */
+/** Names a client and an agent: the backlog of their calls that are not urgent, and their circuit breaker. */
 export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId">): string {
-  return JSON.stringify(isTestClient(client) ? [client, agentId, testLevel] : [client, agentId]);
+  return JSON.stringify([client, agentId]);
 }
 
 /** The client, the agent and the level that a backlog's name consists of. */
@@ -212,31 +210,15 @@ export type LevelOf = Pick<CallRow, "client" | "agentId"> & { isUrgent?: boolean
 
 /** Names the backlog in which a call waits. Urgent calls of a client to an agent have one of their own. */
 export function waitingBacklogOf({ client, agentId, isUrgent = false }: LevelOf): string {
-  if (!isUrgent) return backlogOf({ client, agentId });
-  const level = isTestClient(client) ? urgentTestLevel : urgentLevel;
-  return JSON.stringify([client, agentId, level]);
+  return isUrgent ? JSON.stringify([client, agentId, urgentLevel]) : backlogOf({ client, agentId });
 }
 
 const urgentLevel = "urgent";
-/** Levels of test calls: of those that are not urgent, and of urgent ones. */
-export const testLevels = ["test", "urgent test"] as const;
-const [testLevel, urgentTestLevel] = testLevels;
-
-/** Returns the mark of a backlog's document by its level. Undefined: real calls that are not urgent. */
-export function levelMarkOf({ client, isUrgent = false }: LevelOf) {
-  if (isTestClient(client)) return isUrgent ? urgentTestLevel : testLevel;
-  return isUrgent ? true : undefined;
-}
-
-/** True if a mark of `levelMarkOf` is that of urgent calls. */
-export function isUrgentMark(mark: ReturnType<typeof levelMarkOf> | false): boolean {
-  return mark === true || mark === urgentTestLevel;
-}
 
 /** Parses a name that `waitingBacklogOf` made. */
 export function backlogOfKey(key: string): Required<LevelOf> & { isUrgent: boolean } {
   const [client = "", agentId = "", level]: string[] = JSON.parse(key);
-  return { client, agentId, isUrgent: level === urgentLevel || level === urgentTestLevel };
+  return { client, agentId, isUrgent: level === urgentLevel };
 }
 
 /** The data of a call's first row. */
@@ -272,8 +254,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     ...(call.first === undefined ? {} : { first: call.first }),
     ancestors: call.ancestors ?? [],
     ...(call.tries === undefined ? {} : { tries: call.tries }),
-    // An older version cannot read a row with such a route, and so dials no test call.
-    route: isTestClient(call.client) ? toSandboxRoute(call.client) : null,
+    route: null,
     providerCallId: null,
     result: null,
     optedOut: false,
@@ -284,6 +265,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     deliverAt: null,
     redialedAs: null,
     client: call.client,
+    mode: call.mode,
     agentId: call.request.agent_id,
     acceptedAt: call.acceptedAt,
     updatedAt: call.acceptedAt,

@@ -116,7 +116,22 @@ export function firstCallIdAt(time: number): string {
 /** Beginning of the names of clients whose calls are tests. No token, plan or document may name such a client itself. */
 const testPrefix = "test:";
 
-/** True if a client's calls are tests, which a sandbox dials and no real provider. */
+/** Modes of calls: `live` ones reach people, tests are dialed by a sandbox and no real provider. */
+export const modes = ["live", "test"] as const;
+export type Mode = (typeof modes)[number];
+
+/** A client by the name under which its calls are stored, and what they are. */
+export interface ClientOfMode {
+  client: string;
+  mode: Mode;
+}
+
+/** Returns what the calls of a client are. Calls, rows, messages and callers have it as a field. */
+export function modeOf(client: string): Mode {
+  return isTestClient(client) ? "test" : "live";
+}
+
+/** True if a name is that of a client whose calls are tests. */
 export function isTestClient(client: string): boolean {
   return client.startsWith(testPrefix);
 }
@@ -132,15 +147,18 @@ export function testClientOf(client: string): string {
  */
 export function hashedNumberOf({
   client,
+  mode,
   request,
-}: {
-  client: string;
-  request: { phone_number: string };
-}): string {
-  return isTestClient(client) ? `${client} ${request.phone_number}` : request.phone_number;
+}: ClientOfMode & { request: { phone_number: string } }): string {
+  return mode === "test" ? `${client} ${request.phone_number}` : request.phone_number;
 }
 
 /** Returns the client as its tokens name it. */
-export function realClientOf(client: string): string {
-  return isTestClient(client) ? client.slice(testPrefix.length) : client;
+export function realClientOf({ client, mode }: ClientOfMode): string {
+  return mode === "test" ? client.slice(testPrefix.length) : client;
+}
+
+/** Returns a client by its name alone, where no call, row or token tells its mode. */
+export function clientNamed(client: string): ClientOfMode {
+  return { client, mode: modeOf(client) };
 }

@@ -1,7 +1,6 @@
 import { claimLifeMs } from "../lib/timing.ts";
 import * as z from "../lib/zod.ts";
 import { type Route, sandboxType } from "./call-request.ts";
-import { isTestClient } from "./ids.ts";
 import {
   waitingBacklogOf,
   type CallRow,
@@ -82,7 +81,7 @@ export function applyClaim(
   const reason = isResend ? "resent" : "claimed";
   // A resend goes to the account and address of the first request, even if the plan has changed since.
   const along = (isResend ? before.route : null) ?? route;
-  if (isTestClient(before.client) !== (along.type === sandboxType)) {
+  if ((before.mode === "test") !== (along.type === sandboxType)) {
     throw new Error("a test call would leave the sandbox, or a real one enter it");
   }
   const claimed = enterState(before, { state: "DIALING", reason }, { version, at });

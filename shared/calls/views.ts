@@ -1,6 +1,6 @@
 import * as z from "../lib/zod.ts";
 import type { CallRow } from "./call-row.ts";
-import { isTestClient } from "./ids.ts";
+import type { Mode } from "./ids.ts";
 import { type CallResult, resultStatuses } from "./call-result.ts";
 import { callStates } from "./states.ts";
 
@@ -94,6 +94,6 @@ export const testView = {
     .check(z.describe("Of test calls, by a token of mode `test`: nobody was phoned")),
 };
 
-export function toTestView({ client = "" }: { client?: string | undefined }): { test?: true } {
-  return isTestClient(client) ? { test: true } : {};
+export function toTestView({ mode }: { mode: Mode | undefined }): { test?: true } {
+  return mode === "test" ? { test: true } : {};
 }

@@ -1,4 +1,4 @@
-import { isTestClient, realClientOf } from "../calls/ids.ts";
+import { type ClientOfMode, isTestClient, realClientOf } from "../calls/ids.ts";
 import * as z from "../lib/zod.ts";
 
 /** Maximum of `waiting`: an answer of the ledger holds so many positions of a backlog. */
@@ -38,7 +38,7 @@ export const guardsSchema = z
 
 /** Returns the limits of a client; undefined if it has none. Test calls count for themselves, up to the same limits. */
 export function findGuard(
-  client: string,
+  client: ClientOfMode,
   { guards = {} }: { guards?: Record<string, Guard> | undefined },
 ): Guard | undefined {
   const name = realClientOf(client);

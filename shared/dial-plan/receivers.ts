@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { eventTypes } from "../calls/call-event.ts";
-import { realClientOf } from "../calls/ids.ts";
+import { type ClientOfMode, realClientOf } from "../calls/ids.ts";
 import { parseSigningKeys } from "../lib/standard-webhooks.ts";
 import * as z from "../lib/zod.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
@@ -62,7 +62,7 @@ interface PlanOfReceivers {
 }
 
 /** Returns the receiver of a client's events, its test calls' among them; undefined if there is none. */
-export function findReceiver(client: string, plan: PlanOfReceivers): Receiver | undefined {
+export function findReceiver(client: ClientOfMode, plan: PlanOfReceivers): Receiver | undefined {
   return findReceiverNamed(realClientOf(client), plan) ?? findReceiverNamed("*", plan);
 }
 

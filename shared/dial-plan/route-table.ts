@@ -5,15 +5,12 @@ import {
   sandboxType,
   toSandboxRoute,
 } from "../calls/call-request.ts";
-import { isTestClient } from "../calls/ids.ts";
+import type { ClientOfMode, Mode } from "../calls/ids.ts";
 import { type Pace, toPace } from "../telephony/rate.ts";
 import { accountSchema } from "./account-schema.ts";
 import { findAccountType, findAgentRoute } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { RouteKinds } from "./route-kinds.ts";
-
-/** Calls that reach people, or tests, which a sandbox dials. */
-export type Mode = "live" | "test";
 
 /** The account that calls along a route are placed under, with its settings and their defaults. */
 export interface ResolvedAccount {
@@ -41,7 +38,7 @@ export interface RouteTable {
    * Returns the route of a client's calls to an agent: the agent's own, or else that of `*`. A test client's calls have the
    * sandbox's route in its place, whatever the plan says, and nobody else's have it.
    */
-  find(of: { client: string; agentId: string }): Route | undefined;
+  find(of: ClientOfMode & { agentId: string }): Route | undefined;
   /** Returns the account of a route of the plan, or of a row's own route, whose account the plan may have lost. */
   account(route: Route): ResolvedAccount;
 }
@@ -67,9 +64,9 @@ export function createRouteTable(plan: DialPlan, kinds: RouteKinds): RouteTable 
   return {
     plan,
     kinds,
-    find({ client, agentId }) {
+    find({ client, mode, agentId }) {
       const own = findAgentRoute(agentId, plan);
-      if (own === undefined || !isTestClient(client)) return own;
+      if (own === undefined || mode === "live") return own;
       const ofClient = sandboxes.get(client) ?? new Map<Route, Route>();
       sandboxes.set(client, ofClient);
       const sandbox = ofClient.get(own) ?? toSandboxRoute(client, own);

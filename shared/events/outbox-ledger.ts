@@ -1,7 +1,7 @@
 import type { CallRow } from "../calls/call-row.ts";
 import { pendingOf, withEvents } from "./outbox-rows.ts";
 import { ownNamesOf } from "./own-events.ts";
-import { indexOf, realClientOf, requestIdOf } from "../calls/ids.ts";
+import { type ClientOfMode, indexOf, realClientOf, requestIdOf } from "../calls/ids.ts";
 import { isLaterTry } from "../calls/chain.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import {
@@ -58,11 +58,13 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
     ended: (query) => ledger.ended(query),
     purge: (ids) => ledger.purge(ids),
     async write(changes) {
-      const clients = changes.map(({ next }) => next.client);
-      await readOwnReceivers(clients, deps);
-      const receivers = changes.map(({ next: { client } }) => ({
-        planned: findReceiver(client, plan),
-        own: ownReceiversOf(client, deps),
+      await readOwnReceivers(
+        changes.map(({ next }) => next),
+        deps,
+      );
+      const receivers = changes.map(({ next }) => ({
+        planned: findReceiver(next, plan),
+        own: ownReceiversOf(next, deps),
       }));
       if (receivers.every(({ planned, own }) => planned === undefined && own.length === 0))
         return ledger.write(changes);
@@ -94,7 +96,7 @@ type OwnDeps = Pick<OutboxDeps, "plan" | "documents" | "clock" | "ownReceivers">
 
 /** Returns the client's own receivers as this process knows them. */
 export function ownReceiversOf(
-  client: string,
+  client: ClientOfMode,
   { plan, ownReceivers }: Pick<OwnDeps, "plan" | "ownReceivers">,
 ): readonly OwnReceiver[] {
   if (plan.clientReceivers === false) return [];
@@ -103,7 +105,7 @@ export function ownReceiversOf(
 
 /** Names the documents of own receivers that this process does not know, or has known for a minute. */
 export function unknownReceivers(
-  clients: readonly string[],
+  clients: readonly ClientOfMode[],
   { plan, clock, ownReceivers }: Omit<OwnDeps, "documents">,
 ): DocumentKey<"receivers">[] {
   if (plan.clientReceivers === false) return [];
@@ -140,7 +142,10 @@ export function noteReceivers(
  *
  * @throws if they cannot be read, and it has never known them
  */
-export async function readOwnReceivers(clients: readonly string[], deps: OwnDeps): Promise<void> {
+export async function readOwnReceivers(
+  clients: readonly ClientOfMode[],
+  deps: OwnDeps,
+): Promise<void> {
   const keys = unknownReceivers(clients, deps);
   if (keys.length === 0) return;
   try {
@@ -162,8 +167,8 @@ async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promi
     const isFirst = seen === null && indexOf(next.id) === 0 && !isLaterTry(next);
     const isWanted = (receiver: Receiver | undefined) =>
       receiver?.types.includes("request.finished") === true;
-    const isPlans = isFirst && isWanted(findReceiver(next.client, plan));
-    if (!isFirst || !(isPlans || ownReceiversOf(next.client, deps).some(isWanted))) return [];
+    const isPlans = isFirst && isWanted(findReceiver(next, plan));
+    if (!isFirst || !(isPlans || ownReceiversOf(next, deps).some(isWanted))) return [];
     const followed = followedRequest(next, plan, random.version());
     if (!isPlans) followed.value.ownOnly = true;
     return { next: followed, seen: null };

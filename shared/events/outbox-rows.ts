@@ -250,7 +250,7 @@ type EventSubject = Pick<
   CallRow,
   "id" | "agentId" | "notBefore" | "isUrgent" | "campaign" | "echo" | "result" | "tries"
 > &
-  Partial<Pick<CallRow, "ancestors" | "client">>;
+  Partial<Pick<CallRow, "ancestors" | "mode">>;
 
 /** Returns the body of an event, which is the same for each try. It never has the number. */
 export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
@@ -274,7 +274,7 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
       attempt,
       result: resultOf(row, event),
       echo: echo ?? {},
-      ...toTestView(row),
+      ...toTestView({ mode: row.mode }),
       ...(tries === undefined ? {} : { try: tries.number, tries_left: event.triesLeft ?? 0 }),
     },
   };

@@ -34,7 +34,7 @@ export function sharedListOf(client: string): string {
  * @param lookAt time at which a sweep is to look at a row of a shared list. Default: the earliest due time
  */
 export function indexOwnEvents(row: CallRow, lookAt?: number): CallRow {
-  const client = realClientOf(row.client);
+  const client = realClientOf(row);
   const due = Map.groupBy(
     row.events.flatMap(({ to = {} }) => Object.entries(to)).filter(([, one]) => one.dueAt != null),
     ([name]) => name,
@@ -48,8 +48,8 @@ export function indexOwnEvents(row: CallRow, lookAt?: number): CallRow {
 }
 
 /** Returns the full names of the own receivers for which events of a row are pending, each with the row's id. */
-export function ownNamesOf(row: Pick<CallRow, "id" | "client" | "events">) {
-  const client = realClientOf(row.client);
+export function ownNamesOf(row: Pick<CallRow, "id" | "client" | "mode" | "events">) {
+  const client = realClientOf(row);
   const pending = row.events.flatMap(({ to = {} }) =>
     Object.entries(to).flatMap(([name, { dueAt }]) => (dueAt === undefined ? [] : name)),
   );

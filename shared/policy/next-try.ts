@@ -58,13 +58,14 @@ export function planNextTry(
 
 /** Returns the call of a row's next try. Undefined: the row has none, or its number is erased. */
 export function toNextCall(row: CallRow): Call | undefined {
-  const { id, next, tries, request, client, acceptedAt, ancestors, claimedAt } = row;
+  const { id, next, tries, request, client, mode, acceptedAt, ancestors, claimedAt } = row;
   if (next === undefined || tries === undefined || request === null) return undefined;
   return {
     id: next.id,
     requestId: requestIdOf(next.id),
     batchCalls: 1,
     client,
+    mode,
     acceptedAt,
     request,
     ...headersOf(row),

@@ -5,7 +5,7 @@ import {
   type First,
   storedCallRequestSchema,
 } from "../calls/call-request.ts";
-import { isTestClient, toCallId } from "../calls/ids.ts";
+import { type Mode, modeOf, modes, toCallId } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/transitions.ts";
 
 /** Maximum calls of a message whose delivery dials them. */
@@ -20,22 +20,20 @@ const headers = {
   campaign: z.optional(z.string()),
 };
 
-/**
- * Prefix of the kinds of messages about test calls, which they have on the queue alone: an older dialer, which would ring
- * their numbers, hands them back unread. `toJson` and `createRequestMessage` add it, and parsing takes it away.
- */
-const testPrefix = "test-";
+/** Mode of a message's calls. Absent: `live`. */
+const mode = z.optional(z.enum(modes));
 
-/** Checks that a message about test calls, and no other, is of such a kind. */
-const isOfItsKind = z.refine<{ kind: string; client: string }>(
-  ({ kind, client }) => kind.startsWith(testPrefix) === isTestClient(client),
-  "must be of the kind of its client",
+/** Checks that a message about test calls, and no other, says so. */
+const isOfItsMode = z.refine<{ client: string; mode?: Mode | undefined }>(
+  ({ client, mode: named = "live" }) => named === modeOf(client),
+  "must have the mode of its client",
 );
 
 const callsFields = z.strictObject({
-  kind: z.enum(["calls", `${testPrefix}calls`]),
+  kind: z.literal("calls"),
   requestId: z.string(),
   client: z.string(),
+  mode,
   /** Milliseconds since the epoch. */
   acceptedAt: z.number(),
   ...headers,
@@ -46,10 +44,7 @@ const callsFields = z.strictObject({
     .check(z.minLength(1)),
 });
 
-const callsSchema = z.pipe(
-  callsFields.check(isOfItsKind),
-  z.transform((message) => ({ ...message, kind: "calls" as const })),
-);
+const callsSchema = callsFields.check(isOfItsMode);
 
 export type CallsMessage = z.infer<typeof callsSchema>;
 
@@ -57,14 +52,15 @@ export type CallsMessage = z.infer<typeof callsSchema>;
 const requestSchema = z.pipe(
   z
     .strictObject({
-      kind: z.enum(["request", `${testPrefix}request`]),
+      kind: z.literal("request"),
       requestId: z.string(),
       client: z.string(),
+      mode,
       acceptedAt: z.number(),
       ...headers,
       requests: z.array(storedCallRequestSchema).check(z.minLength(1)),
     })
-    .check(isOfItsKind),
+    .check(isOfItsMode),
   z.transform(({ requests, ...request }): CallsMessage => ({
     ...request,
     kind: "calls",
@@ -82,13 +78,10 @@ export const messageSchema = z.discriminatedUnion("kind", [
   /** A redial. */
   callsSchema,
   /** Up to 100 rows in the order of their turns, each with the account that has room for it. */
-  z.pipe(
-    z.strictObject({
-      kind: z.enum(["dispatch", `${testPrefix}dispatch`]),
-      rows: z.array(z.strictObject({ id: z.string(), account: z.string() })).check(z.minLength(1)),
-    }),
-    z.transform((message) => ({ ...message, kind: "dispatch" as const })),
-  ),
+  z.strictObject({
+    kind: z.literal("dispatch"),
+    rows: z.array(z.strictObject({ id: z.string(), account: z.string() })).check(z.minLength(1)),
+  }),
   /** A settlement that could not be written to the ledger. */
   z.strictObject({ kind: z.literal("outcome"), settlement: settlementSchema }),
 ]);
@@ -97,7 +90,7 @@ export type Message = z.infer<typeof messageSchema>;
 
 /** Returns the calls of a message, each with its id. A message has all calls of its request. */
 export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
-  const { ancestors, calls, notBefore, urgent, campaign } = message;
+  const { mode: ofAll = "live", ancestors, calls, notBefore, urgent, campaign } = message;
   const agents = new Set<string>();
   const firstOf = (agentId: string): { first?: First } => {
     if (agents.has(agentId)) return {};
@@ -110,6 +103,7 @@ export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMess
     requestId,
     batchCalls: calls.length,
     client,
+    mode: ofAll,
     acceptedAt,
     request,
     ...firstOf(request.agent_id),
@@ -130,20 +124,8 @@ export class MessageText {
 
 /** Returns the JSON of a message. */
 export function toJson(message: unknown): string {
-  if (message instanceof MessageText) return message.json;
-  const { data } = aboutTests.safeParse(message);
-  return JSON.stringify(data === undefined ? message : { ...data, kind: testPrefix + data.kind });
+  return message instanceof MessageText ? message.json : JSON.stringify(message);
 }
-
-const testClient = z.string().check(z.refine(isTestClient));
-/** Messages about test calls: of a test client, or for accounts of test clients, with which real ones share none. */
-const aboutTests = z.discriminatedUnion("kind", [
-  z.looseObject({ kind: z.literal("calls"), client: testClient }),
-  z.looseObject({
-    kind: z.literal("dispatch"),
-    rows: z.array(z.looseObject({ account: testClient })).check(z.minLength(1)),
-  }),
-]);
 
 /**
  * Composes the message of an accepted request around the text of its body, which the schema has accepted. Serializing
@@ -152,16 +134,18 @@ const aboutTests = z.discriminatedUnion("kind", [
  * @param body.text the body: a call, or an array of them
  */
 export function createRequestMessage(
-  request: Pick<CallsMessage, "requestId" | "client" | "acceptedAt" | keyof CallHeaders>,
+  request: Pick<CallsMessage, "requestId" | "client" | "mode" | "acceptedAt" | keyof CallHeaders>,
   { text, isBatch }: { text: string; isBatch: boolean },
 ): MessageText {
   const { requestId, client, acceptedAt, notBefore, urgent, campaign } = request;
   // A template, as JSON.stringify of an object costs as much as the rest. Only the names need escaping.
-  const kind = `${isTestClient(client) ? testPrefix : ""}request`;
-  const head = `{"kind":"${kind}","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
+  const head = `{"kind":"request","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
+  const tested = request.mode === "test" ? ',"mode":"test"' : "";
   const later = notBefore === undefined ? "" : `,"notBefore":${notBefore}`;
   const ahead = urgent === undefined ? "" : ',"urgent":true';
   const named = campaign === undefined ? "" : `,"campaign":${JSON.stringify(campaign)}`;
   const requests = isBatch ? text : `[${text}]`;
-  return new MessageText([head, later, ahead, named, ',"requests":', requests, "}"].join(""));
+  return new MessageText(
+    [head, tested, later, ahead, named, ',"requests":', requests, "}"].join(""),
+  );
 }

@@ -1,5 +1,5 @@
 import * as z from "../lib/zod.ts";
-import { testLevels } from "../calls/call-row.ts";
+import { modes } from "../calls/ids.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 import { guardKinds } from "./guard-kinds.ts";
@@ -133,9 +133,9 @@ const kinds = {
   /** Key: client, agent and level. Exists as long as calls may wait in the backlog. */
   backlog: z.looseObject({
     client: z.string(),
+    mode: z._default(z.enum(modes), "live"),
     agentId: z.string(),
-    /** A word marks test calls: an older version cannot read such a backlog, and so gives it no turn of real calls. */
-    isUrgent: z.optional(z.union([z.boolean(), z.enum(testLevels)])),
+    isUrgent: z.optional(z.boolean()),
     /** Time at which a writer of the backlog's rows last renewed the document. Writers do so every 10 s. */
     usedAt: time,
     /** Speed of the answers to its calls; an urgent backlog's stands in the other document of its client and agent. `quick`: within two seconds on average. Null: no answer yet. */

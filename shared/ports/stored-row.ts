@@ -3,6 +3,7 @@ import { type Route, storedCallRequestSchema } from "../calls/call-request.ts";
 import { callResultSchema } from "../calls/call-result.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { isRouteType } from "../calls/provider-types.ts";
+import { modes } from "../calls/ids.ts";
 import { callStates } from "../calls/states.ts";
 import { nextTrySchema, triesSchema } from "../calls/tries.ts";
 import * as z from "../lib/zod.ts";
@@ -54,6 +55,7 @@ const rowSchema = z.looseObject({
   ownAt: z.optional(z.number()),
   redialedAs: text,
   client: z.string(),
+  mode: z._default(z.enum(modes), "live"),
   agentId: z.string(),
   numberHash: z.string(),
   numberTail: z.string(),
@@ -104,6 +106,7 @@ export function toStoredRow(row: CallRow): Record<string, unknown> {
       if (name === "id" || name === "version" || value === null || value === false) return false;
       if (value === 0 && counters.has(name)) return false;
       if (value === 1 && name === "batchCalls") return false;
+      if (value === "live" && name === "mode") return false;
       return !(Array.isArray(value) && value.length === 0);
     }),
   );

@@ -1,8 +1,8 @@
 import type { Call, Route } from "../calls/call-request.ts";
 import { backlogOf, type CallRow } from "../calls/call-row.ts";
-import { hashedNumberOf, isTestClient } from "../calls/ids.ts";
+import { type ClientOfMode, hashedNumberOf, type Mode } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/dial-plan.ts";
-import type { Mode, ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
+import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
 import { type ClientAgent, breakerNamesOf, checkBreakerOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
@@ -40,7 +40,7 @@ export interface ResolvedCall {
 /** Resolves the calls of a delivery, a look or a forecast. Those of one client and agent share their route. */
 export interface Resolver {
   /** Returns the route of a client's calls to an agent by today's plan. */
-  find(of: ClientAgent): ResolvedRoute | undefined;
+  find(of: ClientAgent & ClientOfMode): ResolvedRoute | undefined;
   /** Returns a route of which a row is resent, or of a plan's pool with the number chosen. */
   along(route: Route, of: ClientAgent): ResolvedRoute;
   resolve(call: Call, row: CallRow | undefined): ResolvedCall;
@@ -53,10 +53,10 @@ export function createResolver(
 ): Resolver {
   const backlogs = new Map<string, Map<string, Resolved>>();
 
-  function find({ client, agentId }: ClientAgent): Resolved {
+  function find({ client, mode, agentId }: ClientAgent & ClientOfMode): Resolved {
     const ofClient = backlogs.get(client) ?? new Map<string, Resolved>();
     backlogs.set(client, ofClient);
-    const found = ofClient.get(agentId) ?? resolveBacklog({ client, agentId }, table);
+    const found = ofClient.get(agentId) ?? resolveBacklog({ client, mode, agentId }, table);
     ofClient.set(agentId, found);
     return found;
   }
@@ -67,7 +67,7 @@ export function createResolver(
     resolve(call, row) {
       let hashes: NumberHashes | undefined;
       return {
-        ...find({ client: call.client, agentId: call.request.agent_id }),
+        ...find({ client: call.client, mode: call.mode, agentId: call.request.agent_id }),
         call,
         row,
         expiresAt: expiryOf(call, table.plan),
@@ -89,10 +89,10 @@ export function hashesUnder(keys: HashKeys): (number: string) => NumberHashes {
 /** The parts of a resolved call that follow from its client and agent. */
 type Resolved = Pick<ResolvedCall, "mode" | "of" | "backlog" | "target">;
 
-function resolveBacklog(of: ClientAgent, table: RouteTable): Resolved {
-  const route = table.find(of);
+function resolveBacklog({ mode, ...of }: ClientAgent & ClientOfMode, table: RouteTable): Resolved {
+  const route = table.find({ ...of, mode });
   return {
-    mode: isTestClient(of.client) ? "test" : "live",
+    mode,
     of,
     backlog: backlogOf(of),
     target: route && resolveRoute(route, of, table),

@@ -1,5 +1,5 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { isTestClient, testClientOf } from "../calls/ids.ts";
+import { isTestClient, type Mode, testClientOf } from "../calls/ids.ts";
 import type { Guard } from "../dial-plan/guards.ts";
 import * as z from "../lib/zod.ts";
 
@@ -63,6 +63,7 @@ const tokensSchema = z.array(tokenSchema).check(
 export interface Caller {
   tokenId: string;
   client: string;
+  mode: Mode;
   agents: string[];
   rights: readonly TokenRight[];
   /** Roles of an operator. A client has none. */
@@ -125,7 +126,9 @@ export function findCaller(
     const { id, sha256, agents, rights = defaultRights, roles, notAfter } = entry;
     const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));
     const valid = notAfter === undefined || now < Date.parse(notAfter);
-    if (same && valid) found = { tokenId: id, client: ownerOf(entry), agents, rights, roles };
+    if (!same || !valid) continue;
+    const { mode = "live" } = entry;
+    found = { tokenId: id, client: ownerOf(entry), mode, agents, rights, roles };
   }
   return found;
 }

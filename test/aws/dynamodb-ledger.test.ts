@@ -141,6 +141,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     requestId: createRequestId(suiteNow, randomId()),
     batchCalls: 10_000,
     client: "customer-relations",
+    mode: "live" as const,
     acceptedAt: suiteNow,
     request: {
       phone_number: "+12025550123",

@@ -28,6 +28,7 @@ export function callOf(n: number, at: number) {
     requestId,
     batchCalls: 1,
     client,
+    mode: "live" as const,
     acceptedAt: at,
     request: requestOf(n),
   };
@@ -135,6 +136,7 @@ export async function makeSweepable(platform: CountedPlatform): Promise<void> {
   await forgetSweeps(platform);
   const value = {
     client,
+    mode: "live" as const,
     agentId,
     usedAt: startAt,
     answers: "quick" as const,

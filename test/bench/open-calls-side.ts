@@ -32,7 +32,15 @@ function placedRow(n: number, at: number, route: Route): CallRow {
   const requestId = createRequestId(at, randomId());
   const request = requestOf(n);
   const id = toCallId(requestId, 0);
-  const call = { id, requestId, batchCalls: 1, client: "crm", acceptedAt: at, request };
+  const call = {
+    id,
+    requestId,
+    batchCalls: 1,
+    client: "crm",
+    mode: "live" as const,
+    acceptedAt: at,
+    request,
+  };
   const known = { call, ...hashNumber(request.phone_number, apiEnvironment.HASH_KEY) };
   const claim = randomVersion();
   const row = applyClaim(

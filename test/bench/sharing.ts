@@ -38,6 +38,7 @@ async function send(bench: Bench, requestId: string): Promise<void> {
     requestId,
     batchCalls: count,
     client: "crm",
+    mode: "live" as const,
     acceptedAt: bench.now(),
     request: requestOf(n),
   }));

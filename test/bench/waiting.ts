@@ -60,7 +60,7 @@ FROM made`;
 async function makeKnown(platform: CountedCloudflare, now: number): Promise<void> {
   await forgetSweeps(platform);
   for (const one of backlogs) {
-    const value = { ...one, usedAt: now, answers: "quick" as const };
+    const value = { ...one, mode: "live" as const, usedAt: now, answers: "quick" as const };
     const key = { kind: "backlog" as const, key: backlogOf(one) };
     const current = (await platform.documents.read([key])).get("backlog", key.key);
     const next = { ...key, value, expiresAt: null, version: randomVersion() };

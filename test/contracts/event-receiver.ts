@@ -1,3 +1,4 @@
+import { clientNamed } from "#shared/calls/ids.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -61,7 +62,7 @@ export function describeEventReceiver(command: string, file: string): void {
     /** Posts an event as the dialer does. */
     async function post({ id, secrets, now = Date.now, send = fetch }: Posting) {
       const events = { "*": receiverSchema.parse({ url: url() }) };
-      const receiver = findReceiver("crm", { events });
+      const receiver = findReceiver(clientNamed("crm"), { events });
       if (receiver === undefined) throw new Error("there is one for all clients");
       const postEvent = createPostEvent(
         { events },

@@ -91,9 +91,7 @@ function withBacklogs(world: World): World {
     if (state !== "WAITING" || backlog === null) return [];
     const fraction = fractionOf(world.seed, `answers ${backlog}`);
     const answers = fraction < 0.5 ? "quick" : fraction < 0.8 ? "slow" : null;
-    const isTest = client.startsWith("test:");
-    const mark = isTest ? (isUrgent ? "urgent test" : "test") : isUrgent;
-    const json = JSON.stringify({ client, agentId, isUrgent: mark, usedAt, answers });
+    const json = JSON.stringify({ client, agentId, isUrgent, usedAt, answers });
     return [{ kind: "backlog", key: backlog, version: `v${backlog}`, json, expiresAt: null }];
   });
   return { ...world, rows, documents: [...world.documents, ...backlogs] };
@@ -253,12 +251,14 @@ async function leave(
     `throws ${error instanceof Error ? error.message : ""}`,
   ]);
   const retried = await clock.run(done);
-  // Calls that meet the limit of their day are refused together. A live call has no end of its own any more.
+  // Calls that meet the limit of their day are refused together. A live call has no end of its own any more,
+  // and a backlog has a mode.
   const masked = (text: string) =>
     text
       .replaceAll(/w\d+w/g, "w")
       .replaceAll(/\\?"refused\\?":\d+/g, "refused")
-      .replaceAll(/,\\*"endsAt\\*":\d+/g, "");
+      .replaceAll(/,\\*"endsAt\\*":[\d.]+/g, "")
+      .replaceAll(/,\\*"mode\\*":\\*"live\\*"/g, "");
   const sorted = (all: Iterable<string>) => [...all].map(masked).toSorted();
   const left = {
     retried: retried.toSorted(),

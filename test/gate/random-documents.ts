@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Call, Route } from "#shared/calls/call-request.ts";
-import { isTestClient, requestIdOf } from "#shared/calls/ids.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 import {
   type DocumentsRead,
@@ -71,7 +71,7 @@ function ordersOf(call: Call, { is, one }: Chance, { obstacle, hashKeys, now }: 
     by: "op",
     indexes: null,
   });
-  const number = isTestClient(client) ? `${client} ${request.phone_number}` : request.phone_number;
+  const number = request.phone_number;
   const { own, asked } = allHashesOf(number, hashKeys);
   const pause = (kind: string, name: string): Made =>
     is(obstacle)
@@ -169,7 +169,7 @@ function accountsOf(route: Route, { is, one, below }: Chance, { obstacle, now }:
 
 function breakersOf({ is, one, below }: Chance, { obstacle, calls, routes, now }: Of): Made[] {
   const backlogs = calls.map(({ client, request: { agent_id } }) =>
-    JSON.stringify(isTestClient(client) ? [client, agent_id, "test"] : [client, agent_id]),
+    JSON.stringify([client, agent_id]),
   );
   const accounts = routes.map(({ url, provider }) =>
     url === undefined ? provider : `${provider}:${new URL(url).origin}`,

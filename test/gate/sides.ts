@@ -26,8 +26,9 @@ const log: Log = () => undefined;
 const providerOf = ({ type }: Route) =>
   type === "twilio" || type === "vapi" ? { lookUp: log } : {};
 
-const callerOf = ({ client, acceptedAt, notBefore }: Call) => ({
+const callerOf = ({ client, mode, acceptedAt, notBefore }: Call) => ({
   client,
+  mode,
   agents: ["*"],
   at: acceptedAt,
   notBefore,

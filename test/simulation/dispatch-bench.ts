@@ -90,6 +90,7 @@ export function createSimulation({
           requestId,
           batchCalls: count,
           client,
+          mode: "live",
           acceptedAt: bench.now(),
           request: { phone_number: numberOf(numbers), agent_id: agent, timezone: "UTC" },
         };

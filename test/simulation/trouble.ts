@@ -156,6 +156,7 @@ function arrivalsOf(bench: Bench, random: () => number, callsPerSecond: number):
       requestId,
       batchCalls,
       client,
+      mode: "live" as const,
       acceptedAt: bench.now(),
       request: { phone_number: numberOf(Math.floor(random() * 10_000)), agent_id },
     }));

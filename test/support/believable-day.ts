@@ -2,7 +2,7 @@ import type { Call } from "#shared/calls/call-request.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallState } from "#shared/calls/states.ts";
-import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { toCallId, createRequestId, modeOf } from "#shared/calls/ids.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "./plans.ts";
 import { changedStep, rowStep, type UsageStep, usageKeyOf } from "#shared/policy/usage.ts";
@@ -144,6 +144,7 @@ function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
       requestId,
       batchCalls,
       client: batch.client,
+      mode: modeOf(batch.client),
       acceptedAt,
       ...(index === 0 ? { first: "request" as const } : {}),
       ...(batch.campaign === undefined ? {} : { campaign: batch.campaign }),

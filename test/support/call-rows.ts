@@ -1,6 +1,6 @@
 import { type CallRow, dialingBacklogOf, watchBacklog } from "#shared/calls/call-row.ts";
 import type { CallState } from "#shared/calls/states.ts";
-import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { toCallId, createRequestId, modeOf } from "#shared/calls/ids.ts";
 import { randomId } from "#shared/lib/random.ts";
 
 /** Time of the suites whose adapters have a clock, in milliseconds since the epoch. */
@@ -11,7 +11,7 @@ export const aNumberHash = () => `${randomId()}${randomId()}`;
 
 /** Returns a waiting row with an id of its own, accepted a minute before `suiteNow`. */
 export function aRow(more: Partial<CallRow> = {}): CallRow {
-  const acceptedAt = more.acceptedAt ?? suiteNow - 60_000;
+  const { acceptedAt = suiteNow - 60_000, client = "crm" } = more;
   return {
     id: toCallId(createRequestId(acceptedAt, randomId()), 0),
     version: randomId(),
@@ -48,6 +48,7 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
     updatedAt: acceptedAt,
     history: [],
     ...more,
+    mode: more.mode ?? modeOf(client),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Call } from "#shared/calls/call-request.ts";
-import { toCallId, createRequestId, indexOf } from "#shared/calls/ids.ts";
+import { toCallId, createRequestId, indexOf, modeOf } from "#shared/calls/ids.ts";
 import { markAccepted } from "#shared/calls/issued-ids.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
@@ -19,13 +19,13 @@ export function acceptedId(requestId: string): string {
 
 /** Returns a call with an id of its own and every field. If the request is given, it has an index of its own there. */
 export function aCall(more: Partial<Call> = {}): Call {
-  const { acceptedAt = 1_000_000, requestId = aRequestId(acceptedAt) } = more;
+  const { acceptedAt = 1_000_000, requestId = aRequestId(acceptedAt), client = "crm" } = more;
   const index = more.requestId === undefined ? 0 : madeOfGivenRequests++ % 100_000;
   return {
     id: toCallId(requestId, index),
     requestId,
     batchCalls: 1,
-    client: "crm",
+    client,
     acceptedAt,
     request: {
       phone_number: "+12025550123",
@@ -34,16 +34,18 @@ export function aCall(more: Partial<Call> = {}): Call {
       timezone: "America/New_York",
     },
     ...more,
+    mode: modeOf(client),
   };
 }
 
 /** Composes the message that carries all these calls of one request. */
 export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage {
-  const [{ requestId, client, acceptedAt, ancestors, notBefore, urgent, campaign }] = calls;
+  const [{ requestId, client, mode, acceptedAt, ancestors, notBefore, urgent, campaign }] = calls;
   return {
     kind: "calls",
     requestId,
     client,
+    mode,
     acceptedAt,
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(urgent === undefined ? {} : { urgent }),

@@ -23,7 +23,15 @@ export async function fillWithMany(
         agent_id: "agent_sales",
       };
       const id = toCallId(requestId, index);
-      const call = { id, requestId, batchCalls, client: "crm", acceptedAt, request };
+      const call = {
+        id,
+        requestId,
+        batchCalls,
+        client: "crm",
+        mode: "live" as const,
+        acceptedAt,
+        request,
+      };
       const state = callStates[index % callStates.length] ?? "WAITING";
       return rowIn(state, call, { at: acceptedAt + index * 100, reason: "http_500" });
     });

@@ -1,7 +1,6 @@
 import { accountOf } from "./account-of.ts";
 import { type Call, type Route, toSandboxRoute } from "#shared/calls/call-request.ts";
 import { backlogOf, type CallRow } from "#shared/calls/call-row.ts";
-import { isTestClient } from "#shared/calls/ids.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import {
   applyAction,
@@ -24,7 +23,7 @@ export function rowIn(
   {
     at = Date.now(),
     reason = "r",
-    route = isTestClient(call.client) ? toSandboxRoute(call.client, webhook) : webhook,
+    route = call.mode === "test" ? toSandboxRoute(call.client, webhook) : webhook,
     ...more
   }: { at?: number; reason?: string; dueAt?: number; route?: Route } = {},
 ): CallRow {
@@ -75,13 +74,14 @@ export async function writeRows(
   );
   const now = Date.now();
   await documents.write(
-    [...backlogs].map(([key, { client, agentId }]) => ({
+    [...backlogs].map(([key, { client, mode, agentId }]) => ({
       next: {
         kind: "backlog" as const,
         key,
         version: randomVersion(randomId()),
         value: {
           client,
+          mode,
           agentId,
           usedAt: now,
           answers: null,

@@ -65,6 +65,7 @@ export function createCalls(storedAt: number, random: { id(): string }) {
         requestId,
         batchCalls: count,
         client: "crm",
+        mode: "live",
         acceptedAt,
         request: asked,
         ...more,
@@ -107,7 +108,7 @@ export function createCalls(storedAt: number, random: { id(): string }) {
   const acted = (row: CallRow, action: Parameters<typeof applyAction>[1]["action"]): CallRow =>
     must(applyAction(row, { action, by: "operator" }, write(storedAt - 4 * minuteMs)));
   /** Adds the events that the row's states have. */
-  const withTold = (row: CallRow): CallRow => withEvents(row, findReceiver("crm", parsed));
+  const withTold = (row: CallRow): CallRow => withEvents(row, findReceiver(row, parsed));
   /** Brings all events of a row into one state of delivery. */
   const delivered = (row: CallRow, to: { tries?: number; exhausted?: boolean } = {}): CallRow => {
     const events = withTold(row).events.map((event) => ({ ...event, dueAt: undefined, ...to }));

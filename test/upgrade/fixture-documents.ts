@@ -253,6 +253,7 @@ export function createDocuments(
           {
             value: {
               client: "crm",
+              mode: "live" as const,
               agentId,
               ...level,
               usedAt: ago(1),

@@ -111,7 +111,7 @@ async function spoilBreaker({ documents }: Service): Promise<StoredDocument> {
     kind: "backlog",
     key: backlogOf(of),
     version: randomVersion(),
-    value: { ...of, usedAt, answers: null },
+    value: { ...of, mode: "live", usedAt, answers: null },
     expiresAt: null,
   } as const;
   const spoiled = {

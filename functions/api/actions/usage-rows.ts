@@ -1,4 +1,4 @@
-import { isTestClient, realClientOf } from "#shared/calls/ids.ts";
+import { clientNamed, realClientOf } from "#shared/calls/ids.ts";
 import { csvField } from "#shared/lib/csv.ts";
 import * as z from "#shared/lib/zod.ts";
 import { dayMs } from "#shared/lib/units.ts";
@@ -129,10 +129,10 @@ export function nameForClient({ hour, agentId, campaign }: Usage, by: UsageBy): 
 
 /** Names a row of all clients' usage. Tests, which nobody is paid for, stand apart. */
 export function nameForOperator(one: Usage, by: UsageBy): RowNames {
-  const { client } = one;
+  const client = clientNamed(one.client);
   const own = by === "client" ? {} : nameForClient(one, by);
   const ofClient = by === "client" || by === "campaign" ? { client: realClientOf(client) } : {};
-  return { ...ofClient, ...own, test: isTestClient(client) };
+  return { ...ofClient, ...own, test: client.mode === "test" };
 }
 
 /** Formats rows as comma-separated values (RFC 4180), with a column for each currency. */

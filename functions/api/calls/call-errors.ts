@@ -6,7 +6,6 @@ import {
   isPlainCall,
   singleSchema,
 } from "#shared/calls/call-request.ts";
-import { isTestClient } from "#shared/calls/ids.ts";
 import { isTestNumber, mustBeTestNumber } from "#shared/calls/test-numbers.ts";
 import { expiryOf, findAgentRoute, mayBeDialed } from "#shared/dial-plan/dial-plan.ts";
 import type { ApiSettings } from "#shared/settings/settings.ts";
@@ -45,7 +44,10 @@ const callHeaders = ["call-not-before", "call-priority", "call-campaign"];
 /** Returns the errors of a body by the plan and the token, at most as many as an answer lists. */
 export function findRefusals(
   body: CallRequest | CallRequest[],
-  caller: Pick<Caller, "client" | "agents"> & { at: number; notBefore?: number | undefined },
+  caller: Pick<Caller, "client" | "mode" | "agents"> & {
+    at: number;
+    notBefore?: number | undefined;
+  },
   settings: ApiSettings,
 ): ProblemError[] {
   const { at: acceptedAt, notBefore = 0 } = caller;
@@ -72,17 +74,20 @@ export function findRefusals(
  */
 export function findPlanErrors(
   request: CallRequest,
-  caller: Pick<Caller, "client" | "agents"> & { at: number; notBefore?: number | undefined },
+  caller: Pick<Caller, "client" | "mode" | "agents"> & {
+    at: number;
+    notBefore?: number | undefined;
+  },
   { plan, table, schedule }: Pick<ApiSettings, "plan" | "table" | "schedule">,
 ): { field: string; detail: string }[] {
-  const { client, agents, at: acceptedAt, notBefore = acceptedAt } = caller;
+  const { client, mode, agents, at: acceptedAt, notBefore = acceptedAt } = caller;
   const errors: { field: string; detail: string }[] = [];
-  const route = table.find({ client, agentId: request.agent_id });
+  const route = table.find({ client, mode, agentId: request.agent_id });
   const wrongAgent = findAgentProblem(request.agent_id, { agents, route });
   if (wrongAgent !== undefined) errors.push({ field: "/agent_id", detail: wrongAgent });
-  if (isTestClient(client) && !isTestNumber(request.phone_number)) {
+  if (mode === "test" && !isTestNumber(request.phone_number)) {
     errors.push({ field: "/phone_number", detail: mustBeTestNumber });
-  } else if (!mayBeDialed({ client, request }, plan)) {
+  } else if (!mayBeDialed({ mode, request }, plan)) {
     const detail = "is at a destination that the dial plan does not permit";
     errors.push({ field: "/phone_number", detail });
   }

@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { findGuard, type Guard, strictest } from "#shared/dial-plan/guards.ts";
-import { isTestClient } from "#shared/calls/ids.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import {
@@ -39,8 +38,8 @@ export async function findGuardedOrigin(
   request: FreshRequest,
   deps: GuardDeps,
 ): Promise<Origin | Response> {
-  const { client, refusals, quota } = request;
-  const guard = strictest(findGuard(client, deps.settings.plan), quota);
+  const { refusals, quota } = request;
+  const guard = strictest(findGuard(request, deps.settings.plan), quota);
   if (guard === undefined || refusals.length > 0) return findOrigin(c, request, deps);
   const keyed = readKeyOf(c, request);
   let entered: Entered;
@@ -113,7 +112,7 @@ async function enter(
   asked: { guard: Guard; keyed: CountedKey | undefined; isCounted: boolean },
   deps: GuardDeps,
 ): Promise<Entered> {
-  const { client, count: calls, at } = request;
+  const { client, mode, count: calls, at } = request;
   const { keyed } = asked;
   const { callsPerDay = Infinity, waiting } = asked.guard;
   const { documents, log } = deps;
@@ -124,7 +123,7 @@ async function enter(
       : await countCalls({ client }, { ...counting, request: keyed }, documents);
   if (!day.isCounted) {
     const fields = { client, count: calls, reason: "callsPerDay" };
-    if (day.isFirst && !isTestClient(client)) log("alarm", "guard.refused", fields);
+    if (day.isFirst && mode === "live") log("alarm", "guard.refused", fields);
     else log("warning", "guard.refused", fields);
     const until = new Date(nextDayAt(at)).toISOString();
     const left = `which has ${day.left} left until ${until}`;

@@ -89,13 +89,13 @@ export async function acceptCalls(
   const count = isBatch ? data.length : 1;
   c.set("requestId", withCalls(c.get("requestId"), count));
   const startedAt = deps.clock.now();
-  const { client, tokenId, quota } = caller;
+  const { client, mode, tokenId, quota } = caller;
   const asked = { ...caller, at: startedAt, notBefore: headers.notBefore };
   const refusals = findRefusals(data, asked, settings);
   const { hashKeys, plan } = settings;
   const requestId = markAccepted(c.get("requestId"), hashKeys.current);
   const { bytes } = read;
-  const fresh = { requestId, client, count, path, bytes, headers, hashKeys, quota };
+  const fresh = { requestId, client, mode, count, path, bytes, headers, hashKeys, quota };
   const isGuarded = plan.guards !== undefined || quota !== undefined;
   const find = isGuarded ? findGuardedOrigin : findOrigin;
   const origin = await find(c, { ...fresh, refusals, at: startedAt }, { ...deps, settings });
@@ -114,7 +114,7 @@ export async function acceptCalls(
   // The queue: 503. A replay after the calls' lifetime renews it: calls with rows have ended, calls without may still
   // be dialed.
   const acceptedAt = startedAt >= expiryOf(origin, plan) ? startedAt : origin.acceptedAt;
-  const owner = { requestId: origin.requestId, client, acceptedAt, ...headers };
+  const owner = { requestId: origin.requestId, client, mode, acceptedAt, ...headers };
   const message = createRequestMessage(owner, { text: read.text, isBatch });
   const fields: LogFields = { request_id: origin.requestId, client, token_id: tokenId, count };
   if (origin.isReplay) fields.replayed = true;

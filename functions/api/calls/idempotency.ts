@@ -1,3 +1,4 @@
+import type { Mode } from "#shared/calls/ids.ts";
 import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
 import type { CallHeaders } from "#shared/calls/call-request.ts";
@@ -35,6 +36,7 @@ export interface FreshRequest {
   headers: CallHeaders;
   requestId: string;
   client: string;
+  mode: Mode;
   /** Number of its calls. */
   count: number;
   path: string;

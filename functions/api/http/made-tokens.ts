@@ -110,6 +110,7 @@ function callerOf({ key, value }: StoredDocument<"token">, client: KeptClient): 
   return {
     tokenId: key,
     client: ownerOf(value),
+    mode: value.isTest ? "test" : "live",
     agents: agentsOfBoth(value.agents, client.agents),
     rights: tokenRights.filter((right) => value.rights.includes(right)),
     quota: client.quota ?? undefined,

@@ -5,7 +5,7 @@ import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed } from "#shared/policy/journal-entries.ts";
 import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { errorsMax } from "#shared/calls/call-request.ts";
-import { hashedNumberOf, isTestClient } from "#shared/calls/ids.ts";
+import { hashedNumberOf } from "#shared/calls/ids.ts";
 import { isTestNumber, mustBeTestNumber } from "#shared/calls/test-numbers.ts";
 import { answerUnprocessable } from "../http/problem.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -44,11 +44,11 @@ export const addOptOuts = declareRoute({
   }),
   problems: [403],
   async handle({ c, deps, body: { phone_numbers, scope, reason } }) {
-    const { client } = c.get("caller");
-    const isTest = isTestClient(client);
+    const { client, mode } = c.get("caller");
+    const isTest = mode === "test";
     if (isTest && !phone_numbers.every(isTestNumber)) return refuseRealNumbers(c, phone_numbers);
     const numbers = [...new Set(phone_numbers)].map((phone_number) =>
-      hashesOf(hashedNumberOf({ client, request: { phone_number } }), deps.hashKeys),
+      hashesOf(hashedNumberOf({ client, mode, request: { phone_number } }), deps.hashKeys),
     );
     const target = scope === "client" ? `do-not-call list of client ${client}` : "do-not-call list";
     const action = { action: "client_opt_out", target, reason };

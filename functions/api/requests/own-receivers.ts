@@ -1,6 +1,5 @@
 /** The document of a client's own receivers, and its changes. */
 import type { Context } from "hono";
-import { isTestClient } from "#shared/calls/ids.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { toReceiversDocument } from "#shared/policy/kept-receivers.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
@@ -14,10 +13,10 @@ export type OwnReceivers = Readonly<Record<string, StoredReceiver>>;
 
 /** Returns the client of a request about its own receivers, or the answer 403. */
 export function ownerOf(c: Context<ApiEnv>, { plan }: RouteDeps): string | Response {
-  const { client } = c.get("caller");
+  const { client, mode } = c.get("caller");
   if (plan.clientReceivers === false) return answerNoneAllowed(c);
   // A test token changes nothing real: the receivers of its client get the events of real calls too.
-  if (isTestClient(client)) {
+  if (mode === "test") {
     return answerProblem(c, 403, {
       detail:
         "A test token has no receivers: those of its client get the events of test calls too. Use another token.",

@@ -86,10 +86,10 @@ export const findSentFile = declareRoute({
   answer: foundSchema,
   problems: [403],
   async handle({ c, deps, body }) {
-    const { client } = c.get("caller");
+    const { client, mode } = c.get("caller");
     const { value } = await readFile({ client, file: body.file }, deps);
     const sent = value === undefined ? null : toView(value, deps);
-    return { client: realClientOf(client), ...toTestView({ client }), sent };
+    return { client: realClientOf({ client, mode }), ...toTestView({ mode }), sent };
   },
 });
 

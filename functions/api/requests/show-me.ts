@@ -1,4 +1,4 @@
-import { isTestClient, realClientOf } from "#shared/calls/ids.ts";
+import { realClientOf } from "#shared/calls/ids.ts";
 import * as z from "#shared/lib/zod.ts";
 import { tokenRights } from "#shared/settings/tokens.ts";
 import { declareRoute } from "../http/route.ts";
@@ -31,12 +31,12 @@ export const showMe = declareRoute({
   query: z.strictObject({}),
   answer: meSchema,
   async handle({ c, deps: { clientRights = [] } }) {
-    const { tokenId, client, agents, rights } = c.get("caller");
+    const { tokenId, client, mode, agents, rights } = c.get("caller");
     const served = new Set<string>(["call", ...clientRights]);
     return {
       token_id: tokenId,
-      client: realClientOf(client),
-      mode: isTestClient(client) ? ("test" as const) : ("real" as const),
+      client: realClientOf({ client, mode }),
+      mode: mode === "test" ? ("test" as const) : ("real" as const),
       calls_as: client,
       agents: [...agents],
       rights: rights.filter((right) => served.has(right)),

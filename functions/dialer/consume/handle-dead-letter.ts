@@ -71,8 +71,7 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<Hand
   }
   const documents = await readControlDocuments(recent, { numbers: true }, deps);
   if (documents.isSuspended) return "failed";
-  const clients = recent.map(({ client }) => client);
-  await readOwnReceivers(clients, ownDepsOf(deps)); // rows keep what these repeat of the context
+  await readOwnReceivers(recent, ownDepsOf(deps)); // rows keep what these repeat of the context
   const known = toDecisionFacts(documents, deps);
   // A restore may have lost a call's row, and with it that the call was dialed or ended.
   const isLost = recent.some((call) => mayHaveBeenLost(call, undefined, documents));

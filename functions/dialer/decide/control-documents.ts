@@ -38,10 +38,7 @@ export async function readControlDocuments(
   const backlogs = [...new Map(resolved.map((one) => [one.backlog, one])).values()];
   const rare = numbers ? listKeys(rareNumberKeys, resolved, now) : [];
   const own = { ...deps, plan, ownReceivers: memory.ownReceivers };
-  const receivers = unknownReceivers(
-    calls.map(({ client }) => client),
-    own,
-  );
+  const receivers = unknownReceivers(calls, own);
   const keys = [
     doNotCallListKey,
     ...listKeys(callKeys, resolved, now),

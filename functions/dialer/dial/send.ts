@@ -62,7 +62,7 @@ async function request(
         maxCallMinutes,
         ring,
         callbackUrl: toCallbackUrl(claim, { route, hashKey: urlKeyOf(read, deps) }, settings),
-        tellsAnswer: findReceiver(row.client, settings.plan)?.types.includes("call.answered"),
+        tellsAnswer: findReceiver(row, settings.plan)?.types.includes("call.answered"),
       },
       route,
     )

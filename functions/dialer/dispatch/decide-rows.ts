@@ -1,6 +1,6 @@
 import type { Call } from "#shared/calls/call-request.ts";
 import { toCall, type CallRow } from "#shared/calls/call-row.ts";
-import { requestIdOf } from "#shared/calls/ids.ts";
+import { type ClientOfMode, requestIdOf } from "#shared/calls/ids.ts";
 import type { ClientAgent } from "#shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
@@ -14,14 +14,14 @@ export const writtenOffMax = 500;
 /** A due row, with its backlog. */
 export interface DueRow {
   id: string;
-  of: ClientAgent;
+  of: ClientAgent & ClientOfMode;
 }
 
 /** Returns a call with the fields that id and backlog determine, which are enough to find its documents. */
 function asCall({ id, of }: DueRow): Call {
   const request = { phone_number: "", agent_id: of.agentId };
-  const { client } = of;
-  return { id, requestId: requestIdOf(id), batchCalls: 1, client, acceptedAt: 0, request };
+  const { client, mode } = of;
+  return { id, requestId: requestIdOf(id), batchCalls: 1, client, mode, acceptedAt: 0, request };
 }
 
 /**

@@ -1,5 +1,4 @@
 import { deliveryMs } from "#shared/lib/timing.ts";
-import { isTestClient } from "#shared/calls/ids.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { delaySecondsMax } from "#shared/ports/queue.ts";
 import { type Message, dispatchRowsMax } from "#shared/ports/call-messages.ts";
@@ -22,12 +21,6 @@ interface Dispatch {
   delaySeconds: number;
 }
 
-/** Messages of rows without a pace. Those of test calls are apart, as they are of another kind. */
-interface Dispatches {
-  quick: Dispatch[];
-  slow: Dispatch[];
-}
-
 /**
  * Sends rows in the order of their turns. Rows with a pace are sent in messages of a second each, delayed until some
  * round trips before its first permit. Lost dispatches cost only time, as their rows are dispatched again.
@@ -42,14 +35,13 @@ export async function sendDispatches(
 ): Promise<string[][]> {
   if (rows.length === 0) return [];
   const now = clock.now();
-  const real: Dispatches = { quick: [], slow: [] };
-  const tests: Dispatches = { quick: [], slow: [] };
+  const quick: Dispatch[] = [];
+  const slow: Dispatch[] = [];
   const paced = new Map<string, Dispatch[]>();
   for (const row of rows) {
     const { account, permitAt, isSlow } = row;
     const waitMs = permitAt === undefined ? 0 : permitAt - now - deliveryMs - leadMs;
     const delaySeconds = Math.min(Math.max(0, Math.floor(waitMs / 1000)), delaySecondsMax);
-    const { quick, slow } = isTestClient(account) ? tests : real;
     const list = isSlow ? slow : permitAt === undefined ? quick : (paced.get(account) ?? []);
     if (permitAt !== undefined && !isSlow) paced.set(account, list);
     const most = isSlow ? concurrency : concurrency * quickFactor;
@@ -59,7 +51,7 @@ export async function sendDispatches(
     if (fits) last.rows.push(row);
     else list.push({ rows: [row], delaySeconds });
   }
-  const all = [...paced.values(), ...[real, tests].flatMap((own) => [own.quick, own.slow])].flat();
+  const all = [...paced.values(), quick, slow].flat();
   const messages = all.map(({ rows: some, delaySeconds }) => ({
     message: {
       kind: "dispatch",

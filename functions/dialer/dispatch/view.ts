@@ -1,5 +1,4 @@
-import { backlogOf, isUrgentMark } from "#shared/calls/call-row.ts";
-import { isTestClient } from "#shared/calls/ids.ts";
+import { backlogOf } from "#shared/calls/call-row.ts";
 import type { BreakerDocument } from "#shared/policy/breakers.ts";
 import type {
   DocumentKey,
@@ -116,7 +115,7 @@ export function createView(deps: DialerDeps): View {
 /** Returns the routes of the backlogs of test calls, whose accounts no plan names. */
 function testRoutesIn(list: BacklogList, table: RouteTable): Route[] {
   return [...list.all()].flatMap(({ value }) =>
-    isTestClient(value.client) ? (table.find(value) ?? []) : [],
+    value.mode === "test" ? (table.find(value) ?? []) : [],
   );
 }
 
@@ -162,9 +161,7 @@ function withListed(
 function* withAnswers(list: BacklogList): Iterable<Backlog> {
   for (const one of list.all()) {
     const { value } = one;
-    const answers = isUrgentMark(value.isUrgent)
-      ? list.get(backlogOf(value))?.value.answers
-      : undefined;
+    const answers = value.isUrgent === true ? list.get(backlogOf(value))?.value.answers : undefined;
     yield answers === undefined ? one : { ...one, value: { ...value, answers } };
   }
 }
@@ -224,7 +221,7 @@ function toWaiting(
     waiting.set(key, {
       key,
       backlog,
-      sharedBy: isUrgentMark(value.isUrgent) ? backlogOf(value) : key,
+      sharedBy: value.isUrgent === true ? backlogOf(value) : key,
       account,
       target,
       breaker,

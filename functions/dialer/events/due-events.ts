@@ -1,6 +1,6 @@
 import type { DeliveryState, DeliveryOutcome, Tried } from "#shared/calls/call-event.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { realClientOf } from "#shared/calls/ids.ts";
+import { realClientOf, type ClientOfMode, clientNamed } from "#shared/calls/ids.ts";
 import {
   bodyOf,
   deliveryOf,
@@ -41,7 +41,7 @@ export async function readPending(
   const { ledger, documents, clock, settings } = deps;
   const now = clock.now();
   const { own } = receiver;
-  const isOwn = ({ client }: { client: string }) =>
+  const isOwn = (client: ClientOfMode) =>
     own === undefined
       ? findReceiver(client, settings.plan)?.name === receiver.name
       : realClientOf(client) === own.client;
@@ -73,7 +73,7 @@ export async function readPending(
     const current = read?.get("request", request);
     const { dueAt, tries = 0 } = current?.value ?? {};
     if (current === undefined || dueAt === undefined || !isDue(current.value, now)) return [];
-    if (own !== undefined || !isOwn(current.value)) return [];
+    if (own !== undefined || !isOwn(clientNamed(current.value.client))) return [];
     const { finishedAt } = current.value;
     const type = "request.finished";
     return { request, finishedAt, posted: finishedEventOf(current), dueAt, type, tries };
@@ -87,7 +87,7 @@ async function moveStrays(
   { ledger, random, settings }: Pick<DialerDeps, "ledger" | "random" | "settings">,
 ): Promise<void> {
   const changes = rows.flatMap((row) => {
-    const own = findReceiver(row.client, settings.plan);
+    const own = findReceiver(row, settings.plan);
     if (own === undefined || row.deliverTo === null) return [];
     return {
       next: { ...indexEvents(row, own.name), version: random.version() },
@@ -169,7 +169,7 @@ async function writeCalls(
     const at = clock.now();
     const changes = [...rows.values()].flatMap((row) => {
       const tried = byCall.get(row.id) ?? new Map<number, Tried>();
-      const current = findReceiver(row.client, settings.plan)?.name ?? receiver.name;
+      const current = findReceiver(row, settings.plan)?.name ?? receiver.name;
       const write = { version: random.version(), at };
       const to = { receiver: current, own: receiver.own?.name };
       const next = applyDeliveries(row, { tried, ...to }, write);

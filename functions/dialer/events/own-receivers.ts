@@ -1,5 +1,5 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { realClientOf } from "#shared/calls/ids.ts";
+import { realClientOf, clientNamed } from "#shared/calls/ids.ts";
 import { findReceiverNamed, type Receiver } from "#shared/dial-plan/receivers.ts";
 import { ownReceiversOf, readOwnReceivers } from "#shared/events/outbox-ledger.ts";
 import { withoutGone } from "#shared/events/own-events.ts";
@@ -27,8 +27,9 @@ export async function findReceiverOf(
   const key = parseOwnReceiver(name);
   if (key === undefined) return findReceiverNamed(name, deps.settings.plan);
   const own = ownDepsOf(deps);
-  await readOwnReceivers([key.client], own);
-  return ownReceiversOf(key.client, own).find((one) => one.name === name);
+  const client = clientNamed(key.client);
+  await readOwnReceivers([client], own);
+  return ownReceiversOf(client, own).find((one) => one.name === name);
 }
 
 /**
@@ -43,15 +44,13 @@ export async function dropGone(
 ): Promise<readonly CallRow[]> {
   const { ledger, random, memory } = deps;
   const own = ownDepsOf(deps);
-  const without = (row: CallRow) => withoutGone(row, ownReceiversOf(row.client, own));
-  const clients = new Set(
-    rows.filter((row) => without(row) !== row).map(({ client }) => realClientOf(client)),
-  );
+  const without = (row: CallRow) => withoutGone(row, ownReceiversOf(row, own));
+  const clients = new Set(rows.filter((row) => without(row) !== row).map(realClientOf));
   if (clients.size === 0) return rows;
   for (const client of clients) memory.ownReceivers.delete(client);
-  await readOwnReceivers([...clients], own);
+  await readOwnReceivers([...clients].map(clientNamed), own);
   const kept = rows.map((row) =>
-    memory.ownReceivers.get(realClientOf(row.client))?.isUnreadable === true ? row : without(row),
+    memory.ownReceivers.get(realClientOf(row))?.isUnreadable === true ? row : without(row),
   );
   const changes = kept.flatMap((row, index) => {
     const seen = rows[index]?.version;

@@ -1,3 +1,4 @@
+import { clientNamed } from "#shared/calls/ids.ts";
 import {
   isCounted,
   type DeliveryState,
@@ -35,7 +36,7 @@ export function finishedDataOf({ key, value }: Pick<StoredDocument<"request">, "
     accepted_at: new Date(acceptedAt).toISOString(),
     total: calls,
     counts: { by_state: states, by_result: results },
-    ...toTestView(value),
+    ...toTestView(clientNamed(value.client)),
   };
 }
 

@@ -1,7 +1,10 @@
-import { type LevelOf, levelMarkOf, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { type CallRow, waitingBacklogOf } from "#shared/calls/call-row.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+
+/** The fields of a row that say in which backlog it waits. */
+type BacklogRow = Pick<CallRow, "client" | "mode" | "agentId" | "isUrgent">;
 
 /** Interval after which a writer renews a backlog's document. Dispatchers read backlogs used in the last 30 s. */
 const renewedEveryMs = 10_000;
@@ -14,7 +17,7 @@ const writeTries = 3;
  * @throws if a document cannot be written. Then no row may be written
  */
 export async function ensureBacklogs(
-  rows: readonly LevelOf[],
+  rows: readonly BacklogRow[],
   deps: Pick<DialerDeps, "documents" | "clock" | "random" | "memory">,
 ): Promise<void> {
   const { documents, clock, random, memory } = deps;
@@ -23,7 +26,7 @@ export async function ensureBacklogs(
   const isKnown = (key: string) => now - (known.get(key) ?? -Infinity) <= renewedEveryMs;
   let needed = new Map(
     rows
-      .flatMap((row) => (row.isUrgent === true ? [row, { ...row, isUrgent: false }] : row))
+      .flatMap((row) => (row.isUrgent ? [row, { ...row, isUrgent: false }] : row))
       .map((row) => [waitingBacklogOf(row), row] as const)
       .filter(([key]) => !isKnown(key)),
   );
@@ -58,14 +61,13 @@ export async function ensureBacklogs(
   }, onConflict(writeTries));
 }
 
-function newBacklog(level: LevelOf, now: number) {
-  const { client, agentId } = level;
-  const isUrgent = levelMarkOf(level);
+function newBacklog({ client, mode, agentId, isUrgent }: BacklogRow, now: number) {
   return {
     client,
+    mode,
     agentId,
     usedAt: now,
     answers: null,
-    ...(isUrgent === undefined ? {} : { isUrgent }),
+    ...(isUrgent ? { isUrgent } : {}),
   } satisfies StoredDocument<"backlog">["value"];
 }

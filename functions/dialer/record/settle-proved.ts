@@ -22,9 +22,9 @@ export async function settleProved(
   const settling = await settleSurely(settlement, { row, write }, deps);
   if (settling === "lost") throw new Error("the settlement was lost");
   if (settling === "refused") return false;
-  const { id, client, agentId, route, attempt } = row;
+  const { id, client, mode, agentId, route, attempt } = row;
   const { state, reason } = settlement;
-  const call = { id, requestId: requestIdOf(id), client, request: { agent_id: agentId } };
+  const call = { id, requestId: requestIdOf(id), client, mode, request: { agent_id: agentId } };
   logDecision(call, { state, reason, provider: route?.provider ?? "", attempt }, deps);
   const isPolled = settlement.pollAt !== undefined;
   const entered = { ...row, state, before: row.history, isPolled };

@@ -1,4 +1,4 @@
-import { hashedNumberOf, isTestClient } from "#shared/calls/ids.ts";
+import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { type CallRow, type NewCall } from "#shared/calls/call-row.ts";
 import { type CallState, states } from "#shared/calls/states.ts";
@@ -123,8 +123,8 @@ export function toNewCall(
 ): NewCall {
   const { plan, hashKeys } = settings;
   const { context } = call.request;
-  const echo = echoOf(context, findReceiver(call.client, plan));
-  const own = ownReceiversOf(call.client, { plan, ownReceivers: memory.ownReceivers });
+  const echo = echoOf(context, findReceiver(call, plan));
+  const own = ownReceiversOf(call, { plan, ownReceivers: memory.ownReceivers });
   const ownEcho = own.length === 0 ? {} : createOwnEcho(context, { echo, own });
   const numbers = hashNumber(hashedNumberOf(call), hashKeys.current);
   return { call: withTries(call, plan), ...numbers, echo, ...ownEcho };
@@ -137,12 +137,12 @@ export function logEventOf(state: CallState): string {
 
 /** Logs one wide event per decision. */
 export function logDecision(
-  call: Pick<Call, "id" | "requestId" | "client"> & { request: { agent_id: string } },
+  call: Pick<Call, "id" | "requestId" | "client" | "mode"> & { request: { agent_id: string } },
   { state, ...fields }: LogFields & { state: CallState },
   { log }: Pick<DialerDeps, "log">,
 ): void {
   // No operator is called because of a test.
-  const level = isTestClient(call.client) ? "info" : states[state].logLevel;
+  const level = call.mode === "test" ? "info" : states[state].logLevel;
   log(level, logEventOf(state), {
     call_id: call.id,
     request_id: call.requestId,

@@ -1,4 +1,4 @@
-import { hashedNumberOf, isTestClient, timeOfId } from "#shared/calls/ids.ts";
+import { clientNamed, hashedNumberOf, timeOfId } from "#shared/calls/ids.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { Write } from "#shared/calls/transitions.ts";
 import { hourMs } from "#shared/lib/units.ts";
@@ -39,12 +39,15 @@ const youngMs = 2 * hourMs;
  * this process nor the list knows the hash's key, another process may; an old row's is lost, and its number with it.
  */
 export async function listCallee(
-  { id, client, request, numberHash, acceptedAt }: CallRow,
+  { id, client, mode, request, numberHash, acceptedAt }: CallRow,
   deps: DialerDeps,
 ): Promise<void> {
   const { hashKeys } = deps.settings;
   if (request !== null) {
-    const current = hashNumber(hashedNumberOf({ client, request }), hashKeys.current).numberHash;
+    const current = hashNumber(
+      hashedNumberOf({ client, mode, request }),
+      hashKeys.current,
+    ).numberHash;
     return listEntry(current, client, deps);
   }
   await listHash({ id, numberHash, client, acceptedAt }, deps);
@@ -80,7 +83,8 @@ export async function listHash(
  * callees that are nobody: their hashes stand for an hour.
  */
 async function listEntry(numberHash: string, client: string, deps: DialerDeps): Promise<void> {
-  if (isTestClient(client)) return putEntries([numberHash], { ...deps, lifeMs: testOptOutMs });
+  const { mode } = clientNamed(client);
+  if (mode === "test") return putEntries([numberHash], { ...deps, lifeMs: testOptOutMs });
   await putEntries([numberHash], deps);
   await appendListed([numberHash], deps);
 }

@@ -1,7 +1,6 @@
 import { errorForLog } from "#shared/lib/log.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { isTestClient } from "#shared/calls/ids.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import {
@@ -32,7 +31,7 @@ export async function watchResults(
   deps: Pick<DialerDeps, "settings" | "log" | "clock" | "documents" | "random">,
 ): Promise<void> {
   const { plan } = deps.settings;
-  const real = ended.filter(({ client }) => !isTestClient(client));
+  const real = ended.filter(({ mode }) => mode === "live");
   const rows = real.map((row) => ({ ...row, isOfPool: isOfPool(row, plan) }));
   const watch = async (own: readonly EndedRow[], work: () => Promise<void>) => {
     try {

@@ -77,7 +77,7 @@ async function countReviews({ ledger }: Pick<DialerDeps, "ledger">): Promise<num
       before,
       limit: reviewMax,
     });
-    count += rows.filter(({ client }) => !isTestClient(client)).length + unreadable;
+    count += rows.filter(({ mode }) => mode === "live").length + unreadable;
     if (next === undefined) return Math.min(count, reviewMax);
     before = next;
   }

@@ -1,6 +1,6 @@
 import type { CallEvent } from "#shared/calls/call-event.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { realClientOf, toCallId } from "#shared/calls/ids.ts";
+import { clientNamed, realClientOf, toCallId } from "#shared/calls/ids.ts";
 import {
   ownReceiversOf,
   readOwnReceivers,
@@ -31,15 +31,16 @@ export async function finishForOwn(
   if (requests.length === 0) return new Set();
   const own = ownDepsOf(deps);
   await readOwnReceivers(
-    requests.map(({ value }) => value.client),
+    requests.map(({ value }) => clientNamed(value.client)),
     own,
   );
   const wantedBy = ({ value }: RequestDocument) =>
-    ownReceiversOf(value.client, own).filter(({ types }) => types.includes(type));
+    ownReceiversOf(clientNamed(value.client), own).filter(({ types }) => types.includes(type));
   // Without the request's document nobody would ever finish it for receivers that only a later version can read.
   const known = requests.filter(
     ({ value: { client, ownOnly } }) =>
-      ownOnly !== true || own.ownReceivers.get(realClientOf(client))?.isUnreadable !== true,
+      ownOnly !== true ||
+      own.ownReceivers.get(realClientOf(clientNamed(client)))?.isUnreadable !== true,
   );
   const done = new Set(known.filter((one) => wantedBy(one).length === 0).map(({ key }) => key));
   const wanted = known.filter(({ key }) => !done.has(key));

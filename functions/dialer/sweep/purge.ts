@@ -1,4 +1,3 @@
-import { isTestClient } from "#shared/calls/ids.ts";
 import { states } from "#shared/calls/states.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -46,7 +45,7 @@ async function purgeRows(
   if (unresolved.length > 0) {
     const read = await ledger.readWithoutContext(unresolved.map(({ id }) => id));
     for (const { id, state } of unresolved) {
-      const isTest = isTestClient(read.rows.get(id)?.client ?? "");
+      const isTest = read.rows.get(id)?.mode === "test";
       log(isTest ? "info" : "alarm", "call.purged", { call_id: id, state, reason: "retention" });
     }
   }

@@ -143,7 +143,7 @@ async function lookAtShared(
   const found = new Map<string, string[]>();
   const idle: CallRow[] = [];
   for (const row of await dropGone([...rows.values()], deps)) {
-    const client = realClientOf(row.client);
+    const client = realClientOf(row);
     const ofClient = waiting.filter(({ own }) => own.client === client);
     const to = ofClient.filter(({ name, own }) => {
       const isFull = (found.get(name)?.length ?? 0) >= (room.get(name) ?? 0);

@@ -1,5 +1,5 @@
 import { pendingKeptMs } from "#shared/events/outbox-rows.ts";
-import { toCallId } from "#shared/calls/ids.ts";
+import { toCallId, clientNamed } from "#shared/calls/ids.ts";
 import { isFinished } from "#shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "#shared/dial-plan/receivers.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
@@ -85,7 +85,10 @@ async function sendFinished(
   );
   if (due.length === 0) return;
   const { plan } = settings;
-  const byReceiver = Map.groupBy(due, ({ value }) => findReceiver(value.client, plan)?.name ?? "");
+  const byReceiver = Map.groupBy(
+    due,
+    ({ value }) => findReceiver(clientNamed(value.client), plan)?.name ?? "",
+  );
   const breakers = await readBreakers([...byReceiver.keys()], documents);
   for (const [name, some] of byReceiver) {
     const receiver = findReceiverNamed(name, plan);
@@ -167,7 +170,10 @@ async function writeAndSend(
     ({ value }, index) => written[index] === true && value.finishedAt !== null,
   );
   const messages = [
-    ...Map.groupBy(complete, ({ value }) => findReceiver(value.client, settings.plan)?.name),
+    ...Map.groupBy(
+      complete,
+      ({ value }) => findReceiver(clientNamed(value.client), settings.plan)?.name,
+    ),
   ].flatMap(([receiver, some]) => {
     const keys = some.map(({ key }) => key);
     return receiver === undefined

@@ -1,10 +1,5 @@
-import {
-  backlogOfKey,
-  isUrgentMark,
-  type LevelOf,
-  waitingBacklogOf,
-} from "#shared/calls/call-row.ts";
-import { isTestClient, timeOfId } from "#shared/calls/ids.ts";
+import { backlogOfKey, type LevelOf, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { timeOfId } from "#shared/calls/ids.ts";
 import { findAgentRoute, findRetry } from "#shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/listed-document.ts";
@@ -85,9 +80,9 @@ function warnOfGone(
   { settings, log }: Pick<DialerDeps, "settings" | "log">,
 ): void {
   for (const { value } of backlogs) {
-    const { agentId: agent_id, client } = value;
+    const { agentId: agent_id, client, mode } = value;
     if (findAgentRoute(agent_id, settings.plan) !== undefined) continue;
-    log(isTestClient(client) ? "info" : "alarm", "route.gone", { agent_id, client });
+    log(mode === "test" ? "info" : "alarm", "route.gone", { agent_id, client });
   }
 }
 
@@ -102,12 +97,12 @@ async function removeUnused(
   const { documents, clock } = deps;
   const unused = empty.filter(({ value }) => clock.now() - value.usedAt > unusedMs);
   const urgentKeys = unused
-    .filter(({ value }) => !isUrgentMark(value.isUrgent))
+    .filter(({ value }) => value.isUrgent !== true)
     .map(({ value }) => urgentOf(value));
   if (unused.length === 0) return;
   const read = await documents.read(urgentKeys);
   const removed = unused.filter(
-    ({ value }) => isUrgentMark(value.isUrgent) || !read.get("backlog", urgentOf(value).key),
+    ({ value }) => value.isUrgent === true || !read.get("backlog", urgentOf(value).key),
   );
   // A writer that has used the backlog meanwhile has changed the version.
   await documents.remove(removed.map(({ kind, key, version }) => ({ kind, key, seen: version })));

@@ -1,4 +1,3 @@
-import { isTestClient } from "#shared/calls/ids.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/listed-document.ts";
@@ -29,7 +28,7 @@ export async function warnGoneRoutes(
   const listed = await documents.list("backlog", { limit: backlogsMax });
   const gone = listed
     .filter(isReadable)
-    .filter(({ value }) => !isTestClient(value.client))
+    .filter(({ value }) => value.mode === "live")
     .filter(({ value }) => findAgentRoute(value.agentId, settings.plan) === undefined);
   const old = gone.filter(({ key }) => known.includes(key)).map(({ key }) => key);
   const fresh = gone.filter(({ key }) => !known.includes(key));

@@ -1,4 +1,4 @@
-import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { toCallId, createRequestId, clientNamed } from "#shared/calls/ids.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
 import { mapInSlices } from "#shared/lib/slices.ts";
@@ -140,18 +140,20 @@ function postedCalls(
   { calls, client, agents, at }: Posted,
   known: AtPosting,
 ): Promise<(Queued | Forecasted)[]> {
+  const { mode } = clientNamed(client);
   const requestId = createRequestId(at, "f".repeat(32)); // after every real id of this millisecond
   return mapInSlices(calls, (one, index) => {
     if ("errors" in one) return refused(one.errors);
     const { request } = one;
     const { agent_id: agentId } = request;
-    const target = known.resolver.find({ client, agentId });
-    const errors = findPlanErrors(request, { client, agents, at }, known);
+    const target = known.resolver.find({ client, mode, agentId });
+    const errors = findPlanErrors(request, { client, mode, agents, at }, known);
     if (errors.length > 0 || target === undefined) {
       return refused(errors.map(({ field, detail }) => ({ pointer: `/${index}${field}`, detail })));
     }
     const id = toCallId(requestId, index);
-    const call = { id, requestId, batchCalls: calls.length, client, acceptedAt: at, request };
+    const ofBatch = { requestId, batchCalls: calls.length, client, mode, acceptedAt: at };
+    const call = { id, ...ofBatch, request };
     return freshCall(known.resolver.resolve(call, undefined), { target, index }, known);
   });
 }

@@ -1,7 +1,7 @@
 import type { ClientAgent } from "#shared/policy/breakers.ts";
 import { type Call } from "#shared/calls/call-request.ts";
 import { toCall } from "#shared/calls/call-row.ts";
-import { requestIdOf, timeOfId } from "#shared/calls/ids.ts";
+import { requestIdOf, timeOfId, type ClientOfMode } from "#shared/calls/ids.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { isReadable } from "#shared/ports/listed-document.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
@@ -54,7 +54,7 @@ export interface BacklogsRead {
  * it.
  */
 export async function readBacklogs(
-  isWanted: (of: ClientAgent) => boolean,
+  isWanted: (of: ClientAgent & ClientOfMode) => boolean,
   { documents, ledger }: { documents: Documents; ledger: CallLedger },
 ): Promise<BacklogsRead> {
   const { backlogs, isCut } = await listBacklogs(documents);

@@ -1,3 +1,4 @@
+import { clientNamed, type ClientOfMode } from "#shared/calls/ids.ts";
 import { type CallRequest, accountNameOf } from "#shared/calls/call-request.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import type { ClientAgent } from "#shared/policy/breakers.ts";
@@ -57,7 +58,8 @@ export async function readControls(
   deps: RouteDeps,
 ): Promise<ControlsRead> {
   const { requests, client } = "requests" in asked ? asked : { requests: [], client: "" };
-  const accountsOf = (of: ClientAgent) =>
+  const { mode } = clientNamed(client);
+  const accountsOf = (of: ClientAgent & ClientOfMode) =>
     plans.flatMap(({ table }) => {
       const route = table.find(of);
       return route === undefined ? [] : accountNameOf(route);
@@ -66,7 +68,7 @@ export async function readControls(
     requests.map(({ agent_id }) => agent_id),
     agentsReadMax,
   );
-  const accounts = new Set([...posted].flatMap((agentId) => accountsOf({ client, agentId })));
+  const accounts = new Set([...posted].flatMap((agentId) => accountsOf({ client, mode, agentId })));
   const isAll = plans.length > 1 || "allWaiting" in asked;
   const read = await readBacklogs(
     (of) => isAll || accountsOf(of).some((account) => accounts.has(account)),
@@ -74,10 +76,13 @@ export async function readControls(
   );
   const waiting = read.waiting.filter(({ hasNumber }) => hasNumber).map(({ call }) => call);
   const agents = new Set([...posted, ...read.waiting.map(({ call }) => call.request.agent_id)]);
-  const backlogs = new Map<string, ClientAgent>();
-  for (const agentId of posted) backlogs.set(backlogOf({ client, agentId }), { client, agentId });
+  const backlogs = new Map<string, ClientAgent & ClientOfMode>();
+  for (const agentId of posted) {
+    backlogs.set(backlogOf({ client, agentId }), { client, mode, agentId });
+  }
   for (const { call, backlog } of read.waiting) {
-    backlogs.set(backlog, { client: call.client, agentId: call.request.agent_id });
+    const { client: of, mode: ofCall, request } = call;
+    backlogs.set(backlog, { client: of, mode: ofCall, agentId: request.agent_id });
   }
   const now = deps.clock.now();
   const waitingRequests = firstOf(
@@ -98,7 +103,7 @@ export async function readControls(
   ];
   const controls = await deps.documents.read(distinctKeys(keys));
   const hasMore = listIn(controls)?.hasMore === true;
-  const calls = [...requests.map((request) => ({ client, request })), ...waiting];
+  const calls = [...requests.map((request) => ({ client, mode, request })), ...waiting];
   const numbers = await readNumbers(calls, { plans, hasMore }, deps);
   const { hashes, caps } = numbers;
   const documents: DocumentsRead = {

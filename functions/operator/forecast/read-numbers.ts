@@ -16,7 +16,7 @@ const readsAtOnce = 4;
 const readMsMax = 12_000;
 
 /** A call whose number is read, and the client that makes it. */
-type NumberCall = Pick<Call, "client" | "request">;
+type NumberCall = Pick<Call, "client" | "mode" | "request">;
 
 /** Documents of numbers. Numbers that are missing in `hashes` were not read. */
 export interface NumbersRead {
@@ -100,9 +100,9 @@ function onceEach(calls: readonly NumberCall[]): NumberCall[] {
 
 /** Returns a function that tells if a cap of one of the plans applies to a call. */
 function cappedBy(plans: readonly PlanWithSchedule[]): (call: NumberCall) => boolean {
-  return ({ client, request }) =>
+  return ({ client, mode, request }) =>
     plans.some(({ table, schedule }) => {
-      const route = table.find({ client, agentId: request.agent_id });
+      const route = table.find({ client, mode, agentId: request.agent_id });
       return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
     });
 }

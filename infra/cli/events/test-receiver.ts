@@ -4,7 +4,7 @@ import {
   type PostEvent,
 } from "#functions/dialer/runtime/post-event.ts";
 import { bodyOf, eventIdOf } from "#shared/events/outbox-rows.ts";
-import { toCallId, createRequestId } from "#shared/calls/ids.ts";
+import { toCallId, createRequestId, clientNamed } from "#shared/calls/ids.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import {
   type Receiver,
@@ -65,7 +65,7 @@ function chosenReceiver(client: string | undefined, plan: DialPlan): Receiver {
     throw new Misuse(`Name a client: the dial plan has receivers for ${names.join(", ")}.`);
   }
   const receiver =
-    client === undefined ? findReceiverNamed(first, plan) : findReceiver(client, plan);
+    client === undefined ? findReceiverNamed(first, plan) : findReceiver(clientNamed(client), plan);
   if (receiver !== undefined) return receiver;
   throw new Misuse(`No receiver takes the events of ${client}. Receivers: ${names.join(", ")}.`);
 }

@@ -116,6 +116,7 @@ function callOf({ agentId, phoneNumber }: Check, now: number): Call {
     requestId,
     batchCalls: 1,
     client: "providers-check",
+    mode: "live",
     acceptedAt: now,
     request: { phone_number: phoneNumber, agent_id: agentId, context: {} },
   };

@@ -59,7 +59,7 @@ export function describeGuardedClients(
       const key = backlogOf(of);
       const rows = Array.from({ length: guardedCalls - 1 }, () => aWaitingRow(of.client));
       await ledger.write(rows.map((next) => ({ next, seen: null })));
-      const value = { ...of, usedAt: Date.now(), answers: null };
+      const value = { ...of, mode: "live" as const, usedAt: Date.now(), answers: null };
       const backlog = { kind: "backlog" as const, key, version: "b1", value, expiresAt: null };
       await documents.write([{ next: backlog, seen: null }]);
       // The index of waiting rows may lag a moment behind them.

@@ -42,6 +42,7 @@ export function itActsOnCalls(api: OperatorApiBench): void {
         kind: "calls",
         requestId: requestIdOf(redialedAs),
         client: call.client,
+        mode: "live",
         acceptedAt: row?.updatedAt,
         ancestors: [call.id],
         calls: [{ index: 0, request: call.request }],

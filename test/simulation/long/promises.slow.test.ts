@@ -79,7 +79,12 @@ describe("an account with many backlogs", () => {
     const one = createSimulation({ shape: shapes.small, plan, answer });
     for (const agentId of names) {
       const of = { client: agentId, agentId };
-      const value = { ...of, usedAt: one.startedAt, answers: "quick" as const };
+      const value = {
+        ...of,
+        mode: "live" as const,
+        usedAt: one.startedAt,
+        answers: "quick" as const,
+      };
       await putDocument(one.bench, { kind: "backlog", key: backlogOf(of) }, value);
     }
     const first = await one.post("a", "a", 250);

@@ -350,7 +350,13 @@ describe("waiting of a client", () => {
       };
     });
     await ledger.write(rows.map((next) => ({ next, seen: null })));
-    const value = { client, agentId: agent, usedAt: api.clock.now, answers: null };
+    const value = {
+      client,
+      mode: "live" as const,
+      agentId: agent,
+      usedAt: api.clock.now,
+      answers: null,
+    };
     const key = backlogOf({ client, agentId: agent });
     const next = { kind: "backlog" as const, key, version: "v", value, expiresAt: null };
     await api.documents.write([{ next, seen: null }]);

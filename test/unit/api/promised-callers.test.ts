@@ -6,7 +6,13 @@ import type { Caller } from "#shared/settings/tokens.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { requestIdPattern } from "#test/contracts/http-api/setup.ts";
 
-const caller: Caller = { tokenId: "made", client: "crm", agents: ["*"], rights: ["call", "read"] };
+const caller: Caller = {
+  tokenId: "made",
+  client: "crm",
+  mode: "live",
+  agents: ["*"],
+  rights: ["call", "read"],
+};
 
 function apiFor(found: FoundCaller) {
   const { deps, queue, events } = createTestApi();

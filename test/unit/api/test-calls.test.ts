@@ -56,8 +56,9 @@ describe("a token of mode test", () => {
     }
     const [sent] = api.queue.take();
     expect(JSON.parse((await sent?.open()) ?? "")).toMatchObject({
-      kind: "test-request",
+      kind: "request",
       client: "test:acme",
+      mode: "test",
     });
     expect((await api.post("live", "/v1/calls", call("+12025550100"))).status).toBe(422);
   });
@@ -103,6 +104,7 @@ describe("a token of mode test", () => {
     const client = testClientOf("acme");
     const route = createRouteTable(parseDialPlan(plan, {})).find({
       client,
+      mode: "test",
       agentId: "agent_sales",
     });
     const acceptedAt = Date.now();

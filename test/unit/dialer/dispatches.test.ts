@@ -201,7 +201,7 @@ describe("the allowance of an account without a pace", () => {
     const { client, request } = calls[0] ?? aCallNow(bench);
     const of = { client, agentId: request.agent_id };
     const key = { kind: "backlog", key: backlogOf(of) } as const;
-    await putDocument(bench, key, { ...of, usedAt: bench.now(), answers });
+    await putDocument(bench, key, { ...of, mode: "live", usedAt: bench.now(), answers });
     await bench.simulate(s - 8);
     expect(bench.dialed).toEqual([]);
     await bench.simulate(8);

@@ -18,7 +18,7 @@ async function createHeads(usedSecondsAgo: number) {
     kind: "backlog",
     key,
     version: "one",
-    value: { ...value, answers: null },
+    value: { ...value, mode: "live", answers: null },
     expiresAt: null,
   };
   const due = createDueRows(

@@ -1,3 +1,4 @@
+import { clientNamed } from "#shared/calls/ids.ts";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createPostEvent } from "#functions/dialer/runtime/post-event.ts";
@@ -8,7 +9,7 @@ import { freePort } from "#test/support/service.ts";
 const event = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000.1", body: '{"type":"call.placed"}' };
 function post(url: string, secrets?: string, now = Date.now()) {
   const events = { crm: receiverSchema.parse({ url }) };
-  const receiver = findReceiver("crm", { events });
+  const receiver = findReceiver(clientNamed("crm"), { events });
   if (receiver === undefined) throw new Error("the client has one");
   return createPostEvent(
     { events },

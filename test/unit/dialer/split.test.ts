@@ -29,6 +29,7 @@ function batch(
     requestId,
     batchCalls: count,
     client: "crm",
+    mode: "live" as const,
     acceptedAt,
     request: { phone_number: numberOf(index), agent_id: "agent_sales", ...fields },
   }));

@@ -10,7 +10,6 @@ import { take } from "#shared/rules/calls-per-day.ts";
 import { logDecision } from "#functions/dialer/record/write-decisions.ts";
 import { backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { ensureBacklogs } from "#functions/dialer/record/open-backlogs.ts";
-import { sendDispatches } from "#functions/dialer/dispatch/send-dispatches.ts";
 import { accountNameOf, sandboxType } from "#shared/calls/call-request.ts";
 import {
   backlogOf,
@@ -19,12 +18,22 @@ import {
   resultsBacklogOf,
   waitingBacklogOf,
 } from "#shared/calls/call-row.ts";
-import { hashedNumberOf, isTestClient, realClientOf, testClientOf } from "#shared/calls/ids.ts";
+import {
+  hashedNumberOf,
+  isTestClient,
+  realClientOf,
+  testClientOf,
+  clientNamed,
+} from "#shared/calls/ids.ts";
 import { callStates } from "#shared/calls/states.ts";
 import { applyClaim } from "#shared/calls/transitions.ts";
 import { putEntries, renewNumbers } from "#shared/policy/dnc-entries.ts";
-import { createRequestMessage, messageSchema, toJson } from "#shared/ports/call-messages.ts";
-import type { CallQueue } from "#shared/ports/queue.ts";
+import {
+  createRequestMessage,
+  messageSchema,
+  toJson,
+  toCalls,
+} from "#shared/ports/call-messages.ts";
 import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import { createProviders } from "#shared/providers/providers.ts";
 import { aCall, toCallsMessage } from "#test/support/calls.ts";
@@ -46,14 +55,16 @@ const plan = parseDialPlan(
   {},
 );
 const table = createRouteTable(plan);
-const sandboxRoute = table.find({ client, agentId: "agent_sales" });
+const sandboxRoute = table.find({ client, mode: "test", agentId: "agent_sales" });
 
 describe("test calls are apart from real ones", () => {
   const real = fc.string({ minLength: 1 }).filter((name) => !isTestClient(name));
   const anyClient = fc
     .tuple(real, fc.boolean())
     .map(([n, isTest]) => (isTest ? testClientOf(n) : n));
-  const level = fc.record({ client: anyClient, agentId: fc.string(), isUrgent: fc.boolean() });
+  const level = fc
+    .record({ client: anyClient, agentId: fc.string(), isUrgent: fc.boolean() })
+    .map((of) => ({ ...of, ...clientNamed(of.client) }));
 
   it("by their route, which the client alone decides", () => {
     fc.assert(
@@ -74,81 +85,69 @@ describe("test calls are apart from real ones", () => {
         const isSameLevel = isSame && one.isUrgent === other.isUrgent;
         expect(waitingBacklogOf(one) === waitingBacklogOf(other)).toBe(isSameLevel);
         expect(backlogOf(one) === backlogOf(other)).toBe(isSame);
-        expect(backlogOfKey(waitingBacklogOf(one))).toEqual(one);
-        const [, , mark = ""]: string[] = JSON.parse(waitingBacklogOf(one));
-        expect(mark.endsWith("test")).toBe(isTestClient(one.client));
-        const hashed = ({ client: of }: typeof one) =>
-          hashedNumberOf({ client: of, request: { phone_number: "+12025550100" } });
+        const { client: name, agentId, isUrgent } = one;
+        expect(backlogOfKey(waitingBacklogOf(one))).toEqual({ client: name, agentId, isUrgent });
+        const hashed = (of: typeof one) =>
+          hashedNumberOf({ ...of, request: { phone_number: "+12025550100" } });
         const isSharing = [one, other].every((of) => !isTestClient(of.client));
         expect(hashed(one) === hashed(other)).toBe(isSharing || one.client === other.client);
-        expect(isTestClient(realClientOf(one.client))).toBe(false);
+        expect(isTestClient(realClientOf(one))).toBe(false);
       }),
     );
   });
 
-  it("by their messages, whose kinds an older dialer does not know", async () => {
-    const older = ["request", "calls", "dispatch", "outcome"];
-    const kindOf = (json: string): string => JSON.parse(json).kind;
+  it("by the mode of their messages, without which nobody reads them", () => {
     for (const name of ["acme", client]) {
       const call = aCall({ client: name, acceptedAt: 1 });
       const body = { text: JSON.stringify(call.request), isBatch: false };
-      const route = table.find({ client: name, agentId: "a" });
-      const dispatches = await dispatchesOf([accountNameOf(route ?? { provider: "" })]);
-      const sent = [createRequestMessage(call, body), toCallsMessage([call]), ...dispatches];
-      for (const json of sent.map(toJson)) {
-        const kind = kindOf(json);
-        expect(older.includes(kind)).toBe(name === "acme");
-        expect(older).toContain(messageSchema.parse(JSON.parse(json)).kind.replace("test-", ""));
-        // A message under the other kind is read by nobody.
-        const other = kind.startsWith("test-") ? kind.slice(5) : `test-${kind}`;
-        const swapped = messageSchema.safeParse({ ...JSON.parse(json), kind: other });
-        expect(swapped.success).toBe(kind.endsWith("dispatch")); // its rows decide
+      for (const made of [createRequestMessage(call, body), toCallsMessage([call])]) {
+        const sent = JSON.parse(toJson(made));
+        const read = messageSchema.parse(sent);
+        if (read.kind !== "calls") throw new Error("the message has no calls");
+        expect(toCalls(read)).toMatchObject([{ client: name, mode: call.mode }]);
+        const mode = call.mode === "test" ? undefined : "test";
+        expect(messageSchema.safeParse({ ...sent, mode }).success).toBe(false);
       }
     }
   });
 
-  it("by the messages of a dispatcher: none has rows of both", async () => {
-    const messages = await dispatchesOf(["twilio", `${client}:twilio`, "vapi"]);
-    const accounts = messages.map((one) => new Set(accountsIn(one).map(isTestClient)).size);
-    expect(accounts).toEqual([1, 1, 1, 1]);
-    expect(messages.flatMap(accountsIn)).toHaveLength(6);
-  });
-
-  it.each(callStates)("by their rows, which an older version cannot read: %s", (state) => {
+  it.each(callStates)("by the mode of their rows: %s", (state) => {
     const call = aCall({ client });
     const row = rowIn(state, call, sandboxRoute === undefined ? {} : { route: sandboxRoute });
-    const { route } = Object(toStoredRow(row));
-    expect(route.type).toBe(sandboxType);
-    expect(typeNames).not.toContain(route.type); // an older version knows the types that a plan may name
-    expect(parseRow(row.id, row.version, toStoredRow(row))).toEqual(row);
-    const older = { ...toStoredRow(row), route: { ...route, type: "of-a-later-version" } };
-    expect(parseRow(row.id, row.version, older)).toBeUndefined();
+    const stored = toStoredRow(row);
+    expect(stored["mode"]).toBe("test");
+    expect(parseRow(row.id, row.version, stored)).toEqual(row);
+    const { route } = row;
+    expect(route?.type ?? sandboxType).toBe(sandboxType);
+    expect(typeNames).not.toContain(sandboxType); // no plan may name it
+    const later = { ...stored, route: { ...sandboxRoute, type: "of-a-later-version" } };
+    expect(parseRow(row.id, row.version, later)).toBeUndefined();
     expect(row.dueAt === null || isOfTests(row.backlog ?? "")).toBe(true);
   });
 
-  it("by the documents of their backlogs, which an older version gives no turn", async () => {
+  it("by the documents of their backlogs", async () => {
     const bench = createDialerBench({});
-    const of = { agentId: "agent_sales" };
-    await ensureBacklogs(
-      [
-        { ...of, client },
-        { ...of, client, isUrgent: true },
-      ],
-      bench.deps,
-    );
-    await ensureBacklogs([{ ...of, client: "acme", isUrgent: true }], bench.deps);
+    const of = (name: string, isUrgent: boolean) => ({
+      ...clientNamed(name),
+      agentId: "agent_sales",
+      isUrgent,
+    });
+    await ensureBacklogs([of(client, false), of(client, true)], bench.deps);
+    await ensureBacklogs([of("acme", true)], bench.deps);
     const listed = await bench.documents.list("backlog", { limit: 10 });
-    const marks = Object.fromEntries(listed.map(({ key, value }) => [key, value.isUrgent]));
+    const marks = Object.fromEntries(
+      listed.map(({ key, value: { mode, isUrgent } }) => [key, [mode, isUrgent]]),
+    );
     expect(marks).toEqual({
-      '["test:acme","agent_sales","test"]': "test",
-      '["test:acme","agent_sales","urgent test"]': "urgent test",
-      '["acme","agent_sales"]': undefined,
-      '["acme","agent_sales","urgent"]': true,
+      '["test:acme","agent_sales"]': ["test", undefined],
+      '["test:acme","agent_sales","urgent"]': ["test", true],
+      '["acme","agent_sales"]': ["live", undefined],
+      '["acme","agent_sales","urgent"]': ["live", true],
     });
   });
 
   it("by their claims: none is dialed along a real route, and no real call in the sandbox", () => {
-    const realRoute = table.find({ client: "acme", agentId: "agent_sales" });
+    const realRoute = table.find({ ...clientNamed("acme"), agentId: "agent_sales" });
     for (const [of, route] of [
       [client, realRoute],
       ["acme", sandboxRoute],
@@ -166,24 +165,6 @@ describe("test calls are apart from real ones", () => {
   });
 });
 
-/** Returns the messages of a quick row and a slow one of each of these accounts. */
-async function dispatchesOf(accounts: readonly string[]): Promise<unknown[]> {
-  const { deps } = createDialerBench({});
-  const sent: unknown[] = [];
-  const sendMany: CallQueue["sendMany"] = async (all) =>
-    sent.push(...all.map(({ message: one }) => one));
-  const rows = [false, true].flatMap((isSlow) =>
-    accounts.map((account) => ({ id: `call_${account}_${isSlow}`, account, isSlow })),
-  );
-  await sendDispatches(rows, 0, { ...deps, queue: { ...deps.queue, sendMany } });
-  return sent;
-}
-
-function accountsIn(dispatch: unknown): string[] {
-  const rows: { account: string }[] = Object(dispatch).rows;
-  return rows.map(({ account }) => account);
-}
-
 /** True for a backlog of test calls: of a client, of calls under way, of unknown outcomes or of results. */
 function isOfTests(backlog: string): boolean {
   const dialing = dialingBacklogOf({
@@ -199,7 +180,7 @@ function isOfTests(backlog: string): boolean {
 
 describe("a test client's account", () => {
   it("has the pace, the limits and the time limit of the agent's, and is no plan's", () => {
-    const own = table.find({ client: "acme", agentId: "a" });
+    const own = table.find({ ...clientNamed("acme"), agentId: "a" });
     if (own === undefined || sandboxRoute === undefined) throw new Error("there is no route");
     const { name, mode } = table.account(sandboxRoute);
     expect({ name, mode }).toEqual({ name: sandboxRoute.provider, mode: "test" });
@@ -275,7 +256,7 @@ describe("an operator", () => {
     const { deps, events } = createDialerBench({});
     const settings = { ...deps.settings, table };
     for (const caller of ["acme", client]) {
-      const route = table.find({ client: caller, agentId: "agent_sales" });
+      const route = table.find({ ...clientNamed(caller), agentId: "agent_sales" });
       if (route === undefined) throw new Error("the plan has no route");
       const row = rowIn("DIALING", aCall({ client: caller }), { route });
       const claimed = claimedAlong(route, { row, version: "v" }, settings);

@@ -1,3 +1,4 @@
+import { clientNamed } from "#shared/calls/ids.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import document from "#functions/api/generated/served/openapi.json" with { type: "json" };
@@ -16,7 +17,7 @@ import { rowIn } from "#test/support/rows.ts";
 import { perTier } from "#test/support/per-tier.ts";
 
 const entry = receiverSchema.parse({ url: "https://example.com/events", echo: ["lead_id"] });
-const receiver = findReceiver("crm", { events: { "*": entry } });
+const receiver = findReceiver(clientNamed("crm"), { events: { "*": entry } });
 const isType = (type: string): type is (typeof eventTypes)[number] =>
   eventTypes.some((one) => one === type);
 

@@ -1,3 +1,4 @@
+import { clientNamed } from "#shared/calls/ids.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -26,7 +27,7 @@ const route = {
   stream: "wss://example.com/audio",
 } as const;
 const events = { "*": { url: "https://example.com/events", types: ["call.ended"] } };
-const receiver = findReceiver("crm", parseDialPlan({ ...testPlan, events }, {}));
+const receiver = findReceiver(clientNamed("crm"), parseDialPlan({ ...testPlan, events }, {}));
 
 /** Steps of a call, beside its claim and its placing. */
 interface Life {

@@ -81,11 +81,12 @@ describe("tokens", () => {
     expect(findCaller("t", only({}), 0)).toEqual({
       tokenId: "crm",
       client: "crm",
+      mode: "live",
       agents: ["*"],
       rights: ["call"],
     });
     const more = { client: "acme", agents: ["a"], rights: ["cancel", "read"] };
-    expect(findCaller("t", only(more), 0)).toEqual({ tokenId: "crm", ...more });
+    expect(findCaller("t", only(more), 0)).toEqual({ tokenId: "crm", mode: "live", ...more });
     expect(findCaller("T", only({}), 0)).toBeUndefined();
   });
 
