@@ -16,7 +16,7 @@ const config: KnipConfig = {
       entry: [
         "functions/*/cloudflare.ts",
         "functions/*/lambda.ts",
-        "functions/console/page.tsx",
+        "functions/console/app/page.tsx",
         "infra/aws/app.ts",
         "infra/local/{start,start-aws,lambda-bootstrap,queue-pump}.ts",
         "infra/mcp/serve.ts",

@@ -42,7 +42,9 @@ type Script = "page.js" | "views.js" | "shared.js";
 async function scripts(): Promise<Record<Script, string>> {
   const { outputFiles } = await build({
     ...common,
-    entryPoints: ["page.tsx", "views.ts"].map((file) => resolve(root, "functions/console", file)),
+    entryPoints: ["page.tsx", "views.ts"].map((file) =>
+      resolve(root, "functions/console/app", file),
+    ),
     splitting: true,
     chunkNames: "shared",
     outdir: root,
@@ -84,7 +86,7 @@ export async function consoleFiles(): Promise<
   const [made, reader, style] = await Promise.all([
     scripts(),
     bundled("shared/leads/reader.ts"),
-    bundled("functions/console/page.css"),
+    bundled("functions/console/app/page.css"),
   ]);
   return { "page.html": html, ...made, "leads.js": reader, "page.css": style };
 }

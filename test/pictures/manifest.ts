@@ -24,7 +24,7 @@ export function pictureFile(name: string): string {
  */
 async function hashSources(from = root): Promise<Record<string, string>> {
   const common = await Promise.all([
-    ...["page.tsx", "messages.tsx", "page.css"].map((name) =>
+    ...["app/page.tsx", "parts/messages.tsx", "app/page.css"].map((name) =>
       withoutComments(from, consoleFile(name)),
     ),
     withoutComments(from, "test/support/believable-day.ts"),

@@ -2,7 +2,7 @@ import { glob, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
-import { showControls } from "#functions/console/shown-children.ts";
+import { showControls } from "#functions/console/app/shown-children.ts";
 import { complain, complainOf, print, showLines } from "#infra/cli/print.ts";
 import { textOf } from "#infra/cli/calls/json.ts";
 import { shownText } from "#shared/lib/shown-text.ts";

@@ -66,7 +66,7 @@ const guides: Guide[] = [
     heading: "Add an operator endpoint",
     // Its path, its file, its view, and its command.
     mention:
-      /["`]\/do-not-call|operator\/do-not-call|(?:\.|console|operator-api)\/do-not-call\.tsx?|case "do-not-call"|"do-not-call": "|\bdnc(?:: [[{]|\(\[| {6})/,
+      /["`]\/do-not-call|operator\/do-not-call|(?:\.|do-not-call|operator-api)\/do-not-call\.tsx?|case "do-not-call"|"do-not-call": "|\bdnc(?:: [[{]|\(\[| {6})/,
     patterns: [
       "{functions,infra}/**/*.{ts,tsx}",
       "test/contracts/operator-api/index.ts",

@@ -101,7 +101,7 @@ const rules: Readonly<Record<string, Named>> = {
     words: /"turn"|\bturn: (\(|")|freshAgeMsMax|\bbusy: (false|true|isBusy|Readonly)|\.busy\b/,
     most: 14,
     // Calls that were busy.
-    not: ["console/results.tsx", "shared/providers/"],
+    not: ["console/results/results.tsx", "shared/providers/"],
   },
   capacity: {
     words: /\bno_capacity\b|requestsAtOnce|account\.concurrency|\)\.concurrency/,

@@ -1,0 +1,310 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { indexOf } from "#shared/calls/ids.ts";
+import { callStates } from "#shared/calls/states.ts";
+import type { CallsPage, CallView } from "#shared/answers/answers.ts";
+import { addressOf, go, type Place } from "../data/address.ts";
+import { BulkCalls } from "./bulk-calls.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { useDesk, WithRole } from "../parts/desk.tsx";
+import { Export } from "../parts/export.tsx";
+import { ListEnd } from "../parts/list-end.tsx";
+import { OneCall } from "./one-call.tsx";
+import { cancelAll } from "../requests/one-request.tsx";
+import {
+  countText,
+  Reason,
+  StateName,
+  Table,
+  TestMark,
+  textIn,
+  Time,
+  zoneText,
+} from "../parts/shared.tsx";
+import { PhoneNumber, useNumberField } from "../parts/phone-number.tsx";
+import { seekNumber, useSoughtNumber } from "../data/sought-number.ts";
+import { useList } from "../parts/use-list.ts";
+
+/** Fields of the filter in the URL, and their labels. */
+const fields = {
+  client: "Client",
+  campaign: "Campaign",
+  agent_id: "Agent",
+  provider: "Account",
+  reason: "Reason",
+  request_id: "Request",
+  provider_call_id: "Provider's call id",
+} as const;
+
+/** The list of calls. Its filter is in the URL, except a number, which no URL may contain. */
+export function Calls({ place }: { place: Place }) {
+  const { call: opened, ...filter } = place.query;
+  const number = useSoughtNumber();
+  const isOpen = opened !== undefined;
+  return (
+    <div class={isOpen ? "beside open" : "beside"}>
+      <div class="card list">
+        <States filter={filter} />
+        <Search filter={filter} number={number} />
+        <BulkCalls filter={filter} number={number} />
+        <Found
+          key={JSON.stringify([filter, number])}
+          filter={filter}
+          number={number}
+          opened={opened}
+        />
+      </div>
+      {isOpen ? <OneCall key={opened} id={opened} closeTo={addressOf("calls", filter)} /> : null}
+    </div>
+  );
+}
+
+type Filter = Readonly<Record<string, string>>;
+
+function States({ filter }: { filter: Filter }) {
+  const { state = "" } = filter;
+  const link = (chosen: string, name: ComponentChildren) => (
+    <li key={chosen}>
+      <a
+        class="tab"
+        href={addressOf("calls", { ...filter, state: chosen })}
+        aria-current={state === chosen ? "true" : undefined}
+      >
+        {name}
+      </a>
+    </li>
+  );
+  return (
+    <nav aria-label="States">
+      <ul class="tabs">
+        {link("", "All")}
+        {callStates.map((one) => link(one, <StateName state={one} />))}
+      </ul>
+    </nav>
+  );
+}
+
+function Search({ filter, number }: { filter: Filter; number: string }) {
+  const field = useNumberField(number);
+  const search = async (form: FormData) => {
+    const sought = await field.take();
+    // A text that is no number says so below its field, and nothing is sought.
+    if (sought === undefined && field.text.trim() !== "") return;
+    const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
+    seekNumber(sought?.number ?? "");
+    const times = ["from", "until"].map((name) => [name, instantIn(textIn(form, name))] as const);
+    go(addressOf("calls", { state: filter["state"], ...Object.fromEntries([...given, ...times]) }));
+  };
+  const count = Object.keys(filter).filter((name) => name !== "state").length;
+  return (
+    <details class="filters" open={count > 0 || number !== ""}>
+      <summary>{count === 0 ? "Filters" : `Filters: ${count}`}</summary>
+      <form
+        class="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void search(new FormData(event.currentTarget));
+        }}
+      >
+        {Object.entries(fields).map(([name, label]) => (
+          <label key={name}>
+            {label}
+            <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
+          </label>
+        ))}
+        <WithRole role="find">
+          <PhoneNumber label="Number" field={field} isRequired={false} />
+        </WithRole>
+        {Object.entries({ from: "Accepted from", until: "Accepted until" }).map(([name, label]) => (
+          <label key={name}>
+            {label} ({zoneText()})
+            <input
+              key={filter[name]}
+              type="datetime-local"
+              name={name}
+              defaultValue={localIn(filter[name])}
+            />
+          </label>
+        ))}
+        <button type="submit">Search</button>
+      </form>
+    </details>
+  );
+}
+
+/** Converts the text of a field of a local time to an instant; an empty one stays. */
+function instantIn(local: string): string {
+  return local === "" ? "" : new Date(local).toISOString();
+}
+
+function localIn(instant: string | undefined): string {
+  if (instant === undefined || Number.isNaN(Date.parse(instant))) return "";
+  const at = new Date(instant);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** Maximum calls of a page. */
+const pageItems = 50;
+
+/** Reads the calls of a filter page by page. */
+function useCalls(filter: Filter, number: string) {
+  const { ask } = useDesk();
+  return useList<CallView>({
+    pageItems,
+    idOf: ({ id }) => id,
+    place: placeCalls,
+    async load(cursor) {
+      const query = { limit: pageItems, ...filter, ...(cursor === undefined ? {} : { cursor }) };
+      const words = Object.entries(query).map(([name, value]) => [name, String(value)]);
+      const page =
+        number === ""
+          ? await ask<CallsPage>(`/calls?${new URLSearchParams(words).toString()}`)
+          : await ask<CallsPage>("/calls/search", { phone_number: number, ...query });
+      const left = page.unreadable;
+      return {
+        items: page.calls,
+        cursor: page.cursor,
+        lookedUntil: page.looked_until,
+        ...(left === undefined
+          ? {}
+          : { note: `${left} calls left out: a later version of the service wrote them.` }),
+      };
+    },
+  });
+}
+
+/** Returns the calls with their positions: a later try stands before its call, and has the position of it. */
+function placeCalls(calls: readonly CallView[]) {
+  let position = "";
+  const placed = calls.toReversed().map((item) => {
+    if (position === "" || (item.tries?.number ?? 1) === 1) position = item.id;
+    return { item, position };
+  });
+  return placed.toReversed();
+}
+
+function Found({
+  filter,
+  number,
+  opened,
+}: {
+  filter: Filter;
+  number: string;
+  opened: string | undefined;
+}) {
+  const list = useCalls(filter, number);
+  const calls = list.items ?? [];
+  return (
+    <>
+      {calls.length === 0 ? null : (
+        <>
+          <Reasons calls={calls} filter={filter} />
+          <List calls={calls} filter={filter} opened={opened} />
+        </>
+      )}
+      <ListEnd list={list} what="The calls" nothing="There is no such call." />
+      <div class="line">
+        <WithRole role="decide">
+          <CancelAll filter={filter} />
+        </WithRole>
+      </div>
+      <Export of="calls" filter={filter} number={number} />
+    </>
+  );
+}
+
+function Reasons({ calls, filter }: { calls: readonly CallView[]; filter: Filter }) {
+  const reasons = new Map<string, number>();
+  for (const { reason } of calls) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  return (
+    <p class="line reasons">
+      {[...reasons].map(([reason, count]) => (
+        <a key={reason} href={addressOf("calls", { ...filter, reason })}>
+          <Reason code={reason} /> {countText(count)}
+        </a>
+      ))}
+    </p>
+  );
+}
+
+function List({
+  calls,
+  filter,
+  opened,
+}: {
+  calls: readonly CallView[];
+  filter: Filter;
+  opened: string | undefined;
+}) {
+  const zone = zoneText();
+  const columns = [
+    `Call (${zone})`,
+    "State",
+    "Reason",
+    "Agent",
+    "Number",
+    `Next (${zone})`,
+    "Changed",
+  ];
+  return (
+    <Table label="Calls found" columns={columns}>
+      {calls.map((call) => (
+        <tr key={call.id} aria-current={call.id === opened ? "true" : undefined}>
+          <th scope="row">
+            <a href={addressOf("calls", { ...filter, call: call.id })} title={call.id}>
+              <Time at={call.accepted_at} /> #{indexOf(call.id)}
+            </a>
+          </th>
+          <td>
+            <StateName state={call.state} />
+          </td>
+          <td class="words">
+            <Reason code={call.reason} />
+          </td>
+          <td>
+            {call.agent_id} <TestMark client={call.client} />
+          </td>
+          <td>…{call.number_tail}</td>
+          <td>
+            <Time at={call.due_at} callee={call.time_zones} />
+          </td>
+          <td>
+            <Time at={call.updated_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** The button that cancels the waiting calls of the filter's request or agent. */
+function CancelAll({ filter }: { filter: Filter }) {
+  const { ask, attempt } = useDesk();
+  const [isAsking, setIsAsking] = useState(false);
+  const { state, agent_id = "", request_id = "" } = filter;
+  if (state !== "WAITING" || (agent_id === "" && request_id === "")) return null;
+  const what = request_id === "" ? { agent_id } : { request_id };
+  const name = request_id === "" ? `agent ${agent_id}` : `request ${request_id}`;
+  return (
+    <>
+      <button type="button" class="grave" onClick={() => setIsAsking(true)}>
+        Cancel the waiting calls of {name}
+      </button>
+      {isAsking ? (
+        <Confirm
+          title={`Cancel the waiting calls of ${name}?`}
+          yes="Cancel these calls"
+          no="Leave them"
+          close={() => setIsAsking(false)}
+          act={() =>
+            attempt(async () => {
+              return cancelAll(ask, what, name);
+            })
+          }
+        >
+          <p>Calls that are still on the queue are cancelled too.</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+import { useState } from "preact/hooks";
+import type { Forecast as Answer } from "#shared/answers/answers.ts";
+import { messageOf, useDesk } from "../parts/desk.tsx";
+import { ForecastAnswer } from "./forecast-answer.tsx";
+import { counted, textIn, zoneText } from "../parts/shared.tsx";
+
+/** Maximum size of a forecast's request. */
+const fileBytesMax = 5 * 1024 * 1024;
+
+/** Forecasts a batch without sending it. The operator drops or chooses a file, of which nothing is kept. */
+export function Forecast() {
+  const { ask, say } = useDesk();
+  const [file, setFile] = useState<File>();
+  const [isAsking, setIsAsking] = useState(false);
+  const [answer, setAnswer] = useState<Answer>();
+  const [problem, setProblem] = useState<string>();
+  const forecast = async (form: FormData) => {
+    setIsAsking(true);
+    setProblem(undefined);
+    setAnswer(undefined);
+    try {
+      const [calls, plan] = await Promise.all([jsonIn(file), jsonIn(fileIn(form, "plan"))]);
+      if (calls === undefined) throw new Error("Choose a file of calls first.");
+      const at = textIn(form, "at");
+      const answered = await ask<Answer>("/forecast", {
+        client: textIn(form, "client"),
+        calls,
+        ...(at === "" ? {} : { at: new Date(at).toISOString() }),
+        ...(plan === undefined ? {} : { plan }),
+        items: "problems",
+      });
+      setAnswer(answered);
+      say(`Forecast of ${counted(answered.calls, "call")}. Nothing was sent.`);
+    } catch (error) {
+      setProblem(messageOf(error));
+      say("There is no forecast.");
+    }
+    setIsAsking(false);
+  };
+  return (
+    <>
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void forecast(new FormData(event.currentTarget));
+        }}
+      >
+        <Drop file={file} choose={setFile} />
+        <Circumstances isAsking={isAsking} />
+        <p class="hint">Nothing is sent, stored or asked of a provider.</p>
+      </form>
+      {isAsking ? <p class="hint">Forecasting …</p> : null}
+      {problem === undefined ? null : <p class="problem">{problem}</p>}
+      {answer === undefined ? null : <ForecastAnswer answer={answer} />}
+    </>
+  );
+}
+
+/** Field to drop or choose the file of calls. */
+function Drop({ file, choose }: { file: File | undefined; choose(file: File | undefined): void }) {
+  const [isOver, setIsOver] = useState(false);
+  return (
+    <div
+      class={isOver ? "drop over" : "drop"}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setIsOver(false);
+        choose(event.dataTransfer?.files[0]);
+      }}
+    >
+      <label>
+        Drop a file of calls here, or choose one: JSON as for POST /v1/calls/batch
+        <input
+          type="file"
+          accept=".json,application/json"
+          onChange={(event) => choose(event.currentTarget.files?.[0])}
+        />
+      </label>
+      <p class="hint">{file === undefined ? "No file yet." : `Chosen: ${file.name}.`}</p>
+    </div>
+  );
+}
+
+/** Fields for the client, the time and the plan of a forecast. */
+function Circumstances({ isAsking }: { isAsking: boolean }) {
+  return (
+    <div class="line">
+      <label>
+        Client
+        <input name="client" required autocomplete="off" />
+      </label>
+      <label>
+        Sent at (now, if empty; {zoneText()})
+        <input name="at" type="datetime-local" />
+      </label>
+      <label>
+        Another dial plan, to compare
+        <input name="plan" type="file" accept=".json,application/json" />
+      </label>
+      <button type="submit" disabled={isAsking}>
+        Forecast
+      </button>
+    </div>
+  );
+}
+
+function fileIn(form: FormData, name: string): File | undefined {
+  const value = form.get(name);
+  return value instanceof File && value.size > 0 ? value : undefined;
+}
+
+/** Reads a file of JSON; undefined if there is none. @throws an Error for people if it cannot be read as such */
+async function jsonIn(file: File | undefined): Promise<unknown> {
+  if (file === undefined) return undefined;
+  if (file.size > fileBytesMax) throw new Error(`${file.name} is larger than 5 MiB.`);
+  try {
+    return JSON.parse(await file.text());
+  } catch {
+    throw new Error(`${file.name} is not JSON.`);
+  }
+}

@@ -1,0 +1,176 @@
+import type { DeadLetterList, Events, Replayed, RestoreView } from "#shared/answers/answers.ts";
+import { type Ask, Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
+import { counted, countText, Fact, Reason, Table, Time } from "../parts/shared.tsx";
+
+const refreshMs = 30_000;
+const dayMs = 86_400_000;
+/** Days before now of which events are replayed. */
+const replayedDays = 7;
+
+/** The trouble beside calls: events that were not delivered, dead letters, and a restored ledger. */
+export function Incidents() {
+  return (
+    <>
+      <Receivers />
+      <DeadLetters />
+      <Restore />
+    </>
+  );
+}
+
+/** Has the exhausted events of a client's last days delivered again. Resolves to a message. */
+async function replayAll(client: string, ask: Ask): Promise<string> {
+  const now = Date.now();
+  const range = {
+    from: new Date(now - replayedDays * dayMs).toISOString(),
+    until: new Date(now).toISOString(),
+  };
+  let replayed = 0;
+  let cursor: string | undefined;
+  do {
+    const place = cursor === undefined ? {} : { cursor };
+    const filter = { client, ...range, exhausted: true, ...place };
+    const answer: Replayed = await ask("/events/replay", filter);
+    replayed += answer.replayed;
+    cursor = answer.cursor;
+  } while (cursor !== undefined);
+  return `${counted(replayed, "event")} will be delivered again, at the receiver's pace.`;
+}
+
+function Receivers() {
+  const { ask, attempt } = useDesk();
+  const live = useLive<Events>("/events", refreshMs);
+  const replay = (client: string) => attempt(() => replayAll(client, ask));
+  return (
+    <section class="card" aria-labelledby="receivers">
+      <h3 id="receivers">Events</h3>
+      <Shown live={live} what="The receivers">
+        {({ receivers, exhausted_max: most }) =>
+          receivers.length === 0 ? (
+            <p>
+              The dial plan has no receiver of events: <code>events</code> names one.
+            </p>
+          ) : (
+            <Table
+              label="Receivers of events"
+              columns={[
+                "Receiver",
+                "Not delivered",
+                "Replay",
+                "Circuit breaker",
+                "Oldest due",
+                "Origin",
+              ]}
+            >
+              {receivers.map(({ name, origin, breaker, oldest_due_at, exhausted_calls: calls }) => (
+                <tr key={name}>
+                  <th scope="row">{name === "*" ? "every other client" : name}</th>
+                  <td class="figure">{countText(calls, most)}</td>
+                  <td>
+                    {calls === 0 || name === "*" ? null : (
+                      <WithRole role="decide">
+                        <button type="button" onClick={() => replay(name)}>
+                          Replay {replayedDays} days <span class="unseen">of {name}</span>
+                        </button>
+                      </WithRole>
+                    )}
+                  </td>
+                  <td class="words">
+                    {breaker === null ? "closed" : <Reason code={breaker.code} />}
+                  </td>
+                  <td>{oldest_due_at === null ? "none" : <Time at={oldest_due_at} />}</td>
+                  <td>{origin}</td>
+                </tr>
+              ))}
+            </Table>
+          )
+        }
+      </Shown>
+    </section>
+  );
+}
+
+function DeadLetters() {
+  const { ask, attempt } = useDesk();
+  const live = useLive<DeadLetterList>("/dead-letters", refreshMs);
+  return (
+    <section class="card" aria-labelledby="letters">
+      <h3 id="letters">Dead letters</h3>
+      <Shown live={live} what="The dead letters">
+        {({ dead_letters: letters }) =>
+          letters.length === 0 ? (
+            <p>There is none: no message has failed a hundred times.</p>
+          ) : (
+            <Table
+              label="Dead letters"
+              columns={["Message", "Put back", "Queue", "Stored", "Bytes"]}
+            >
+              {letters.map(({ name, queue, stored_at, bytes }) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  <td>
+                    <WithRole role="decide">
+                      <button
+                        type="button"
+                        onClick={() =>
+                          attempt(async () => {
+                            await ask(`/dead-letters/${encodeURIComponent(name)}/put-back`, {});
+                            return `Put back: ${name}.`;
+                          })
+                        }
+                      >
+                        Put back <span class="unseen">{name}</span>
+                      </button>
+                    </WithRole>
+                  </td>
+                  <td>{queue}</td>
+                  <td>
+                    <Time at={stored_at} />
+                  </td>
+                  <td class="figure">{countText(bytes)}</td>
+                </tr>
+              ))}
+            </Table>
+          )
+        }
+      </Shown>
+    </section>
+  );
+}
+
+const restoreWords: Readonly<Record<RestoreView["state"], string>> = {
+  none: "The ledger was not restored.",
+  suspended:
+    "The ledger was restored, and nothing is dialed. Confirm to what time: npm run calls -- restored --at TIME.",
+  confirmed: "The calls of the restored ledger are being gone through, and nothing is dialed yet.",
+  done: "The last restore is over: calls are dialed again.",
+};
+
+function Restore() {
+  const live = useLive<RestoreView>("/restored", refreshMs);
+  return (
+    <section class="card" aria-labelledby="restore">
+      <h3 id="restore">Restore of the ledger</h3>
+      <Shown live={live} what="The restore">
+        {({ state, since, restored_to, looked_up, to_review, rows_read }) => (
+          <>
+            <p class={state === "suspended" ? "problem" : undefined}>{restoreWords[state]}</p>
+            {state === "none" ? null : (
+              <dl>
+                <Fact name="Since">
+                  <Time at={since} />
+                </Fact>
+                <Fact name="Restored to">
+                  <Time at={restored_to} />
+                </Fact>
+                <Fact name="Calls read">{countText(rows_read)}</Fact>
+                <Fact name="Looked up">{countText(looked_up)}</Fact>
+                <Fact name="To review">{countText(to_review)}</Fact>
+              </dl>
+            )}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
