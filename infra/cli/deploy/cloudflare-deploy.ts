@@ -1,6 +1,12 @@
 import { checkService } from "./check-service.ts";
 import { mends, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-compare.ts";
-import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudflare-resources.ts";
+import {
+  creations,
+  isLedgerEmpty,
+  lookForResources,
+  migration,
+  noteKeys,
+} from "./cloudflare-resources.ts";
 import { checkSchema } from "./cloudflare-schema.ts";
 import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
 import { type LeaseTimes, withSecretsLease } from "./cloudflare-lease.ts";
@@ -82,11 +88,10 @@ export async function deployToCloudflare(
   await checkSchema(tools, target);
   tools.print("The ledger's tables are up to date.");
 
-  if (isWhole(names, "HASH_KEY") && hasTokens(names)) {
-    await putProviderSecrets(tools, target, providerSecrets);
-  } else {
+  const lacksSecrets = Object.keys(providerSecrets).length > 0;
+  if (lacksSecrets || !isWhole(names, "HASH_KEY") || !hasTokens(names)) {
     await withSecretsLease(tools, target, {
-      work: () => putFirstSecrets(tools, target, providerSecrets),
+      work: () => putAbsentSecrets(tools, target, providerSecrets),
       times: lease,
     });
   }
@@ -110,15 +115,8 @@ const isWhole = (names: Names, secret: string) =>
 
 const hasTokens = ({ api }: Names) => api.some((one) => one.startsWith(tokenVariables[0]));
 
-/** Sets secrets of providers, each for its readers. */
-const putProviderSecrets = (tools: Tools, target: Target, secrets: Record<string, string>) =>
-  putSecrets(tools, target, {
-    dialer: secrets,
-    api: Object.fromEntries(ofApi(Object.entries(secrets))),
-  });
-
 /** Sets what a service lacks: HASH_KEY, a first token, and secrets of providers that nobody has set meanwhile. */
-async function putFirstSecrets(
+async function putAbsentSecrets(
   tools: Tools,
   target: Target,
   providerSecrets: Record<string, string>,
@@ -127,6 +125,8 @@ async function putFirstSecrets(
   const absent = Object.entries(providerSecrets).filter(([one]) => !isWhole(names, one));
   const hashKey = await hashKeyFor(tools, target, names);
   const made = hasTokens(names) ? undefined : firstToken(tools);
+  const [key] = Object.values(hashKey);
+  if (key !== undefined) await noteKeys(tools, target, key.HASH_KEY);
   await putSecrets(tools, target, {
     dialer: { ...Object.fromEntries(absent), ...hashKey.dialer },
     api: {

@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import * as z from "#shared/lib/zod.ts";
+import { listKeys, nameOfKey, parseHashKeys } from "#shared/telephony/phone-number.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import { openApi, readQueue, type StandingQueue } from "./cloudflare-queues.ts";
 import { queuesOf, type Target } from "./cloudflare-target.ts";
@@ -154,9 +156,22 @@ export async function isLedgerEmpty(tools: Tools, target: Target): Promise<boole
 
 const listSchema = z.object({ keys: z.array(z.string()) });
 
-/** Returns the names of the keys that the do-not-call list names; none if there is no list. */
+/**
+ * Notes in the ledger which keys are in use, by their names. Cloudflare shows no secret, and of two rotations the second
+ * must not end the first one's key.
+ */
+export async function noteKeys(tools: Tools, target: Target, hashKey: string): Promise<void> {
+  const value = JSON.stringify({ keys: listKeys(parseHashKeys(hashKey)).map(nameOfKey) });
+  const sql = `INSERT INTO documents (kind, key, version, expires_at, value)
+    VALUES ('deployment', 'keys', '${randomUUID()}', NULL, '${value}')
+    ON CONFLICT (kind, key) DO UPDATE SET version = excluded.version, value = excluded.value RETURNING value`;
+  await query(tools, target, { sql, row: z.object({ value: z.string() }) });
+}
+
+/** Returns the names of the keys that were set, or that the do-not-call list names; none if neither is known. */
 export async function readKeyNames(tools: Tools, target: Target): Promise<string[]> {
-  const sql = "SELECT value FROM documents WHERE kind = 'do-not-call-list'";
+  const sql =
+    "SELECT value FROM documents WHERE kind = 'do-not-call-list' OR (kind = 'deployment' AND key = 'keys')";
   const found = await query(tools, target, { sql, row: z.object({ value: z.string() }) });
   return found.flatMap(({ value }) => parseJson(listSchema, value)?.keys ?? []);
 }

@@ -2,7 +2,7 @@ import * as z from "#shared/lib/zod.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import { withSecretsLease } from "./cloudflare-lease.ts";
 import type { Target } from "./cloudflare-target.ts";
-import { readKeyNames } from "./cloudflare-resources.ts";
+import { noteKeys, readKeyNames } from "./cloudflare-resources.ts";
 import { type FunctionName, readersOf, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -56,17 +56,30 @@ export function createCloudflareSecretStore(tools: Tools, target: Target): Secre
         Object.fromEntries(entries.filter(([name]) => readersOf(name).includes(worker))),
       ]),
     );
-  return {
+  const held: SecretStore = {
     async names() {
       const names = await secretNamesOf(tools, target);
       return [...new Set([...names.dialer, ...names.api])];
     },
-    set(values) {
-      const work = () => putSecrets(tools, target, byReader(Object.entries(values)));
-      return "HASH_KEY" in values ? withSecretsLease(tools, target, { work }) : work();
+    async set(values) {
+      const { HASH_KEY } = values;
+      // Before it is set: whoever was cut off is told of it by the next rotation.
+      if (HASH_KEY !== undefined) await noteKeys(tools, target, HASH_KEY);
+      await putSecrets(tools, target, byReader(Object.entries(values)));
     },
     keyNames: () => readKeyNames(tools, target),
     remove: (names) =>
       putSecrets(tools, target, byReader(names.map((name): [string, null] => [name, null]))),
+  };
+  const alone = <Value>(work: (store: SecretStore) => Promise<Value>) =>
+    withSecretsLease(tools, target, { work: () => work(held) });
+  return {
+    ...held,
+    alone,
+    set(values) {
+      // Of two runs at once one Worker would keep the first one's value, and the other the second one's.
+      const isShared = Object.keys(values).some((name) => readersOf(name).length > 1);
+      return isShared ? alone((store) => store.set(values)) : held.set(values);
+    },
   };
 }

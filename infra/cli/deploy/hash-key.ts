@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { listKeys, nameOfKey, parseHashKeys } from "#shared/telephony/phone-number.ts";
-import type { SecretStore } from "./secret-names.ts";
+import { alone, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 type Surroundings = Pick<Tools, "environment" | "print">;
@@ -76,19 +76,21 @@ export async function rotateHashKey(
       "HASH_KEY has a former key still. End it first: npm run calls -- dnc end-former-key",
     );
   }
-  const names = (await store.keyNames?.()) ?? [];
-  if (names.some((name) => name !== nameOfKey(current))) {
-    throw new DeployError(
-      "That is not the only key of the do-not-call list. Give the current one. If a rotation was cut off, set both keys, " +
-        "the new one first: npm run secrets -- set HASH_KEY --replace",
+  await alone(store, async (held) => {
+    const names = (await held.keyNames?.()) ?? [];
+    if (names.some((name) => name !== nameOfKey(current))) {
+      throw new DeployError(
+        "That is not the only key in use: perhaps somebody else has rotated it. Give the current one. If a rotation was cut " +
+          "off, set both keys, the new one first: npm run secrets -- set HASH_KEY --replace",
+      );
+    }
+    const next = createHashKey();
+    showHashKey(tools, next);
+    print(
+      "If this is cut off: set both keys, the new one first and a space between them, by npm run secrets -- set HASH_KEY --replace",
     );
-  }
-  const next = createHashKey();
-  showHashKey(tools, next);
-  print(
-    "If this is cut off: set both keys, the new one first and a space between them, by npm run secrets -- set HASH_KEY --replace",
-  );
-  await store.set({ HASH_KEY: `${next} ${current}` });
+    await held.set({ HASH_KEY: `${next} ${current}` });
+  });
   print(
     "Numbers are known under both keys now. Calls may be held back until every process holds both, for minutes. After the " +
       "retention, end the former key: npm run calls -- dnc end-former-key",

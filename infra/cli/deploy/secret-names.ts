@@ -54,8 +54,22 @@ export interface SecretStore {
     values: Record<string, string>,
     options?: { replaces?: boolean | "if unused"; keeps?: readonly string[] },
   ): Promise<void>;
-  /** Returns the names of the keys that the do-not-call list names, on a platform that never shows a secret. */
+  /** Returns the names of the keys that are in use, on a platform that never shows a secret. */
   keyNames?(): Promise<string[]>;
+  /**
+   * Does what reads secrets and then sets them while no other run does, on a platform that overwrites without a condition.
+   *
+   * @param work is given the store whose `set` belongs to it
+   */
+  alone?<Value>(work: (store: SecretStore) => Promise<Value>): Promise<Value>;
   /** Deletes secrets; a platform whose tokens share one secret lacks this method. */
   remove?(names: readonly string[]): Promise<void>;
+}
+
+/** Does something with a store while no other run does, where the platform needs that. */
+export function alone<Value>(
+  store: SecretStore,
+  work: (held: SecretStore) => Promise<Value>,
+): Promise<Value> {
+  return store.alone?.(work) ?? work(store);
 }

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
@@ -38,6 +39,13 @@ function putWorker(worker: string, secrets: Record<string, string>) {
   scripts.set(`outbound-calls-${worker}`, script);
   for (const [name, value] of Object.entries(secrets)) script.secrets.set(name, value);
 }
+/** Makes a ledger without content. */
+function putLedger(): DatabaseSync {
+  const content = new DatabaseSync(":memory:");
+  content.exec(readFileSync(resolve("infra/d1/0001_ledger.sql"), "utf8"));
+  deployment().account.databases.set("outbound-calls", { id: "d", content });
+  return content;
+}
 const secretsOf = (worker: string) =>
   deployment().account.scripts.get(`outbound-calls-${worker}`)?.secrets;
 const storeOn = (tools = deployment().person().tools, name?: string) =>
@@ -45,6 +53,7 @@ const storeOn = (tools = deployment().person().tools, name?: string) =>
 
 function cloudflare(): Kind {
   putWorker("api", { HASH_KEY: key });
+  putLedger();
   return { store: storeOn(), seen: () => Object.fromEntries(secretsOf("api") ?? []) };
 }
 
@@ -119,11 +128,11 @@ describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", byWrangler, () => 
   /** @param names keys that the do-not-call list names; undefined: there is no list */
   const created = (names?: string[]) => {
     for (const worker of ["api", "dialer"]) putWorker(worker, { HASH_KEY: key });
-    const content = new DatabaseSync(":memory:");
-    content.exec("CREATE TABLE documents (kind TEXT, value TEXT)");
-    deployment().account.databases.set("outbound-calls", { id: "d", content });
+    const content = putLedger();
     if (names !== undefined) {
-      const insert = content.prepare("INSERT INTO documents VALUES ('do-not-call-list', ?)");
+      const insert = content.prepare(
+        "INSERT INTO documents (kind, key, version, value) VALUES ('do-not-call-list', 'list', 'v', ?)",
+      );
       insert.run(JSON.stringify({ keys: names }));
     }
     const ada = deployment().person();
@@ -171,6 +180,24 @@ describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", byWrangler, () => 
     await expect(rotate(given)).rejects.toThrow(message);
     expect([of("dialer"), of("api")]).toEqual([key, key]);
     expect(ada.printed).toEqual([]);
+  });
+
+  it("rotates once where two people do it at once, and shows the second no key", async () => {
+    const { ada, rotate, of } = created();
+    const bob = deployment().person();
+    const ends = await Promise.allSettled([
+      rotate(key),
+      rotateHashKey(bob.tools, storeOn(bob.tools), () => Promise.resolve(key)),
+    ]);
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    for (const end of ends) {
+      if (end.status === "rejected") expect(String(end.reason)).toMatch(/else has rotated/);
+    }
+    const [next = "", former] = (of("dialer") ?? "").split(" ");
+    expect([former, of("api")]).toEqual([key, of("dialer")]);
+    const shown = [ada, bob].map(({ printed }) => printed.join("\n"));
+    expect(shown.filter((one) => one.includes("shown only now"))).toHaveLength(1);
+    expect(shown.join("\n")).toContain(next);
   });
 
   it("refuses where none is set", async () => {
@@ -256,8 +283,32 @@ describe("npm run secrets -- set, on Cloudflare,", byWrangler, () => {
 
   it("sets HASH_KEY where none is set", async () => {
     putWorker("api", { PUBLIC_URL: "https://a.example" });
+    putLedger();
     await setSecret(storeOn(), "HASH_KEY", { value: key, replaces: false });
     for (const worker of ["api", "dialer"]) expect(secretsOf(worker)?.get("HASH_KEY")).toBe(key);
+  });
+
+  it("leaves one value for both Workers where two people set a secret at once", async () => {
+    const ofBoth = (worker: string) => secretsOf(worker)?.get("WEBHOOK_SECRET");
+    for (const worker of ["api", "dialer"]) putWorker(worker, { HASH_KEY: key });
+    putLedger();
+    const [ada, bob] = [deployment().person(), deployment().person()];
+    const { run } = ada.tools;
+    let begun: Promise<void> | undefined;
+    ada.tools.run = async (command, args, options) => {
+      // Between the two Workers of the first, the second does all that it can.
+      if (args.join(" ") === "secret bulk --name outbound-calls-api") {
+        begun = setSecret(storeOn(bob.tools), "WEBHOOK_SECRET", { value: "b", replaces: false });
+        const waits = () => bob.printed.some((line) => line.startsWith("Somebody else sets"));
+        await expect
+          .poll(() => waits() || ofBoth("dialer") === "b", { timeout: 60_000 })
+          .toBe(true);
+      }
+      return run(command, args, options);
+    };
+    await setSecret(storeOn(ada.tools), "WEBHOOK_SECRET", { value: "a", replaces: false });
+    await begun;
+    expect([ofBoth("dialer"), ofBoth("api")]).toEqual(["b", "b"]);
   });
 
   it("makes no Worker where there is no deployment", async () => {
