@@ -1,12 +1,7 @@
-import {
-  DeleteMessageBatchCommand,
-  type Message,
-  ReceiveMessageCommand,
-  type SQSClient,
-} from "@aws-sdk/client-sqs";
 import { inspect } from "node:util";
 import { complain, print } from "../cli/print.ts";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { askSqs, type SqsMessage } from "./ask-sqs.ts";
 import { type LocalFunction, payloadBytesMax } from "./lambda-runtime.ts";
 import { localRegion } from "./aws-engines.ts";
 import { nextTrace } from "./lineage.ts";
@@ -14,9 +9,10 @@ import { traceAttribute } from "./traced-queues.ts";
 
 /** Maximum messages of one ReceiveMessage or DeleteMessageBatch. */
 const requestMessagesMax = 10;
+/** Seconds for which a request waits for messages: as long as Lambda's own. */
+const waitSeconds = 20;
 
 interface EventSourceOptions {
-  sqs: SQSClient;
   queueUrl: string;
   queueName: string;
   consumer: LocalFunction;
@@ -31,29 +27,27 @@ interface EventSourceOptions {
  * again at the end of their visibility timeout.
  */
 export function startEventSource(options: EventSourceOptions): { stop(): Promise<void> } {
-  const { sqs, queueUrl, queueName, consumer, batchSize, concurrency } = options;
+  const { queueUrl, queueName, consumer, batchSize, concurrency } = options;
   const abort = new AbortController();
 
-  async function gather(): Promise<Message[]> {
-    const messages: Message[] = [];
+  async function gather(): Promise<SqsMessage[]> {
+    const messages: SqsMessage[] = [];
     while (messages.length < batchSize) {
-      const { Messages = [] } = await sqs.send(
-        new ReceiveMessageCommand({
-          QueueUrl: queueUrl,
-          MaxNumberOfMessages: Math.min(requestMessagesMax, batchSize - messages.length),
-          WaitTimeSeconds: messages.length === 0 ? 1 : 0,
-          MessageSystemAttributeNames: ["All"],
-          MessageAttributeNames: [traceAttribute],
-        }),
-        { abortSignal: abort.signal },
-      );
+      const asked = {
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: Math.min(requestMessagesMax, batchSize - messages.length),
+        WaitTimeSeconds: messages.length === 0 ? waitSeconds : 0,
+        MessageSystemAttributeNames: ["All"],
+        MessageAttributeNames: [traceAttribute],
+      };
+      const { Messages = [] } = await askSqs("ReceiveMessage", asked, abort.signal);
       messages.push(...Messages);
       if (Messages.length === 0) break;
     }
     return messages;
   }
 
-  async function deliver(messages: Message[]): Promise<void> {
+  async function deliver(messages: SqsMessage[]): Promise<void> {
     const trace = nextTrace(messages.map(traceOf), consumer.name);
     if (trace === undefined) {
       // As on Lambda the messages come again, and again are not delivered.
@@ -65,14 +59,10 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
       .catch(() => undefined);
     const done = doneBy(answer, messages);
     for (let start = 0; start < done.length; start += requestMessagesMax) {
-      await sqs.send(
-        new DeleteMessageBatchCommand({
-          QueueUrl: queueUrl,
-          Entries: done
-            .slice(start, start + requestMessagesMax)
-            .map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle })),
-        }),
-      );
+      const Entries = done
+        .slice(start, start + requestMessagesMax)
+        .map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+      await askSqs("DeleteMessageBatch", { QueueUrl: queueUrl, Entries });
     }
   }
 
@@ -96,16 +86,16 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
 }
 
 /** Returns the messages that an invocation has handled: all that it does not report as failed, and none if it failed. */
-function doneBy(answer: unknown, messages: readonly Message[]): Message[] {
+function doneBy(answer: unknown, messages: readonly SqsMessage[]): SqsMessage[] {
   if (!isBatchResponse(answer)) return [];
   const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-  return messages.filter(({ MessageId = "" }) => !failed.has(MessageId));
+  return messages.filter(({ MessageId }) => !failed.has(MessageId));
 }
 
 /** Splits a batch where it is larger than Lambda takes, as Lambda does. */
-function inPayloads(messages: readonly Message[], queueName: string): Message[][] {
-  const batches: Message[][] = [];
-  let batch: Message[] = [];
+function inPayloads(messages: readonly SqsMessage[], queueName: string): SqsMessage[][] {
+  const batches: SqsMessage[][] = [];
+  let batch: SqsMessage[] = [];
   let bytes = Infinity;
   for (const message of messages) {
     const own = Buffer.byteLength(JSON.stringify(eventOf([message], queueName)));
@@ -120,16 +110,16 @@ function inPayloads(messages: readonly Message[], queueName: string): Message[][
   return batches;
 }
 
-function traceOf({ MessageAttributes }: Message): string {
+function traceOf({ MessageAttributes }: SqsMessage): string {
   return MessageAttributes?.[traceAttribute]?.StringValue ?? "";
 }
 
-function eventOf(messages: Message[], queueName: string): SQSEvent {
+function eventOf(messages: SqsMessage[], queueName: string): SQSEvent {
   return {
     Records: messages.map(({ MessageId, ReceiptHandle, Body, Attributes, MD5OfBody }) => ({
-      messageId: MessageId ?? "",
-      receiptHandle: ReceiptHandle ?? "",
-      body: Body ?? "",
+      messageId: MessageId,
+      receiptHandle: ReceiptHandle,
+      body: Body,
       attributes: {
         ApproximateReceiveCount: Attributes?.ApproximateReceiveCount ?? "1",
         SentTimestamp: Attributes?.SentTimestamp ?? "",
@@ -137,7 +127,7 @@ function eventOf(messages: Message[], queueName: string): SQSEvent {
         ApproximateFirstReceiveTimestamp: Attributes?.ApproximateFirstReceiveTimestamp ?? "",
       },
       messageAttributes: {},
-      md5OfBody: MD5OfBody ?? "",
+      md5OfBody: MD5OfBody,
       eventSource: "aws:sqs",
       eventSourceARN: `arn:aws:sqs:${localRegion}:000000000000:${queueName}`,
       awsRegion: localRegion,

@@ -48,7 +48,6 @@ const [engines] = await Promise.all([
   startAwsEngines(join(stateDirectory, "engines")),
   bundleFunctions(bundles),
 ]);
-const { sqs } = engines;
 await Promise.all([engines.createTable(table), engines.createBucket(bucket)]);
 const createQueue = (name: string, deadLetters?: string) =>
   engines.createQueue(name, {
@@ -117,7 +116,6 @@ const sources = (
   ] as const
 ).map(([consumer, name, url, batchSize, concurrency]) =>
   startEventSource({
-    sqs,
     consumer,
     queueUrl: url,
     queueName: name,

@@ -74,7 +74,7 @@ describe("a queue's event source", () => {
       },
       stop: async () => undefined,
     };
-    const options = { sqs, consumer, queueUrl, queueName: "sizes", batchSize: 10, concurrency: 1 };
+    const options = { consumer, queueUrl, queueName: "sizes", batchSize: 10, concurrency: 1 };
     const source = startEventSource(options);
     await expect.poll(() => delivered.length).toBe(10);
     await source.stop();

@@ -27,7 +27,6 @@ describe("the local AWS shape", () => {
     });
     const printed = vi.spyOn(console, "log").mockImplementation(() => undefined);
     const source = startEventSource({
-      sqs,
       consumer: chained,
       queueUrl,
       queueName: "chained",
