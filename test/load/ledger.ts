@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallState } from "#shared/calls/states.ts";
-import { timeOfId } from "#shared/calls/ids.ts";
 
 const attemptsMax = 5;
 const pageCalls = 200;
@@ -43,6 +42,7 @@ export function createLedgerReader(address: () => string, token: string, since: 
       do {
         const query = new URLSearchParams({
           limit: String(pageCalls),
+          from: new Date(since).toISOString(),
           ...(cursor === undefined ? {} : { cursor }),
         });
         const page: { calls: RowView[]; cursor?: string } = JSON.parse(
@@ -50,8 +50,7 @@ export function createLedgerReader(address: () => string, token: string, since: 
         );
         for (const row of page.calls) rows.set(row.id, row);
         cursor = page.cursor;
-        // An empty ledger is listed hour by hour, down to the end of its retention.
-      } while (cursor !== undefined && timeOfId(cursor) >= since);
+      } while (cursor !== undefined);
       return rows;
     },
   };

@@ -168,16 +168,26 @@ async function killAgainAndAgain(
   }
 }
 
-/** Waits until nothing is open and everybody has been phoned or is left for a person, or until `endAt`. */
+/**
+ * Waits until nothing is open and everybody has been phoned or is left for a person, or until `endAt`. Engines are asked for
+ * their calls only once nobody more was phoned since the last look, as some serve that with the processes that are measured.
+ */
 async function untilQuiet(
   running: RunningEngine,
   provider: { answers(): Promise<ProviderAnswers> },
   posted: readonly Posted[],
   endAt: number,
 ): Promise<EngineState> {
+  let phonedBefore = -1;
   for (;;) {
-    const state = await running.state();
     const phoned = new Set((await provider.answers()).phoned.map(([person]) => person));
+    const isGrowing = phoned.size > phonedBefore;
+    phonedBefore = phoned.size;
+    if (isGrowing && Date.now() < endAt) {
+      await sleep(lookEveryMs);
+      continue;
+    }
+    const state = await running.state();
     const left = new Set(state.left);
     const isSettled = posted.every(
       ({ id, person }) => id === undefined || phoned.has(person) || left.has(id),
