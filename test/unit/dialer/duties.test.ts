@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
 import { restoreKey, upkeepKey } from "#shared/policy/controls.ts";
+import { describeLargeRestore } from "#test/contracts/large-restore.ts";
 import { appendEntry, type JournalEntry } from "#shared/policy/journal-entries.ts";
 import { aCall, aRequestId } from "#test/support/calls.ts";
 import { hashOf } from "#test/support/dialer-calls.ts";
@@ -155,50 +156,6 @@ describe("a restore", () => {
     expect(await bench.count("erasure")).toBe(removed.length);
     expect(await bench.count("cancellation")).toBe(60_000 * scale);
   });
-
-  it("ends within twenty minutes, killed at each step or not", { timeout: 900_000 }, async () => {
-    const backlogs = isLong ? 10_000 : 1_200;
-    const calls = isLong ? 50 : 5;
-    const bench = createDutiesBench();
-    const { deps } = bench;
-    const rows = await fillBacklogs(bench, { backlogs, calls }, bench.now() + 20 * hourMs);
-    // Some were due before the ledger was held, and may have been dialed.
-    const lost = rows.filter((_, n) => n % Math.ceil(rows.length / 2_000) === 0);
-    await deps.ledger.write(
-      lost.map((row) => ({
-        next: { ...row, dueAt: bench.now() - minuteMs, version: deps.random.version() },
-        seen: row.version,
-      })),
-    );
-    const since = bench.now();
-    const value = suspendedAt(since, {
-      state: "confirmed",
-      epoch: 1_000_000,
-      at: since - hourMs,
-      by: "ops",
-      isJournalDone: true,
-    });
-    const next = { ...restoreKey, version: deps.random.version(), value, expiresAt: null };
-    await deps.documents.write([{ next, seen: null }]);
-    const restoreOf = async () =>
-      (await deps.documents.read([restoreKey])).get("restore", restoreKey.key)?.value;
-    let minutes = 0;
-    for (; (await restoreOf())?.state !== "done" && minutes < 30; minutes++) {
-      const write = deps.documents.write.bind(deps.documents);
-      if (minutes % 2 === 0) {
-        // Killed after some steps: nothing more is stored by this sweep.
-        let steps = 0;
-        deps.documents.write = (changes) =>
-          ++steps > 12 ? Promise.reject(new Error("killed")) : write(changes);
-      }
-      await bench.minute();
-      deps.documents.write = write;
-    }
-    expect(await restoreOf()).toMatchObject({ state: "done" });
-    expect(minutes).toBeLessThanOrEqual(20);
-    const { rows: after } = await deps.ledger.read(lost.map(({ id }) => id));
-    expect(after.size).toBe(lost.length);
-    for (const row of after.values()) expect(row.state).not.toBe("WAITING");
-    expect(bench.dialed).toEqual([]);
-  });
 });
+
+describeLargeRestore("D1", async () => createDutiesBench());
