@@ -77,7 +77,7 @@ export function createCloudflareSecretStore(tools: Tools, target: Target): Secre
     ...held,
     alone,
     set(values) {
-      // Of two runs at once one Worker would keep the first one's value, and the other the second one's.
+      // Two runs at once would leave each Worker with another value.
       const isShared = Object.keys(values).some((name) => readersOf(name).length > 1);
       return isShared ? alone((store) => store.set(values)) : held.set(values);
     },
