@@ -10,8 +10,9 @@ import {
 import { addCallbacks } from "./callbacks/receive-callbacks.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
-import type { ApiDeps, ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
+import type { ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
 import { UncheckedTokenError, withPortLimits } from "./http/port-limits.ts";
+import { createMadeTokens, type MadeTokens } from "./http/made-tokens.ts";
 import { serveReadiness } from "./http/readiness.ts";
 import { serveDocuments } from "./http/serve-files.ts";
 
@@ -50,40 +51,33 @@ export function createApp(unlimited: UncheckedApiDeps) {
 }
 
 /**
- * Has tokens that operators made resolved too, where there are operators. Their code is loaded with the first of them. A token of
- * API_TOKENS is resolved at once, as without them.
+ * Has tokens that operators made resolved too, where there are operators. A token of API_TOKENS is resolved at once, as
+ * without them.
  */
 function withMadeTokens(deps: UncheckedApiDeps): UncheckedApiDeps {
-  const { settings, operatorOf, parts } = deps;
+  const { settings, operatorOf } = deps;
   if (operatorOf === undefined) return deps;
-  type Made = Pick<ApiDeps, "callerOf" | "agentsByClient">;
-  let made: Made | undefined;
-  let loading: Promise<Made> | undefined;
-  const load = async (): Promise<Made> => {
-    if ("problem" in settings) throw new UncheckedTokenError("the settings are wrong");
-    const create = await parts.madeTokens();
-    return (made ??= create({ ...deps, settings: settings.value }));
-  };
-  const loaded = () =>
-    (loading ??= load().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    }));
+  const made =
+    "problem" in settings ? unresolved : createMadeTokens({ ...deps, settings: settings.value });
   return {
     ...deps,
     callerOf(token, now) {
       const known = deps.callerOf(token, now);
-      if (known !== undefined || !token.startsWith(madePrefix)) return known;
-      return made === undefined
-        ? loaded().then((one) => one.callerOf(token, now))
-        : made.callerOf(token, now);
+      return known === undefined && token.startsWith(madePrefix)
+        ? made.callerOf(token, now)
+        : known;
     },
     async agentsByClient(now) {
-      const [listed, others] = [await deps.agentsByClient(now), await loaded()];
-      return joinAgents([...listed, ...(await others.agentsByClient(now))]);
+      const [listed, others] = [await deps.agentsByClient(now), await made.agentsByClient(now)];
+      return joinAgents([...listed, ...others]);
     },
   };
 }
+
+async function refuseToResolve(): Promise<never> {
+  throw new UncheckedTokenError("the settings are wrong");
+}
+const unresolved: MadeTokens = { callerOf: refuseToResolve, agentsByClient: refuseToResolve };
 
 /** Creates what few requests are of: the documents, and answers to requests of other paths. */
 function createRest(settings: { isConfigured: boolean }, others: PlatformDeps): Hono<ApiEnv> {

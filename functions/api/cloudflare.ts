@@ -25,7 +25,7 @@ import {
 import { createTokenLimit } from "#shared/cloudflare/token-limit.ts";
 import { createApp } from "./app.ts";
 import { keepDeadLetters } from "./actions/keep-dead-letters.ts";
-import { bundledParts } from "./parts.ts";
+import { laterParts } from "./parts.ts";
 
 export interface ApiWorkerEnv extends WorkerEnv {
   /** The files that the API serves. */
@@ -60,7 +60,7 @@ function wire(bare: ApiWorkerEnv) {
       if (!ok || body === null) throw new Error(`the assets lack ${name}`);
       return body;
     },
-    parts: bundledParts,
+    parts: laterParts,
     clock: { now: Date.now },
     randomId,
     log,

@@ -23,8 +23,8 @@ import {
 } from "#shared/settings/settings.ts";
 import { createApp } from "./app.ts";
 import { keepDeadLetters } from "./actions/keep-dead-letters.ts";
-import type { Parts } from "./http/context.ts";
 import { adaptEvent } from "./lambda-event.ts";
+import { laterParts } from "./parts.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
 /** Folder of the served files, beside the handler. */
@@ -61,12 +61,6 @@ async function createEpochStore(): Promise<EpochStore> {
   return createS3EpochStore(platform.s3, platform.bucket);
 }
 
-const parts: Parts = {
-  operator: async () => (await import("../operator/operator.ts")).createOperator,
-  requests: async () => (await import("./requests/routes.ts")).createRequests,
-  madeTokens: async () => (await import("./http/made-tokens.ts")).createMadeTokens,
-};
-
 const wire = everyFiveMinutes(async () => {
   const environment = await platform.environment();
   const settings = readApiSettings(environment, { bundledPlan: dialPlan, kinds: routeKinds }, log);
@@ -85,7 +79,7 @@ const wire = everyFiveMinutes(async () => {
     clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
     readServed: (name) => readFile(join(servedFolder, name), "utf8"),
-    parts,
+    parts: laterParts,
     clock: { now: Date.now },
     randomId,
     log,

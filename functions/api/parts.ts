@@ -1,11 +1,9 @@
 import type { Parts } from "./http/context.ts";
-import { createMadeTokens } from "./http/made-tokens.ts";
-import { createOperator } from "../operator/operator.ts";
-import { createRequests } from "./requests/routes.ts";
 
-/** The parts of the API, for platforms with a single bundle. */
-export const bundledParts: Parts = {
-  operator: async () => createOperator,
-  requests: async () => createRequests,
-  madeTokens: async () => createMadeTokens,
+const operations = () => import("./operations.ts");
+
+/** The parts of the API that few requests need, in a module that a process evaluates with the first of those. */
+export const laterParts: Parts = {
+  operator: async () => (await operations()).createOperator,
+  requests: async () => (await operations()).createRequests,
 };

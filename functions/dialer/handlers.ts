@@ -1,13 +1,8 @@
 import type { Settings } from "#shared/settings/settings.ts";
 import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
-import { dispatch } from "./dispatch/dispatcher.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";
-import { handleStoredLetters } from "./consume/handle-stored-letters.ts";
-import { consumeEvents } from "./consume/consume-events.ts";
 import { retryLater } from "./runtime/retry-later.ts";
-import { sweep } from "./sweep/sweep.ts";
-import { upkeep } from "./sweep/upkeep.ts";
 
 /** Handlers of the dialer's invocations. None throws. `deadline` is in milliseconds since the epoch. */
 export interface Handlers {
@@ -33,19 +28,31 @@ export function handlerFor(queueName: string): QueueHandler {
 /** Dependencies from an entry, with unchecked settings. */
 export type UncheckedDeps = Omit<DialerDeps, "settings"> & { settings: Settings<DialerSettings> };
 
+const background = () => import("./background.ts");
+
 /** Connects the core to its dependencies. With wrong settings nobody is dialed, and every message is retried. */
 export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers {
   if ("problem" in settings) return unconfigured(settings.problem, others);
   const deps = { ...others, settings: settings.value };
   return {
     messages: (delivered, deadline) => consumeCalls(delivered, deps, deadline),
-    events: (delivered, deadline) => consumeEvents(delivered, deps, deadline),
-    dispatch: (deadline) => dispatch(deps, deadline),
+    async events(delivered, deadline) {
+      const { consumeEvents } = await background();
+      return consumeEvents(delivered, deps, deadline);
+    },
+    async dispatch(deadline) {
+      const { dispatch } = await background();
+      await dispatch(deps, deadline);
+    },
     async sweep(deadline) {
+      const { handleStoredLetters, sweep } = await background();
       await sweep(deps, deadline);
       await handleStoredLetters(deps, deadline);
     },
-    upkeep: (deadline) => upkeep(deps, deadline),
+    async upkeep(deadline) {
+      const { upkeep } = await background();
+      await upkeep(deps, deadline);
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { cp, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import { build as buildGenerated } from "../generate/build.ts";
+import { bundling } from "../generate/workers.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 export const functionNames = ["api", "dialer"] as const;
@@ -24,23 +25,15 @@ export async function bundleFunction(name: FunctionName, directory: string): Pro
 export async function bundleForLambda(entryPoint: string, directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true }); // chunks of an older build have other names
   await build({
+    ...bundling,
     entryPoints: { index: entryPoint },
     outdir: directory,
-    bundle: true,
-    splitting: true,
-    minify: true,
-    keepNames: true,
-    sourcemap: false,
-    format: "esm",
     platform: "node",
     target: "node24",
     mainFields: ["module", "main"],
-    outExtension: { ".js": ".mjs" },
     // Some parts of the SDK are CommonJS and require Node's own modules.
     banner: {
       js: "import{createRequire as __banner_cr}from'node:module';const require=__banner_cr(import.meta.url);",
     },
-    legalComments: "none",
-    logLevel: "error",
   });
 }

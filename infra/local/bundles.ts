@@ -1,18 +1,16 @@
-import { spawn } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { keepWhileUnchanged } from "./keep-while-unchanged.ts";
 import type { Migration } from "./migrations.ts";
-import { fail } from "./settings.ts";
+import type { BundledModule, WorkerName } from "../generate/workers.ts";
 
 // Bundlers are imported where they are needed: they take as long to load as all else of a start.
 
 const configPaths = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
-export type WorkerName = keyof typeof configPaths;
 
 /** A Worker as `wrangler deploy` would upload it. */
 interface BundledWorker {
-  code: string;
+  modules: BundledModule[];
   /** Miniflare's options for it, which wrangler makes of its wrangler.toml. */
   options: object;
 }
@@ -42,17 +40,17 @@ const made = ["functions/api/generated"];
 /**
  * Returns the bundles of both Workers, as `wrangler deploy` would upload them. Bundling takes seconds of two cores, so
  * the last bundles are used again while no file that they depend on has changed.
- *
- * @param directory where wrangler writes them
  */
-export function bundleWorkers(directory: string): Promise<BundledWorkers> {
+export function bundleWorkers(): Promise<BundledWorkers> {
   const kept = join(cache, "workers.json");
   return keepWhileUnchanged({ root, inputs, made, kept }, async () => {
+    const { build } = await import("../generate/build.ts");
+    await build();
     const { bundlePump } = await import("./pump-worker.ts");
     const { readMigrations } = await import("./migrations.ts");
     const [api, dialer, pump, migrations] = await Promise.all([
-      bundle("api", directory),
-      bundle("dialer", directory),
+      bundle("api"),
+      bundle("dialer"),
       bundlePump(),
       readMigrations(),
     ]);
@@ -99,30 +97,14 @@ async function readAll(directory: string): Promise<Record<string, string>> {
   );
 }
 
-async function bundle(name: WorkerName, directory: string): Promise<BundledWorker> {
-  const config = join(root, configPaths[name]);
-  const outdir = join(directory, name);
-  await wrangler("deploy", "--dry-run", "--config", config, "--outdir", outdir);
+async function bundle(name: WorkerName): Promise<BundledWorker> {
+  const { bundleWorker } = await import("../generate/workers.ts");
   const { unstable_getMiniflareWorkerOptions: optionsOf } = await import("wrangler");
-  const code = await readFile(join(outdir, "cloudflare.js"), "utf8");
-  return { code, options: optionsOf(config).workerOptions };
+  const modules = await bundleWorker(name);
+  return { modules, options: optionsOf(join(root, configPaths[name])).workerOptions };
 }
 
-/** Runs wrangler without prompts, an account or network access. */
-async function wrangler(...words: string[]): Promise<void> {
-  const child = spawn("wrangler", words, {
-    env: {
-      ...process.env,
-      CI: "1",
-      WRANGLER_SEND_METRICS: "false",
-      WRANGLER_HIDE_BANNER: "true",
-      CLOUDFLARE_CF_FETCH_ENABLED: "false",
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const code = await new Promise<number | null>((ended) => child.once("close", ended));
-  if (code !== 0) fail(`wrangler ${words.join(" ")} failed:\n${output}`);
+/** Returns Miniflare's form of a Worker's modules. */
+export function toMiniflare(modules: readonly BundledModule[]) {
+  return modules.map((one) => ({ type: "ESModule" as const, ...one }));
 }

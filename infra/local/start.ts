@@ -6,7 +6,8 @@
  */
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { bundleWorkers, type WorkerName } from "./bundles.ts";
+import type { WorkerName } from "../generate/workers.ts";
+import { bundleWorkers, toMiniflare } from "./bundles.ts";
 import { endChildrenWithProcess } from "./end-children.ts";
 import { applyMigrations } from "./migrations.ts";
 import { openPort } from "./open-port.ts";
@@ -34,7 +35,7 @@ const { port, stateDirectory, environment } = settings;
 
 // Loaded once the settings are right: it takes longer than all before it.
 const { convertV4MiniflareOptions, Log, LogLevel, Miniflare } = await import("miniflare");
-const workers = await bundleWorkers(join(stateDirectory, "build"));
+const workers = await bundleWorkers();
 const callQueue = "outbound-calls";
 const eventsQueue = "outbound-calls-events";
 /** The consumers of the dialer's queues, without those of calls and events, which are pumps. */
@@ -47,7 +48,7 @@ const worker = (name: WorkerName) => ({
   ...workers[name].options,
   ...(name === "dialer" ? { queueConsumers: otherConsumers } : {}),
   name,
-  modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents: workers[name].code }],
+  modules: toMiniflare(workers[name].modules),
   bindings: environment,
 });
 

@@ -69,11 +69,13 @@ export const workerLog: Log = (level, event, fields) => {
   else console.log(line);
 };
 
-/** Returns the loggable part of an error: its class and where it was thrown. */
+/** Returns the loggable part of an error: its class and where it was thrown. Functions of a bundle have short names, so it has the place too. */
 export function errorForLog(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
-  const thrownIn = /\bat (?:async )?([\w.$<>]+) /.exec(
-    error.stack?.replace(error.message, "") ?? "",
-  );
-  return thrownIn?.[1] === undefined ? error.name : `${error.name} in ${thrownIn[1]}`;
+  const stack = error.stack?.replace(error.message, "") ?? "";
+  const [, frame = ""] = /^ *at (?:async )?(.+)$/m.exec(stack) ?? [];
+  const thrownIn = /^([\w.$<>]+) /.exec(frame)?.[1];
+  const place = /([\w.-]+:\d+:\d+)\)?$/.exec(frame)?.[1];
+  const where = [thrownIn, place && `(${place})`].filter((one) => one !== undefined);
+  return where.length === 0 ? error.name : `${error.name} in ${where.join(" ")}`;
 }

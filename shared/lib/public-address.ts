@@ -1,9 +1,16 @@
 /** The addresses to which clients may let the service post events: no others, however they are written. */
-import ipaddr from "ipaddr.js";
 import { isLoopback } from "./https-url.ts";
 
+/**
+ * Ranges of IPv4 that are not public, and those of IPv6 within `publicIpv6`, by IANA's registries of special addresses. A test
+ * compares them with `ipaddr.js`, so that they do not grow old.
+ */
+const special =
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 " +
+  "192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 " +
+  "240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20";
 /** IPv6 addresses that are assigned for the internet. Whatever else a router may know is not public. */
-const globalUnicast = ipaddr.parseCIDR("2000::/3");
+const publicIpv6 = "2000::/3";
 
 /**
  * Last labels of names that do not belong to the public DNS (RFC 6761 and its registry), or that private networks and
@@ -24,10 +31,45 @@ const nameCharactersMax = 253;
  * multicast range, and not to an IPv6 range that translates to IPv4.
  */
 export function isPublicAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.parse(address);
-  if (parsed.range() !== "unicast") return false;
-  return parsed.kind() === "ipv4" || parsed.match(globalUnicast);
+  const bits = bitsOf(address);
+  if (bits === undefined || special.split(" ").some((range) => isWithin(bits, range))) return false;
+  return bits.length === ipv4Bits || isWithin(bits, publicIpv6);
+}
+
+const ipv4Bits = 32;
+
+function isWithin(bits: string, range: string): boolean {
+  const [network = "", length] = range.split("/");
+  const own = bitsOf(network);
+  return own?.length === bits.length && bits.startsWith(own.slice(0, Number(length)));
+}
+
+/** Returns the bits of an address as a text of zeros and ones; undefined for text in no usual form of one. */
+function bitsOf(address: string): string | undefined {
+  if (/^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/.test(address)) {
+    const bytes = address.split(".").map(Number);
+    return bytes.every((byte) => byte < 256) ? joinBits(bytes, 8) : undefined;
+  }
+  if (!/^[\da-f:.]*:[\da-f:.]*$/i.test(address) || !URL.canParse(`http://[${address}]`))
+    return undefined;
+  const { hostname } = new URL(`http://[${address}]`); // has eight groups, of which `::` leaves out zeros
+  const [first = [], last = []] = hostname
+    .slice(1, -1)
+    .split("::")
+    .map((side) =>
+      side
+        .split(":")
+        .filter((group) => group !== "")
+        .map((group) => Number.parseInt(group, 16)),
+    );
+  return joinBits(
+    [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last],
+    16,
+  );
+}
+
+function joinBits(numbers: readonly number[], width: number): string {
+  return numbers.map((one) => one.toString(2).padStart(width, "0")).join("");
 }
 
 /**

@@ -32,7 +32,47 @@ interface CallingCode {
   }[];
 }
 
-const callingCodes: Partial<Record<string, CallingCode>> = table;
+const callingCodes: Partial<Record<string, string>> = table;
+
+/**
+ * Reads a calling code of the table: words between spaces. The first has the lengths. `trunk` is followed by prefix, transform and
+ * pattern; each `@` and country by its lengths, leading, pattern and premium, and then a pattern and lengths of each kind. An
+ * empty word is absent; `d` stands for `\\d`, `!` for `(?:`, and `_` parts lengths.
+ */
+function readCallingCode(text: string): CallingCode {
+  const words = text.split(" ").map((word) => {
+    return word.replaceAll("d", "\\d").replaceAll("!", "(?:").replaceAll("_", " ");
+  });
+  const lengths = words.shift() ?? "";
+  const hasTrunk = words[0] === "trunk";
+  const [, prefix = "", transform, pattern = ""] = hasTrunk ? words.splice(0, 4) : [];
+  const countries: CallingCode["countries"] = [];
+  while (words.length > 0) {
+    const end = words.findIndex((word, index) => index > 0 && word.startsWith("@"));
+    countries.push(readCountry(words.splice(0, end < 0 ? words.length : end)));
+  }
+  return {
+    lengths,
+    countries,
+    ...(hasTrunk && { trunk: { prefix, pattern, ...(transform && { transform }) } }),
+  };
+}
+
+function readCountry([name = "", ...words]: readonly string[]): CallingCode["countries"][number] {
+  const [lengths, leading, pattern, premium, ...kinds] = words;
+  return {
+    country: name.slice(1),
+    ...(lengths && { lengths }),
+    ...(leading && { leading }),
+    ...(premium && { premium }),
+    ...(pattern && {
+      pattern,
+      kinds: kinds.flatMap((word, index) =>
+        index % 2 === 0 ? [{ pattern: word, lengths: kinds[index + 1] ?? "" }] : [],
+      ),
+    }),
+  };
+}
 
 /**
  * True if `text` is an E.164 number: it has the shape (ITU-T E.164: at most 15 digits) and a length of its country, and
@@ -96,7 +136,7 @@ let last: { phoneNumber: string; country: string | undefined } | undefined;
 /** True if there are numbers of this country, given by its two capital letters (ISO 3166-1). `UK` has none. */
 export function hasNumbers(country: string): boolean {
   return Object.values(callingCodes).some((code) =>
-    code?.countries.some((one) => one.country === country),
+    readCallingCode(code ?? "").countries.some((one) => one.country === country),
   );
 }
 
@@ -139,7 +179,7 @@ function parseNumber(phoneNumber: string): NumberRead | undefined {
     if (plan === undefined) {
       const callingCode = callingCodes[code];
       if (callingCode === undefined) continue;
-      plan = createPlan(callingCode);
+      plan = createPlan(readCallingCode(callingCode));
       plans.set(code, plan);
     }
     const written = phoneNumber.slice(end);

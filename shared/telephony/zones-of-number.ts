@@ -22,21 +22,28 @@ export function zonesOfNumber(phoneNumber: string): readonly string[] {
   return none;
 }
 
-/** Returns the table of zones by prefix. infra/generate/tables.ts describes how it is written. */
+/**
+ * Returns the table of zones by prefix. Each list is a trie: a digit ends a prefix, a letter (`a` is 0) leads down to longer
+ * ones, a dot ends a prefix that has longer ones, and a space leads up.
+ */
 export function readPrefixes(
   table: Readonly<Record<string, string>>,
 ): Map<string, readonly string[]> {
   const zonesOf = new Map<string, readonly string[]>();
-  for (const [list, words] of Object.entries(table)) {
+  for (const [list, trie] of Object.entries(table)) {
     const zones = list.split(" ");
     let prefix = "";
-    for (const word of words.split(" ")) {
-      prefix = prefix.slice(0, Number(word[0])) + word.slice(1);
-      zonesOf.set(prefix, zones);
+    for (const step of trie) {
+      if (step === " ") prefix = prefix.slice(0, -1);
+      else if (step === ".") zonesOf.set(prefix, zones);
+      else if (step >= "a") prefix += step.charCodeAt(0) - zeroLetter;
+      else zonesOf.set(prefix + step, zones);
     }
   }
   return zonesOf;
 }
+
+const zeroLetter = "a".charCodeAt(0);
 
 /**
  * Returns the zones in which a call's hours must be open: its `timezone`, or else those of its number. A `timezone` whose

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleWorkers, type WorkerName } from "#infra/local/bundles.ts";
+import type { WorkerName } from "#infra/generate/workers.ts";
+import { bundleWorkers, toMiniflare } from "#infra/local/bundles.ts";
 import { applyMigrations } from "#infra/local/migrations.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import { until } from "../support/service.ts";
@@ -24,12 +25,12 @@ describe("a dialer on Workers that dies at each delivery", () => {
   const lines: string[] = [];
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
-    const workers = await bundleWorkers(directory);
+    const workers = await bundleWorkers();
     const worker = (name: WorkerName) => ({
       ...workers[name].options,
       ...(name === "dialer" ? { queueConsumers: {} } : {}),
       name,
-      modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents: workers[name].code }],
+      modules: toMiniflare(workers[name].modules),
       bindings: { ...apiEnvironment, DIAL_PLAN: JSON.stringify(testPlan) },
     });
     const [api, dialer] = [worker("api"), worker("dialer")];

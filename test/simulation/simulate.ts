@@ -2,7 +2,7 @@ import { clientRights } from "#shared/settings/tokens.ts";
 import type { Journal } from "#shared/ports/journal.ts";
 import { createMemoryJournal } from "../support/memory-journal.ts";
 import { createApp } from "#functions/api/app.ts";
-import { bundledParts } from "#functions/api/parts.ts";
+import { laterParts } from "#functions/api/parts.ts";
 import type { Log, LogFields } from "#shared/lib/log.ts";
 import { toCalls } from "#shared/ports/call-messages.ts";
 import { readOperators, readTokens, valueOf } from "#shared/settings/settings.ts";
@@ -250,7 +250,7 @@ export async function simulate(
     ...readTokens(variables, log),
     clientRights,
     operatorOf: readOperators(variables, log),
-    parts: bundledParts,
+    parts: laterParts,
     readServed: () => Promise.reject(new Error("no simulated operator opens the page")),
     clock: { now: createOwnClock(world, scenario.clocks === "same" ? "same" : "apart") },
     randomId: world.hex,

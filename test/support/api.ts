@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createApp } from "#functions/api/app.ts";
 import type { UncheckedApiDeps } from "#functions/api/http/context.ts";
-import { bundledParts } from "#functions/api/parts.ts";
+import { laterParts } from "#functions/api/parts.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { createMemoryDeadLetters } from "./memory-dead-letters.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
@@ -31,7 +31,7 @@ export const apiParts = (
   clientRights: readClientRights(environment),
   operatorOf: readOperators(environment, log),
   readServed,
-  parts: bundledParts,
+  parts: laterParts,
 });
 
 /** Creates the API over a queue, a ledger and documents in memory, unless others are given. */

@@ -9,7 +9,7 @@ import { bundleFunctions, bundleWorkers } from "#infra/local/bundles.ts";
 
 export async function setup(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
-  await bundleWorkers(join(directory, "workers"));
-  await bundleFunctions(join(directory, "functions"));
+  await bundleWorkers();
+  await bundleFunctions(directory);
   await rm(directory, { recursive: true });
 }

@@ -28,8 +28,8 @@ export type ServedFile =
   | "operator-openapi.json";
 
 /**
- * Loads the parts of the API that few requests need. A platform with chunks loads a part at its first request, so
- * that starts need not read it. In a single bundle, a late import would only make the bundle larger.
+ * Loads the parts of the API that few requests need. A process evaluates them at the first of those, so that its start
+ * does not.
  */
 export interface Parts {
   /** Creates the operator's console and API, below `/operator`. */
@@ -41,8 +41,6 @@ export interface Parts {
   >;
   /** Creates the clients' other routes below `/v1`. */
   requests(): Promise<(deps: ApiDeps | undefined, others: PlatformDeps) => Hono<ApiEnv>>;
-  /** Creates what resolves tokens that operators made. */
-  madeTokens(): Promise<(deps: ApiDeps) => Pick<ApiDeps, "callerOf" | "agentsByClient">>;
 }
 
 /** Dependencies that exist even if the settings are wrong. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createApp } from "#functions/api/app.ts";
-import { bundledParts } from "#functions/api/parts.ts";
+import { laterParts } from "#functions/api/parts.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { tokens } from "#test/support/environment.ts";
 
@@ -10,9 +10,9 @@ it("answers 500 with the id that its log has where a part cannot be loaded, and 
   const operator = async () => {
     loads += 1;
     if (loads === 1) throw new Error("EMFILE: too many open files");
-    return bundledParts.operator();
+    return laterParts.operator();
   };
-  const app = createApp({ ...deps, parts: { ...bundledParts, operator } });
+  const app = createApp({ ...deps, parts: { ...laterParts, operator } });
   const ask = () =>
     app.request("/operator/audit", { headers: { authorization: `Bearer ${tokens.operator}` } });
   const failed = await ask();

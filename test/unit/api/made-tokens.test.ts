@@ -78,8 +78,8 @@ async function createBench(environment: Record<string, string | undefined> = api
     }
   }
   await put({});
-  const place = async (sent = made.token) => {
-    const { status } = await api.app.request(
+  const place = async (sent = made.token, app = api.app) => {
+    const { status } = await app.request(
       "/v1/calls",
       jsonRequest(sent, "POST", { phone_number: "+12025550123", agent_id: "agent_sales" }),
     );
@@ -101,6 +101,15 @@ async function createBench(environment: Record<string, string | undefined> = api
 }
 
 describe("a token that operators made", () => {
+  it("places calls without the parts that a start does not evaluate, as one of API_TOKENS does", async () => {
+    const { place, deps } = await createBench();
+    const fail = () => Promise.reject(new Error("was loaded"));
+    const app = createApp({ ...deps, parts: { operator: fail, requests: fail } });
+    const statuses = [await place(undefined, app), await place(tokens.crm, app)];
+    expect(statuses).toEqual([201, 201]);
+    expect((await app.request("/v1/requests")).status).toBe(500); // needs one of them
+  });
+
   it("places calls, and is read once a minute", async () => {
     const { place, reads, pass, queue } = await createBench();
     expect(await place()).toBe(201);

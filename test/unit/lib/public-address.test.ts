@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import ipaddr from "ipaddr.js";
 import { describe, expect, it } from "vitest";
 import { findUrlProblem, isPublicAddress } from "#shared/lib/public-address.ts";
 import {
@@ -14,6 +15,29 @@ const nowhere = { loopback: false };
 const problemOf = (host: string) => findUrlProblem(`https://${host}/hook`, nowhere);
 const reserved = "must not be a private or reserved address";
 const noName = "must have a public host name";
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** Returns the ranges in a list of ranges and of lists of them. */
+function rangesIn(value: unknown): Range[] {
+  if (!Array.isArray(value)) return [];
+  const [first, second] = value;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the package has no types of its table
+  return typeof second === "number" ? [[first, second] as Range] : value.flatMap(rangesIn);
+}
+
+/** Returns the bytes of the first and last address of a range, and of the two beside it. */
+function endsOf([network, length]: Range): number[][] {
+  const bytes = network.toByteArray();
+  const bits = BigInt(bytes.length * 8);
+  const first = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  const last = first + (1n << (bits - BigInt(length))) - 1n;
+  return [first - 1n, first, last, last + 1n].map((end) =>
+    bytes.map((_, index) =>
+      Number((BigInt.asUintN(Number(bits), end) >> (bits - 8n * BigInt(index + 1))) & 255n),
+    ),
+  );
+}
 
 describe("the address of a client's own receiver", () => {
   it("is never a private or reserved one of IPv4, however it is spelled", () => {
@@ -38,6 +62,30 @@ describe("the address of a client's own receiver", () => {
         expect([problemOf(`[${open}]`), isPublicAddress(open)]).toEqual([undefined, true]);
       }),
     );
+  });
+
+  it("is public as ipaddr.js says, at both ends of each range and beside them", () => {
+    const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
+      address.range() === "unicast" &&
+      (address.kind() === "ipv4" || address.match(ipaddr.parseCIDR("2000::/3")));
+    const ends = [ipaddr.IPv4, ipaddr.IPv6].flatMap((kind) => {
+      const { SpecialRanges: ranges } = kind.prototype as unknown as {
+        SpecialRanges: Record<string, unknown>;
+      };
+      return rangesIn(Object.values(ranges)).flatMap(endsOf);
+    });
+    const byte = fc.integer({ min: 0, max: 255 });
+    const any = fc
+      .tuple(fc.array(byte, { minLength: 16, maxLength: 16 }), fc.constantFrom(4, 16))
+      .map(([bytes, length]): number[] => bytes.slice(0, length));
+    const near = fc
+      .tuple(fc.constantFrom(...ends), any)
+      .map(([end, other]) => end.map((own, index) => (index < 6 ? own : (other[index] ?? own))));
+    const sources = [...ends, ...fc.sample(any, 500), ...fc.sample(near, 500)];
+    const addresses = sources.map((bytes) => ipaddr.fromByteArray(bytes));
+    const wrong = addresses.filter((one) => isPublicAddress(one.toString()) !== isPublic(one));
+    expect(wrong.map(String)).toEqual([]);
+    expect(ends.length).toBeGreaterThan(100); // those of all ranges
   });
 
   it.each([
