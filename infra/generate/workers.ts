@@ -64,10 +64,9 @@ export async function bundleForWorkers(
 export function startOf(modules: readonly BundledModule[]): BundledModule[] {
   const started = new Set(modules.filter(({ path }) => path === "index.mjs"));
   for (const { contents } of started) {
-    const imported = [...contents.matchAll(/(?:from|import)"\.\/([^"]+)"/g)].map(
-      ([, path]) => path,
-    );
-    for (const one of modules.filter(({ path }) => imported.includes(path))) started.add(one);
+    const found = contents.matchAll(/(?:from|import)"\.\/([^"]+)"/g);
+    const imported = new Set([...found].map(([, path]) => path));
+    for (const one of modules.filter(({ path }) => imported.has(path))) started.add(one);
   }
   return [...started];
 }

@@ -69,6 +69,7 @@ describe("the address of a client's own receiver", () => {
       address.range() === "unicast" &&
       (address.kind() === "ipv4" || address.match(ipaddr.parseCIDR("2000::/3")));
     const ends = [ipaddr.IPv4, ipaddr.IPv6].flatMap((kind) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the package's types lack it
       const { SpecialRanges: ranges } = kind.prototype as unknown as {
         SpecialRanges: Record<string, unknown>;
       };
