@@ -1,4 +1,4 @@
-import { findMeaning } from "#shared/calls/reasons.ts";
+import { findMeaning } from "#shared/rules/texts.ts";
 import type { BreakerCause } from "#shared/ports/document-kinds.ts";
 
 /** A trouble in words: what it means, and what to do about it. No word is a provider's own, as these quote numbers. */

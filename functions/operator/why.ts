@@ -1,12 +1,12 @@
 import { type CallRow, toCall, waitingBacklogOf } from "#shared/calls/call-row.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
+import { divideReason } from "#shared/calls/reasons.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import * as z from "#shared/lib/zod.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import { countedIn } from "#shared/policy/day-counts.ts";
 import { liveCallsIn } from "#shared/rules/live-calls.ts";
 import { countHolders, endOf } from "./forecast/expected-ends.ts";
-import { reasonOf } from "./forecast/run-queues.ts";
 import { type CallNow, readWaitingNow, type WaitingNow } from "./forecast/waiting-now.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { anyName, requestId, time, toIsoTime } from "../api/http/fields.ts";
@@ -187,16 +187,11 @@ function toWhy(own: readonly CallNow[], waiting: WaitingNow): Why {
     holders: toHolderViews(own),
     expected_end_at: own.length === 0 ? null : toIsoTime(end.at),
     end_waits_for: end.delays.map((delay) => {
-      const [reason = "", name = delay.rule] = divided(reasonOf(delay));
-      return { reason, name, seconds: Math.round(delay.ms / 1000) };
+      const { reason } = divideReason(delay.reason);
+      return { reason, name: delay.rule, seconds: Math.round(delay.ms / 1000) };
     }),
     accounts: toAccounts(own, waiting),
   };
-}
-
-function divided(reason: string): string[] {
-  const colon = reason.indexOf(":");
-  return colon === -1 ? [reason] : [reason.slice(0, colon), reason.slice(colon + 1)];
 }
 
 /** Counts calls by what holds them, as answers show it. */

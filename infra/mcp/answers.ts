@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { findMeaning } from "#shared/calls/reasons.ts";
+import { findMeaning } from "#shared/rules/texts.ts";
 import type { Json } from "../generate/json-schema.ts";
 
 /** Returns an answer of the service as a tool's: its data, the same as text, and what its reasons mean. */

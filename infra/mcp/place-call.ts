@@ -1,6 +1,6 @@
 import type { ClientMe, Forecast, ForecastItem } from "#shared/answers/answers.ts";
 import { toCallId } from "#shared/calls/ids.ts";
-import { findMeaning } from "#shared/calls/reasons.ts";
+import { findMeaning } from "#shared/rules/texts.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { Client } from "../cli/calls/client.ts";
 import { Failure, Refusal } from "../cli/calls/failures.ts";

@@ -1,6 +1,5 @@
 import type { DocumentsRead } from "../ports/document-kinds.ts";
 import type { Served } from "./turns.ts";
-import { type StandsBy, standsByNames } from "../calls/stands-by.ts";
 
 /** Names the document of the dispatcher. */
 export const dispatcherKey = { kind: "dispatcher", key: "dispatcher" } as const;
@@ -10,12 +9,6 @@ export function findDispatched(account: string, documents: DocumentsRead) {
   const { kind, key } = dispatcherKey;
   const { accounts = {} } = documents.get(kind, key)?.value ?? {};
   return Object.hasOwn(accounts, account) ? accounts[account] : undefined;
-}
-
-/** Returns why an account's due calls do not go; null if they do, or if this version does not know the reason. */
-export function findStillReason(account: string, documents: DocumentsRead): StandsBy | null {
-  const why = findDispatched(account, documents)?.why;
-  return standsByNames.find((name) => name === why) ?? null;
 }
 
 /** Returns the client and agents that the dispatcher served last at an account. */

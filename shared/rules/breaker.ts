@@ -15,6 +15,7 @@ import type {
   Room,
   RoomFacts,
   Verdict,
+  Texts,
 } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
@@ -128,4 +129,22 @@ export function holders(
       ? []
       : { reason: "breaker_open", name: key, until: null },
   );
+}
+
+export const texts: Texts = {
+  breaker_open: {
+    means: "The circuit breaker of the account, or of the client and agent, is open.",
+    holds: (name) => `The circuit breaker ${breakerName(name)} is open.`,
+    endedBy: "provider",
+    stops: true,
+  },
+};
+
+/** Names what a breaker stands for by its key: `account:vapi`, or `backlog:` with a client and an agent. */
+export function breakerName(key: string): string {
+  const [kind = "", name = ""] = key.split(/:(.*)/s, 2);
+  if (kind !== "backlog") return `of ${kind} ${name}`.trimEnd();
+  const parts: unknown = JSON.parse(name);
+  const [client, agent] = Array.isArray(parts) ? parts.map(String) : [];
+  return `of ${client}'s calls to ${agent}`;
 }

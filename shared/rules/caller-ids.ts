@@ -1,4 +1,4 @@
-import type { Facts, Holder, KeyedAccount, Passage, Verdict } from "./rule.ts";
+import type { Facts, Holder, KeyedAccount, Passage, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { Route } from "../calls/call-request.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
@@ -99,3 +99,12 @@ export function holders(
   const until = Math.min(...callerIds.map((number) => numbers[number]?.restsUntil ?? 0));
   return [{ reason: "caller_ids", name: provider, until }];
 }
+
+export const texts: Texts = {
+  caller_ids: {
+    means:
+      "All numbers of the agent's pool rest, as carriers have blocked them: the call waits for one.",
+    holds: (name) => `All numbers of the pool of account ${name} rest.`,
+    endedBy: "provider",
+  },
+};

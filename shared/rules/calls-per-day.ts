@@ -9,6 +9,7 @@ import type {
   SimulatedLimit,
   Taking,
   Verdict,
+  Texts,
 } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
@@ -95,3 +96,13 @@ export function take(claim: ClaimedCall, { days }: { days: AccountDays }): Takin
     give: async () => (isTaken === true ? days.leave(claim) : undefined),
   };
 }
+
+export const texts: Texts = {
+  calls_per_day: {
+    means:
+      "The account has placed as many calls on this day (UTC) as its callsPerDay allow: the call waits for the next.",
+    holds: (name) => `Account ${name} has placed its calls of this day (UTC).`,
+    endedBy: "time",
+    isOfAccount: true,
+  },
+};

@@ -1,4 +1,4 @@
-import type { Facts, Verdict } from "./rule.ts";
+import type { Facts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { Call } from "../calls/call-request.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
@@ -80,3 +80,7 @@ export function admit(
   const reason = findCancellation(call, documents);
   return reason === undefined ? undefined : { kind: "end", state: "CANCELLED", reason };
 }
+
+export const texts: Texts = {
+  client: { means: "The client that posted the call has cancelled it." },
+};

@@ -1,6 +1,6 @@
 import { overCapMs } from "../lib/timing.ts";
 import type { Route } from "../calls/call-request.ts";
-import type { ClaimedCall, Taking, Verdict } from "./rule.ts";
+import type { ClaimedCall, Taking, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /**
@@ -65,4 +65,17 @@ export function take(
     },
     give: async () => (refused === undefined ? caps.release(claim, route) : undefined),
   };
+}
+
+export const texts: Texts = {
+  max_calls: {
+    means:
+      "The number has been called as often as the plan's maxCalls allow; of an EXPIRED call: that kept it waiting last.",
+    holds: (name) => `The numbers were called as often as they may be${ruleText(name)}.`,
+    endedBy: "time",
+  },
+};
+
+function ruleText(rule: string): string {
+  return rule === "" ? "" : ` (${rule})`;
 }

@@ -1,5 +1,5 @@
 import { afterRequestMs, claimAgeMsMax } from "../lib/timing.ts";
-import type { ClockFacts, Verdict } from "./rule.ts";
+import type { ClockFacts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /** A request that begins now might not end before the invocation does. */
@@ -11,3 +11,9 @@ export function beforeClaim(
   if (now + claimAgeMsMax + requestMs + afterRequestMs <= deadline) return undefined;
   return { kind: "hold", reason: "no_capacity" };
 }
+
+export const texts: Texts = {
+  no_capacity: {
+    means: "The account had as many requests under way as it may, or the delivery no time left.",
+  },
+};

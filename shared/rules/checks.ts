@@ -1,4 +1,4 @@
-import type { ClockFacts, Verdict } from "./rule.ts";
+import type { ClockFacts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /** A fresh call that is to be checked waits for its turn: the dispatcher bounds how many wait for a check's answer. */
@@ -23,3 +23,22 @@ export function stay(
 ): Verdict | undefined {
   return isOutdated(facts) ? { kind: "hold", reason: "check_outdated" } : undefined;
 }
+
+export const texts: Texts = {
+  check_failed: {
+    means:
+      "The check after the colon gave no valid answer: the call waits and the check is asked again.",
+    holds: (name) => `Check ${name} gave no valid answer and is asked again.`,
+    endedBy: "provider",
+  },
+  check_never: { means: "The check after the colon put the number onto the do-not-call list." },
+  check_outdated: { means: "The answer of a check was no longer valid, so nothing was sent." },
+  check_refused: {
+    means: "The check after the colon refused the call, for the reason that follows it.",
+  },
+  check_wait: {
+    means: "The check after the colon asked for the call to wait.",
+    holds: (name) => `Check ${name} asked to wait.`,
+    endedBy: "time",
+  },
+};

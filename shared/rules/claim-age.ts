@@ -1,5 +1,5 @@
 import { claimAgeMsMax, clockStepMs } from "../lib/timing.ts";
-import type { ClaimFacts, Verdict } from "./rule.ts";
+import type { ClaimFacts, Verdict, Texts } from "./rule.ts";
 
 /** The process stood still or the ledger was slow: a sweep may be about to turn the claim UNKNOWN. */
 export function stay(
@@ -10,3 +10,9 @@ export function stay(
   if (age <= claimAgeMsMax + preliminaryMs && age >= -clockStepMs) return undefined;
   return { kind: "hold", reason: "claim_too_old" };
 }
+
+export const texts: Texts = {
+  claim_too_old: {
+    means: "Too much time passed between the claim and the request, so nothing was sent.",
+  },
+};

@@ -1,4 +1,4 @@
-import type { Facts, Verdict } from "./rule.ts";
+import type { Facts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /** The route's provider cannot carry the call's context whole. It was checked at acceptance, but the route may have changed. */
@@ -10,3 +10,9 @@ export function admit(
   if (table.kinds.contextProblem(call.request, target.route) === undefined) return undefined;
   return { kind: "end", state: "REJECTED", reason: "context_not_carried" };
 }
+
+export const texts: Texts = {
+  context_not_carried: {
+    means: "The provider of the agent's route cannot carry the call's context whole.",
+  },
+};

@@ -4,7 +4,7 @@ import {
   doNotCallKeysOf,
   isOnDoNotCallList,
 } from "../policy/controls.ts";
-import type { Facts, KeyedNumber, Verdict } from "./rule.ts";
+import type { Facts, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 
@@ -32,3 +32,11 @@ export function admit(
   if (!isOnDoNotCallList(listed, documents, hashKeys)) return undefined;
   return { kind: "end", state: "REJECTED", reason: "do_not_call" };
 }
+
+export const texts: Texts = {
+  do_not_call: { means: "The number is on the do-not-call list." },
+  other_hash_key: {
+    holds: () => "The do-not-call list was made under another HASH_KEY.",
+    endedBy: "person",
+  },
+};

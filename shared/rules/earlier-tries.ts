@@ -3,7 +3,7 @@ import { isSuperseded } from "../calls/chain.ts";
 import { states } from "../calls/states.ts";
 import type { Log } from "../lib/log.ts";
 import type { CallLedger } from "../ports/ledger.ts";
-import type { ClaimedCall, Taking, Verdict } from "./rule.ts";
+import type { ClaimedCall, Taking, Verdict, Texts } from "./rule.ts";
 
 /** A call that this redial or try replaces has been placed since, or may have been. Purged calls are ignored. */
 export function take({ row }: ClaimedCall, deps: { ledger: CallLedger; log: Log }): Taking {
@@ -34,3 +34,12 @@ async function judge(
   }
   return undefined;
 }
+
+export const texts: Texts = {
+  ancestor_unknown: {
+    means: "A call in whose stead this one is to be made may have been placed: a person decides.",
+  },
+  placed_before: {
+    means: "The call in whose stead this one was to be made has been placed after all.",
+  },
+};

@@ -1,5 +1,5 @@
 import { erasureKeyOf, findErasure } from "../policy/controls.ts";
-import type { Facts, KeyedNumber, Verdict } from "./rule.ts";
+import type { Facts, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 
@@ -16,3 +16,7 @@ export function admit(
   if (erasedAt === undefined) return undefined;
   return { kind: "end", state: "CANCELLED", reason: "erased", erasedAt };
 }
+
+export const texts: Texts = {
+  erased: { means: "An operator had everything erased that was known of the number." },
+};

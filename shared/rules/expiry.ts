@@ -1,4 +1,4 @@
-import type { Facts, Verdict } from "./rule.ts";
+import type { Facts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 type Asked = Pick<ResolvedCall, "expiresAt" | "row">;
@@ -17,3 +17,7 @@ export function stay(
 ): Verdict | undefined {
   return now < expiresAt ? undefined : { kind: "end", state: "EXPIRED", reason: "expired" };
 }
+
+export const texts: Texts = {
+  expired: { means: "The call was not dialed within the plan's expireAfterHours." },
+};

@@ -37,13 +37,14 @@ import type {
   Simulate,
   Stops,
   Take,
+  Texts,
 } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { Documents } from "../ports/documents.ts";
 import * as turn from "./turn.ts";
 
 // Every order in which rules are asked whether a phone may ring now. Each entry stands on a line of its own, so that a
-// test can leave it out.
+// test can leave it out. Lists are joined by a pure call, so that a bundle leaves out those that it does not use.
 
 /** Documents of an account, beside its breaker, by which its calls are decided. */
 const judgedOfAccount: readonly Keys<KeyedAccount>[] = [
@@ -54,17 +55,19 @@ const judgedOfAccount: readonly Keys<KeyedAccount>[] = [
 ];
 
 /** Documents by which calls of a client and agent are decided, beside those of each call. */
-export const backlogKeys: readonly Keys<KeyedBacklog>[] = [
-  pause.keys,
-  breaker.keys,
-  ...judgedOfAccount,
-];
+export const backlogKeys: readonly Keys<KeyedBacklog>[] = /* @__PURE__ */ joined<
+  Keys<KeyedBacklog>
+>([pause.keys, breaker.keys], judgedOfAccount);
 
 /** The same for forecasts, which tell when lines become free. */
-export const forecastKeys: readonly Keys<KeyedBacklog>[] = [...backlogKeys, liveCalls.keys];
+export const forecastKeys: readonly Keys<KeyedBacklog>[] = /* @__PURE__ */ joined(backlogKeys, [
+  liveCalls.keys,
+]);
 
 /** Documents of an account on which its room depends. */
-export const accountKeys: readonly Keys<KeyedAccount>[] = [...judgedOfAccount, liveCalls.keys];
+export const accountKeys: readonly Keys<KeyedAccount>[] = /* @__PURE__ */ joined(judgedOfAccount, [
+  liveCalls.keys,
+]);
 
 /** Documents of an account's limits, which each of its calls changes. */
 export const countedKeys: readonly Keys<KeyedAccount>[] = [callsPerDay.keys, liveCalls.keys];
@@ -100,21 +103,21 @@ const waits: readonly Judge[] = [
 ];
 
 /** Before everything else, of every row and fresh call: documents as just read. */
-export const restored: readonly Judge[] = [restore.admit, lostByRestore.admit(ends)];
-
-/** A call that nobody has dialed, by documents that were just read, for the time at which it would leave. */
-export const delivery: readonly Judge[] = [
-  ...ends,
-  route.admit,
-  notBefore.admit,
-  hours.admit,
-  ...waits,
-  callerIds.admit,
-  breaker.probeTime,
+export const restored: readonly Judge[] = [
+  restore.admit,
+  /* @__PURE__ */ lostByRestore.admit(ends),
 ];
 
+/** A call that nobody has dialed, by documents that were just read, for the time at which it would leave. */
+export const delivery: readonly Judge[] = /* @__PURE__ */ joined<Judge>(
+  ends,
+  [route.admit, notBefore.admit, hours.admit],
+  waits,
+  [callerIds.admit, breaker.probeTime],
+);
+
 /** A call of unknown outcome along its first route, beside `ends`: a resend may ring, so it needs what a first request needs. */
-export const resend: readonly Judge[] = [...waits, hours.admit];
+export const resend: readonly Judge[] = /* @__PURE__ */ joined(waits, [hours.admit]);
 
 /** Time alone, for a call whose other documents are judged elsewhere: in forecasts, and by what holds a call now. */
 export const byTime: readonly Judge<Pick<Facts, "at" | "schedule">>[] = [
@@ -170,10 +173,8 @@ export const orders: readonly Judge<Ordered>[] = [
 ];
 
 /** At the permit's time, before the breaker's probe is taken. */
-export const permitTime: readonly Judge<Ordered & Pick<ClockFacts, "stopped">>[] = [
-  ...orders,
-  turn.stay,
-];
+export const permitTime: readonly Judge<Ordered & Pick<ClockFacts, "stopped">>[] =
+  /* @__PURE__ */ joined<Judge<Ordered & Pick<ClockFacts, "stopped">>>(orders, [turn.stay]);
 
 /** The clock: after the probe, at the last look, and once the connection stands. No await lies between it and the request. */
 export const clock: readonly Judge<ClaimFacts>[] = [
@@ -205,3 +206,34 @@ export const holders: readonly HoldersOf[] = [pause.holders, breaker.holders, ca
 
 /** Limits of an account in the queues of a forecast. Each begins where the one before it leaves room. */
 export const simulated: readonly Simulate[] = [liveCalls.simulate, callsPerDay.simulate];
+
+/** Sentences and facts of each rule's reasons, for operators. */
+export const texts: readonly Texts[] = [
+  breaker.texts,
+  callerIds.texts,
+  callsPerDay.texts,
+  cancellation.texts,
+  cap.texts,
+  capacity.texts,
+  checks.texts,
+  claimAge.texts,
+  context.texts,
+  destination.texts,
+  doNotCall.texts,
+  earlierTries.texts,
+  erasure.texts,
+  expiry.texts,
+  hours.texts,
+  liveCalls.texts,
+  notBefore.texts,
+  pace.texts,
+  pause.texts,
+  restore.texts,
+  route.texts,
+  turn.texts,
+];
+
+/** Joins lists into one. */
+function joined<One>(...lists: readonly (readonly One[])[]): readonly One[] {
+  return lists.flat();
+}

@@ -1,5 +1,5 @@
 import type { Opening } from "../telephony/calling-hours.ts";
-import type { Facts, Verdict } from "./rule.ts";
+import type { Facts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 type Asked = Pick<ResolvedCall, "call" | "target" | "expiresAt">;
@@ -29,4 +29,19 @@ function judge(opening: Opening, at: number): Verdict | undefined {
   const reason = `hours:${opening.closedBy ?? ""}`;
   if (opening.at === undefined) return { kind: "end", state: "EXPIRED", reason };
   return opening.at <= at ? undefined : { kind: "later", reason, at: Math.ceil(opening.at) };
+}
+
+export const texts: Texts = {
+  hours: {
+    means: "The calling hours of the rule after the colon are closed.",
+    holds: (name) => `The calling hours ${hoursName(name)}are closed.`,
+    endedBy: "time",
+  },
+};
+
+/** Names a rule of hours by its place in the plan: `countries.FR` is `of FR`. */
+function hoursName(rule: string): string {
+  const [kind = "", ...rest] = rule.split(".");
+  if (["countries", "regions"].includes(kind)) return `of ${rest.join(".")} `;
+  return rule === "callingHours.default" || rule === "" ? "" : `of ${rule} `;
 }

@@ -7,6 +7,7 @@ import type {
   SimulatedLimit,
   Taking,
   Verdict,
+  Texts,
 } from "./rule.ts";
 import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 import { minuteMs } from "../lib/units.ts";
@@ -120,3 +121,11 @@ export function take(claim: ClaimedCall, { lines }: { lines: Lines }): Taking {
   });
   return { settled, verdict: () => (isFull ? held : undefined), give: () => lines.leave(claim) };
 }
+
+export const texts: Texts = {
+  live_calls: {
+    means: "As many calls of the account as its liveCalls allow ring or are under way.",
+    holds: (name) => `Account ${name} has as many live calls as it may have.`,
+    isOfAccount: true,
+  },
+};

@@ -1,4 +1,4 @@
-import type { Facts, Verdict } from "./rule.ts";
+import type { Facts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /** The client does not want the call dialed before a time (`Call-Not-Before`). */
@@ -9,3 +9,11 @@ export function admit(
   if (notBefore === undefined || notBefore <= at) return undefined;
   return { kind: "later", reason: "not_before", at: notBefore };
 }
+
+export const texts: Texts = {
+  not_before: {
+    means: "The client does not want the call dialed before this time (Call-Not-Before).",
+    holds: () => "The client wants them later (Call-Not-Before).",
+    endedBy: "time",
+  },
+};

@@ -1,6 +1,6 @@
 import { claimAheadMsMax, freshPermitMsMax, paceAheadMs } from "../lib/timing.ts";
 import type { ResolvedAccount } from "../dial-plan/route-table.ts";
-import type { Facts, KeyedAccount, Taking, Verdict } from "./rule.ts";
+import type { Facts, KeyedAccount, Taking, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import { grantPermits, listPermitTimes, type Pace } from "../telephony/rate.ts";
@@ -70,3 +70,12 @@ export function take(
     isLate ? { kind: "hold", reason: "pace" } : undefined;
   return { settled, verdict, give: async () => undefined };
 }
+
+export const texts: Texts = {
+  pace: {
+    means: "The account's callsPerSecond leave no permit yet.",
+    holds: (name) => `In turn for the pace of account ${name}.`,
+    isTurn: true,
+    isOfAccount: true,
+  },
+};

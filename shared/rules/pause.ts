@@ -1,4 +1,4 @@
-import type { Facts, Holder, KeyedBacklog, Verdict } from "./rule.ts";
+import type { Facts, Holder, KeyedBacklog, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import { pauseKeysOf } from "../policy/controls.ts";
@@ -43,3 +43,12 @@ export function holders(
     return { reason: "paused", name, until: pause.until ?? null };
   });
 }
+
+export const texts: Texts = {
+  paused: {
+    means: "The agent, account or client is paused: by an operator; an agent also for its results.",
+    holds: (name) => `Paused: ${name}.`,
+    endedBy: "person",
+    stops: true,
+  },
+};

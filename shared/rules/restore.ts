@@ -1,4 +1,4 @@
-import type { Facts, Verdict } from "./rule.ts";
+import type { Facts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /**
@@ -13,3 +13,13 @@ export function admit(
   // Due since its acceptance, so that `mayHaveBeenDialed` can compare it with the restore's time.
   return { kind: "hold", reason: "restored", firstDueAt: call.acceptedAt };
 }
+
+export const texts: Texts = {
+  restored: {
+    means:
+      "The ledger was restored to an earlier state, and the call may have been dialed meanwhile.",
+    holds: () => "The ledger was restored: nothing is dialed.",
+    endedBy: "person",
+    stops: true,
+  },
+};

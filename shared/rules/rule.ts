@@ -1,13 +1,15 @@
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
 import type { CallRow } from "../calls/call-row.ts";
+import type { Texts } from "../calls/reason-text.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 import type { Permission } from "../calls/passed-check.ts";
 import type { Decided } from "../calls/transitions.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 import type { HashKeys } from "../telephony/phone-number.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
-import type { accountLimits, StandsBy } from "../calls/stands-by.ts";
 import type { BreakerDocument } from "../policy/breakers.ts";
+
+export type { Texts };
 
 /** The answer of a rule that stands in a call's way. */
 export type Verdict =
@@ -82,7 +84,7 @@ export interface RoomFacts extends Pick<Facts, "documents" | "now"> {
 export interface Room {
   count: number;
   /** Why no more may go. Undefined: they wait for their turn. */
-  why?: StandsBy;
+  why?: string;
   /** Present: no other rule is asked, and the account takes this number at once. */
   most?: number;
 }
@@ -113,7 +115,7 @@ export type RestsUntil = (
 
 /** The limit of an account in a forecast, which goes on from what was read. */
 export interface SimulatedLimit {
-  limit: (typeof accountLimits)[number];
+  limit: string;
   /** Returns the first time from `ready` on at which the limit leaves room for a call. */
   freeAt(ready: number): number;
   /** Counts a call that begins at `at`. */

@@ -1,5 +1,5 @@
 import { freshAgeMsMax } from "../lib/timing.ts";
-import type { BacklogNow, ClockFacts, Facts, KeyedAccount, Verdict } from "./rule.ts";
+import type { BacklogNow, ClockFacts, Facts, KeyedAccount, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 
@@ -48,3 +48,27 @@ export function stay(
 ): Verdict | undefined {
   return stopped.has(backlog) ? held : undefined;
 }
+
+export const texts: Texts = {
+  in_flight: {
+    holds: (name) => `Account ${name} has as many in flight as it has taken at once so far.`,
+    isTurn: true,
+    isOfAccount: true,
+  },
+  not_measured: {
+    holds: (name) => `Account ${name} answers slowly, and its speed is not known yet.`,
+    endedBy: "provider",
+  },
+  slow: {
+    holds: (name) => `Account ${name} answers slowly: few go at once.`,
+    endedBy: "provider",
+    isTurn: true,
+    isOfAccount: true,
+  },
+  turn: {
+    means: "The call waits for its turn among the calls of its account.",
+    holds: (name) => `In turn at account ${name}.`,
+    isTurn: true,
+    isOfAccount: true,
+  },
+};

@@ -68,6 +68,28 @@ function endsIn([name, list]: [string, unknown]): unknown[] {
   const all: object[] = Array.isArray(list) ? list.map(Object) : [];
   return all.map((one) => {
     const { end, account, delays, isUnread, dueAt }: Record<string, unknown> = { ...one };
-    return { name, end, account, delays, isUnread, dueAt };
+    return { name, end: endIn(Object(end)), account, delays: delaysIn(delays), isUnread, dueAt };
+  });
+}
+
+/** Names of limits that were not the reasons of rows then. */
+const limitsThen: Readonly<Record<string, string>> = {
+  speed: "slow",
+  caps: "max_calls",
+  pause: "paused",
+};
+
+/** Returns an end by its reason of today: the seen speed of an account is one. */
+function endIn(end: { reason?: string }): object {
+  return end.reason === "in_flight" ? { ...end, reason: "slow" } : end;
+}
+
+function delaysIn(delays: unknown): object[] {
+  const all: Partial<Record<"limit" | "reason" | "rule" | "ms", string>>[] = Array.isArray(delays)
+    ? delays
+    : [];
+  return all.map(({ limit = "", reason = limitsThen[limit] ?? limit, rule, ms }) => {
+    const name = reason.split(":", 1)[0];
+    return { reason: name, rule: name === "not_before" ? "" : rule, ms };
   });
 }

@@ -8,7 +8,7 @@ import type {
   Why,
 } from "#shared/answers/answers.ts";
 import { useRef, useState } from "preact/hooks";
-import { breakerName } from "#shared/calls/say-reason.ts";
+import { breakerName } from "#shared/rules/texts.ts";
 import { addressOf } from "../data/address.ts";
 import { BreakerText } from "./breaker.tsx";
 import { Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";

@@ -1,5 +1,5 @@
 import type { BreakerView } from "#shared/answers/answers.ts";
-import { sayReason } from "#shared/calls/say-reason.ts";
+import { sayReason } from "#shared/rules/texts.ts";
 import { Age, counted, Reason, Time } from "../parts/shared.tsx";
 
 /** An open circuit breaker: its subject, the code that opened it, and its next probe. */

@@ -1,5 +1,5 @@
 import { findAnswerMeaning } from "#shared/calls/answer-codes.ts";
-import { findMeaning } from "#shared/calls/reasons.ts";
+import { findMeaning } from "#shared/rules/texts.ts";
 import type { CallDetail } from "#shared/answers/answers.ts";
 import { Fact } from "../parts/shared.tsx";
 

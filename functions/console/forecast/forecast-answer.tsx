@@ -6,6 +6,7 @@ import type {
   Outcome,
 } from "#shared/answers/answers.ts";
 import { Chart } from "../parts/chart.tsx";
+import { Held } from "../parts/why.tsx";
 import { counted, countText, Reason, Table, Time, timeText } from "../parts/shared.tsx";
 
 const hourMs = 3_600_000;
@@ -24,27 +25,6 @@ const outcomeNames: Record<Outcome, string> = {
   rejected: "Never dialed",
   refused: "Refused",
 };
-const limitNames: Record<NonNullable<AccountForecast["limit"]>, string> = {
-  pace: "its pace",
-  speed: "the speed that was seen",
-  live_calls: "its live calls",
-  calls_per_day: "its calls of a day",
-  hours: "calling hours",
-  not_before: "the client's not-before",
-  caps: "calls to one number",
-  pause: "a pause",
-  caller_ids: "its calling numbers, which rest",
-};
-/** Words before the name of what limits calls, where it is no rule of the plan. */
-const ruleNames: Partial<Record<NonNullable<AccountForecast["limit"]>, string>> = {
-  pace: "pace of ",
-  speed: "seen speed of ",
-  live_calls: "live calls of ",
-  calls_per_day: "calls a day of ",
-  pause: "pause of ",
-  caller_ids: "calling numbers of ",
-};
-
 /** The forecast of a batch: outcomes, a curve of calls by hour, delays, and refused calls. */
 export function ForecastAnswer({ answer }: { answer: Forecast }) {
   const { deployed, items = [] } = answer;
@@ -169,8 +149,7 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
           {rules.map(({ limit, rule, calls, seconds_max }) => (
             <tr key={`${limit} ${rule}`}>
               <th scope="row">
-                {ruleNames[limit]}
-                {rule}
+                <Held reason={limit} name={rule} />
               </th>
               <td>{counted(calls, "call")}</td>
               <td>{delayText(seconds_max)}</td>
@@ -183,7 +162,7 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
 }
 
 function AccountRow({ account: of }: { account: AccountForecast }) {
-  const { account, calls, first_at, last_at, limit, seen_calls_per_second, waiting } = of;
+  const { account, calls, first_at, last_at, limit, rule, seen_calls_per_second, waiting } = of;
   return (
     <tr>
       <th scope="row">{account ?? "no route"}</th>
@@ -195,7 +174,7 @@ function AccountRow({ account: of }: { account: AccountForecast }) {
         <Time at={last_at} />
       </td>
       <td>
-        {limit === null ? "nothing" : limitNames[limit]}
+        {limit === null ? "nothing" : <Held reason={limit} name={rule ?? ""} />}
         {seen_calls_per_second === null
           ? null
           : ` (${seen_calls_per_second.toLocaleString()} a second seen)`}

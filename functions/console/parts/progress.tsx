@@ -1,4 +1,4 @@
-import { sayHolder } from "#shared/calls/say-reason.ts";
+import { sayHolder } from "#shared/rules/texts.ts";
 import { type StateFacts, statesWhere } from "#shared/calls/states.ts";
 import type { RequestView } from "#shared/answers/answers.ts";
 import { Age, countText, Time } from "./shared.tsx";

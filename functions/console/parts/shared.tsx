@@ -1,5 +1,5 @@
 import { isTestClient } from "#shared/calls/ids.ts";
-import { sayReason } from "#shared/calls/say-reason.ts";
+import { sayReason } from "#shared/rules/texts.ts";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { CallDetail } from "#shared/answers/answers.ts";

@@ -1,6 +1,6 @@
 import type { AccountNow, HolderView, Why } from "#shared/answers/answers.ts";
 import { useRef } from "preact/hooks";
-import { sayHolder } from "#shared/calls/say-reason.ts";
+import { findText, sayHolder } from "#shared/rules/texts.ts";
 import { addressOf } from "../data/address.ts";
 import { Shown, useLive } from "./desk.tsx";
 import { type EndRead, findMoved } from "../data/end-moved.ts";
@@ -63,26 +63,8 @@ export function Held({ reason, name }: Pick<HolderView, "reason" | "name">) {
   );
 }
 
-/** The one who can end a wait: a person, a provider, time, or other calls. One hue stands for each. */
-const kindOf: Readonly<Record<string, "person" | "provider" | "time">> = {
-  paused: "person",
-  route_gone: "person",
-  restored: "person",
-  other_hash_key: "person",
-  breaker_open: "provider",
-  check_failed: "provider",
-  caller_ids: "provider",
-  slow: "provider",
-  not_measured: "provider",
-  hours: "time",
-  not_before: "time",
-  max_calls: "time",
-  retry: "time",
-  check_wait: "time",
-  calls_per_day: "time",
-};
-
-const hueOf = (reason: string) => `held-${kindOf[reason] ?? "turn"}`;
+/** One hue stands for each of those who can end a wait: a person, a provider, time, or other calls. */
+const hueOf = (reason: string) => `held-${findText(reason)?.endedBy ?? "turn"}`;
 
 function Reasons({ why: { calls: all, is_whole, rows_read, holders } }: { why: Why }) {
   if (holders.length === 0) return <p>No call waits.</p>;

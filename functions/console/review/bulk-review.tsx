@@ -1,5 +1,5 @@
 import type { CallView } from "#shared/answers/answers.ts";
-import { sayReason } from "#shared/calls/say-reason.ts";
+import { sayReason } from "#shared/rules/texts.ts";
 import { useBulk } from "../parts/bulk.tsx";
 import { type Decision, decisionNames, decisions } from "../parts/decision.ts";
 

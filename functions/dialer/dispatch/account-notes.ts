@@ -74,10 +74,10 @@ export function createAccountNotes(former: Readonly<Notes>): AccountNotes {
       if (max === undefined) lagMax.delete(account);
       else lagMax.set(account, max);
     },
-    noteShare(account, { allowance, most, why, served: last }) {
+    noteShare(account, { allowance, most, why, isBySpeed, served: last }) {
       served.set(account, last);
       mostOf.set(account, most);
-      speeds.noteWhy(account, why);
+      if (isBySpeed) speeds.noteLimited(account);
       const agents = Object.fromEntries([...last.agents].slice(-servedMax));
       change(account, { client: last.client, agents, allowance, why });
     },

@@ -1,8 +1,5 @@
-import type { StandsBy } from "#shared/calls/stands-by.ts";
 import { type Speed, speedAfter } from "#shared/policy/account-speed.ts";
 
-/** Reasons why calls wait that show how fast their account is. */
-const limits = new Set<StandsBy>(["pace", "in_flight", "slow"]);
 /** Time before a breaker opens in which requests may have failed already. */
 const troubleMs = 30_000;
 
@@ -16,8 +13,8 @@ export interface SpeedSeen {
 
 /** Measures how fast accounts take calls, from look to look. */
 export interface AccountSpeeds {
-  /** Records why due calls of an account wait. */
-  noteWhy(account: string, why: StandsBy | null): void;
+  /** Records that due calls of an account wait as it takes them no faster. */
+  noteLimited(account: string): void;
   /** Returns the speed after a look. */
   after(account: string, before: Speed | undefined, seen: SpeedSeen): Speed | undefined;
 }
@@ -28,9 +25,7 @@ export function createAccountSpeeds(): AccountSpeeds {
   /** The speeds of the last half minute, the oldest first. */
   const lately = new Map<string, { at: number; speed: Speed | undefined }[]>();
   return {
-    noteWhy(account, why) {
-      if (why !== null && limits.has(why)) limited.add(account);
-    },
+    noteLimited: (account) => void limited.add(account),
     after(account, before, { completed, at, isTroubled }) {
       const isLimited = limited.delete(account);
       const kept = lately.get(account) ?? [];

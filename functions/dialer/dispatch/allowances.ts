@@ -39,19 +39,27 @@ interface AccountNow {
 function allowAccount(account: AccountNow, connections: number): Allowance {
   const { room, permits, completed, inFlight, sent, lagMax = Infinity } = account;
   if (room.most !== undefined) {
-    return { count: Math.max(0, room.count), most: room.most, why: room.why ?? null };
+    const count = Math.max(0, room.count);
+    return { count, most: room.most, why: room.why ?? null, isBySpeed: false };
   }
   if (permits === undefined) {
     const most = Math.min(Math.max(firstAllowance, 2 * sumOf(completed)), 2 * connections, lagMax);
     const free = most - inFlight;
-    const why = room.count < free && room.why ? room.why : "in_flight";
-    return { count: Math.max(0, Math.min(free, room.count)), most, why };
+    const count = Math.max(0, Math.min(free, room.count));
+    return { count, most, ...whyOf(room, { count: free, why: "in_flight" }) };
   }
   const permitTimes = permits.times.slice(sent);
   const count = Math.max(0, Math.min(permitTimes.length, room.count, lagMax));
   const most = Math.min(permits.times.length, lagMax);
-  const why = room.count < permitTimes.length && room.why ? room.why : permits.why;
-  return { count, most, why, permitTimes: permitTimes.slice(0, count) };
+  const by = whyOf(room, { count: permitTimes.length, why: permits.why });
+  return { count, most, ...by, permitTimes: permitTimes.slice(0, count) };
+}
+
+/** Returns why no more calls may go: for the rule whose room is less than what the account takes. */
+function whyOf(room: Room, speed: { count: number; why: string }) {
+  return room.count < speed.count && room.why !== undefined
+    ? { why: room.why, isBySpeed: false }
+    : { why: speed.why, isBySpeed: true };
 }
 
 /** The allowances of a dispatcher's looks, from its documents and counts. */

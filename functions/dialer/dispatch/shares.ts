@@ -1,14 +1,16 @@
 import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
 import { copyServed, createTurns, type Served } from "#shared/policy/turns.ts";
-import type { StandsBy } from "#shared/calls/stands-by.ts";
 
 /** The number of calls that may be dispatched now. */
 export interface Allowance {
   count: number;
   /** The number with nothing in flight. */
   most: number;
-  why: StandsBy | null;
+  /** Reason for which no more may go. */
+  why: string | null;
+  /** True if that is how fast the account takes calls, rather than a rule. */
+  isBySpeed: boolean;
   /** Times of these calls' requests, in milliseconds since the epoch, if the account has a pace. */
   permitTimes?: readonly number[];
 }
@@ -49,7 +51,10 @@ export interface AccountShare {
   served: Served;
   /** True if due rows were left that may go. */
   isBusy: boolean;
-  why: StandsBy | null;
+  /** Reason for which they wait. */
+  why: string | null;
+  /** True if they wait as the account takes calls no faster. */
+  isBySpeed: boolean;
 }
 
 interface Account {
@@ -144,11 +149,13 @@ export function accountShares(
       const own = waiting.get(name) ?? [];
       const isFull = leftOf(account) <= 0;
       const isHeldBySlow = own.every((one) => leftIn(shares, one) <= 0);
-      const { count: allowance, most, why } = account.allowance;
+      const { count: allowance, most, why, isBySpeed } = account.allowance;
       const isBusy = own.length > 0 && isFull;
-      const standsBy = isFull ? why : isHeldBySlow ? "slow" : null;
       const { served } = account;
-      return [name, { allowance, most, served, isBusy, why: own.length > 0 ? standsBy : null }];
+      const slow = { why: isHeldBySlow ? "slow" : null, isBySpeed: isHeldBySlow };
+      const waits = isFull ? { why, isBySpeed } : slow;
+      const shown = own.length > 0 ? waits : { why: null, isBySpeed: false };
+      return [name, { allowance, most, served, isBusy, ...shown }];
     }),
   );
 }

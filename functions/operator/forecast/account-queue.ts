@@ -4,7 +4,6 @@ import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { Facts } from "#shared/rules/rule.ts";
 import { toPermitTime, type Pace } from "#shared/telephony/rate.ts";
 import { copyServed, createTurns } from "#shared/policy/turns.ts";
-import type { Limit } from "./forecast-schema.ts";
 import type { Queued } from "./queued.ts";
 import { paceKeyOf } from "#shared/rules/pace.ts";
 import { simulated } from "#shared/rules/gates.ts";
@@ -15,7 +14,7 @@ export interface AccountQueue {
   /** Time at which the next call is served, in milliseconds since the epoch; undefined if none waits. */
   nextAt(): number | undefined;
   /** The limit for which the last taken call waited, if it waited for its account. */
-  limit(): Limit;
+  limit(): string;
   /** Removes and returns the call that is served at `nextAt()`, and uses up its turn and permit. */
   take(): Queued | undefined;
   /** Returns turn and permit of the last taken call, as dispatchers do not dispatch calls outside their hours. */
@@ -94,7 +93,7 @@ export function createAccountQueue(
 /** The last service of a queue: its time, what limited it, and the theoretical arrival time of the pace. */
 interface Served {
   at: number;
-  limit: Limit;
+  limit: string;
   arrivalUs: number;
 }
 
@@ -120,7 +119,7 @@ function createLimits(
       const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
       const at = toPermitTime(baseUs, pace, { index: 0, notBefore });
       const by = free.findLast(({ one, ready, freeAt }) => one.isCause({ ready, freeAt, at }));
-      const limit = by?.one.limit ?? (isSlow ? "speed" : "pace");
+      const limit = by?.one.limit ?? (isSlow ? "slow" : "pace");
       return { at, limit, arrivalUs: baseUs + pace.intervalUs };
     },
     dial(at: number) {

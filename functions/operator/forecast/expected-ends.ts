@@ -1,6 +1,6 @@
 import { causeForLog, UnreachableError } from "#functions/api/http/port-limits.ts";
 import type { RouteDeps } from "#functions/api/http/context.ts";
-import { turnReasons } from "./holders-now.ts";
+import { findText } from "#shared/rules/texts.ts";
 import type { Delay } from "./queued.ts";
 import { type CallNow, readWaitingNow, type WaitingNow } from "./waiting-now.ts";
 
@@ -64,7 +64,7 @@ export function endOf(
   calls: readonly CallNow[],
   { agentsCut, isCut }: Pick<WaitingNow, "agentsCut" | "isCut">,
 ): KnownEnd {
-  const held = calls.filter(({ heldBy }) => !turnReasons.has(heldBy.reason));
+  const held = calls.filter(({ heldBy }) => findText(heldBy.reason)?.isTurn !== true);
   const blockedBy = countHolders(held).map(({ reason, name, calls: count }) => ({
     reason,
     name,

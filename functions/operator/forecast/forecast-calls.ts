@@ -1,4 +1,5 @@
 import { toCallId, createRequestId, clientNamed } from "#shared/calls/ids.ts";
+import { divideReason } from "#shared/calls/reasons.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
 import { mapInSlices } from "#shared/lib/slices.ts";
@@ -19,7 +20,7 @@ import { findPlanErrors, type readCallAt } from "#functions/api/calls/call-error
 import type { ProblemError } from "#functions/api/http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { Delay, End, Ended, PlanWithSchedule, Queued } from "./queued.ts";
-import { addDelay, limitIn, toEnd, notForecast, runQueues } from "./run-queues.ts";
+import { addDelay, toEnd, notForecast, runQueues } from "./run-queues.ts";
 
 /** The calls as posted, and by whom. */
 export interface Posted {
@@ -129,8 +130,7 @@ function holdBack(item: Queued, holder: Holder | undefined, now: number): End | 
   if (until === null) return { kind: "blocked", reason };
   const from = Math.max(item.dueAt, now);
   if (until <= from) return undefined;
-  const limit = reason === "paused" ? "pause" : "caller_ids";
-  addDelay(item, { limit, rule: name, ms: until - from });
+  addDelay(item, { reason, rule: name, ms: until - from });
   item.dueAt = until;
   return undefined;
 }
@@ -194,7 +194,10 @@ function freshCall(
     delays: none,
     end: undefined,
   };
-  if (closed !== undefined) addDelay(queued, { ...limitIn(closed.reason), ms: dueAt - now });
+  if (closed !== undefined) {
+    const { reason } = closed;
+    addDelay(queued, { reason, rule: divideReason(reason).name, ms: dueAt - now });
+  }
   const blocked = holdBack(queued, holderOf(of, target), now);
   return blocked === undefined ? queued : ended(blocked);
 }

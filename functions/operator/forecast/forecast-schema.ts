@@ -2,7 +2,6 @@ import { batchCallsMax } from "#shared/calls/call-request.ts";
 import { manyZonesSchema } from "./many-zones.ts";
 import * as z from "#shared/lib/zod.ts";
 import { anyName, instant, time } from "#functions/api/http/fields.ts";
-import { accountLimits } from "#shared/calls/stands-by.ts";
 
 /** Maximum errors of calls that an answer lists. */
 export const itemErrorsMax = 10_000;
@@ -20,15 +19,13 @@ const outcomeSchema = z
   );
 export type Outcome = z.infer<typeof outcomeSchema>;
 
-/** The kinds of limits for which a call waits. */
 const limitSchema = z
-  .enum(["pace", "speed", ...accountLimits, "hours", "not_before", "caps", "pause", "caller_ids"])
+  .string()
   .check(
     z.describe(
-      "`speed`: the account was seen to take calls more slowly than its pace; `pause`: one that ends by itself; `caller_ids`: all numbers of the agent's pool rest",
+      "What delays calls, as the reason of a row: `slow`, where the account was seen to take calls more slowly than its pace; `paused`, by a pause that ends by itself",
     ),
   );
-export type Limit = z.infer<typeof limitSchema>;
 
 /** The body of a forecast. */
 export const forecastRequestSchema = z.strictObject({
@@ -63,6 +60,9 @@ const accountSchema = z.strictObject({
   limit: z
     .nullable(limitSchema)
     .check(z.describe("What delays the last of them longest; null where nothing does")),
+  rule: z
+    .nullable(z.string())
+    .check(z.describe("The rule of that limit, as in `rules`; null where there is none")),
   calls_per_second: z.nullable(z.number()).check(z.describe("Its pace; null: none")),
   seen_calls_per_second: z
     .nullable(z.number())

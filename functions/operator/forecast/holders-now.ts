@@ -1,7 +1,9 @@
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
+import { divideReason } from "#shared/calls/reasons.ts";
 import { byTime, rooms } from "#shared/rules/gates.ts";
 import { findVerdict, leastRoom } from "#shared/rules/rule.ts";
-import { findStillReason } from "#shared/policy/dispatcher.ts";
+import { findText } from "#shared/rules/texts.ts";
+import { findDispatched } from "#shared/policy/dispatcher.ts";
 import { createResolver, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import { createHolders } from "./holders.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
@@ -23,12 +25,6 @@ export type HolderNow = (waiting: WaitingCall) => {
   heldBy: HeldBy;
   account: ResolvedAccount | undefined;
 };
-
-/** Reasons of accounts that only mean that calls wait for their turn. */
-export const turnReasons: ReadonlySet<string> = new Set(["turn", "pace", "in_flight", "slow"]);
-
-/** Other reasons whose name is the account's. */
-const accountReasons: ReadonlySet<string> = new Set(["live_calls", "calls_per_day"]);
 
 /** Returns a function that tells what holds each of the calls that were read. */
 export function createHoldersNow(
@@ -52,10 +48,10 @@ export function createHoldersNow(
     const holder = holderOf(agentOf, target);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };
     const closed = findVerdict(byTime, resolved, { at: now, schedule });
-    if (closed?.kind === "later") return { ...divided(closed.reason), isExact: hasNumber };
+    if (closed?.kind === "later") return { ...divideReason(closed.reason), isExact: hasNumber };
     if (dueAt > now) {
-      const { reason: name, name: of } = divided(reason);
-      const isOfAccount = turnReasons.has(name) || accountReasons.has(name);
+      const { reason: name, name: of } = divideReason(reason);
+      const isOfAccount = findText(name)?.isOfAccount === true;
       return {
         reason: name,
         name: isOfAccount ? target.account.name : of,
@@ -82,13 +78,6 @@ function findAccountHolder(
   const room = leastRoom(rooms, resolved, facts);
   if (room.most !== undefined && room.why !== undefined) return held(room.why);
   if (seenPaces.has(account)) return held("slow");
-  const why = findStillReason(account, documents);
-  return held(why !== null && turnReasons.has(why) ? why : "turn");
-}
-
-/** Divides a row's reason into its name and what follows the colon. */
-function divided(reason: string): { reason: string; name: string } {
-  const at = reason.indexOf(":");
-  if (at === -1) return { reason, name: "" };
-  return { reason: reason.slice(0, at), name: reason.slice(at + 1) };
+  const why = findDispatched(account, documents)?.why ?? "";
+  return held(findText(why)?.isTurn === true ? why : "turn");
 }

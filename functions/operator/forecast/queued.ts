@@ -2,7 +2,6 @@ import type { ResolvedCall, ResolvedRoute } from "#shared/rules/resolved-call.ts
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
 import type { Schedule } from "#shared/dial-plan/schedule.ts";
-import type { Limit } from "./forecast-schema.ts";
 
 /** A plan with its routes and its schedule. */
 export interface PlanWithSchedule {
@@ -38,8 +37,9 @@ export interface Queued {
 
 /** The time by which a rule has delayed a call. */
 export interface Delay {
-  limit: Limit;
-  /** Path of the rule in the plan; for a pace or live calls, the account. */
+  /** Reason that a row would have meanwhile. */
+  reason: string;
+  /** Path of the rule in the plan; for a limit of an account, the account; for a pause, its name. */
   rule: string;
   ms: number;
 }

@@ -1,5 +1,6 @@
 import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { CallState } from "#shared/calls/states.ts";
+import { divideReason } from "#shared/calls/reasons.ts";
 import { judgeFull } from "#shared/rules/cap.ts";
 import { byTime } from "#shared/rules/gates.ts";
 import { type Facts, findVerdict } from "#shared/rules/rule.ts";
@@ -7,14 +8,13 @@ import { giveWay, sliceItems } from "#shared/lib/slices.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
 import { freeAt } from "#shared/telephony/frequency-cap.ts";
 import { type AccountQueue, createAccountQueue } from "./account-queue.ts";
-import type { Limit } from "./forecast-schema.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
 
 /** Maximum decisions of one forecast: some seconds of CPU. Only unusual plans need more than a few per call. */
 const decisionsMax = 500_000;
 
 /** Result of serving a call: a further wait for a rule, or the call's end. */
-type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: string } | End;
+type Step = { kind: "wait"; rule: string; dueAt: number; reason: string } | End;
 
 /**
  * Serves calls at the times at which the dialer would if each account went on as it was seen to. Returns them with their
@@ -53,7 +53,7 @@ export async function runQueues(
     known.now = next.at;
     if (known.now > item.dueAt)
       addDelay(item, {
-        limit: next.queue.limit(),
+        reason: next.queue.limit(),
         rule: item.account,
         ms: known.now - item.dueAt,
       });
@@ -61,8 +61,8 @@ export async function runQueues(
     if (closed !== undefined) next.queue.release();
     const step = closed ?? stepUnderCaps(item, known, called);
     if (step.kind === "wait") {
-      const { limit, rule, dueAt, reason } = step;
-      addDelay(item, { limit, rule, ms: dueAt - known.now });
+      const { rule, dueAt, reason } = step;
+      addDelay(item, { reason, rule, ms: dueAt - known.now });
       item.dueAt = dueAt;
       item.reason = reason;
       next.queue.add(item);
@@ -99,7 +99,8 @@ function stepByClock(item: Queued, known: Facts): Step | undefined {
   const closed = findVerdict(byTime, resolved, { at: now, schedule: known.schedule });
   if (closed?.kind === "end") return toEnd(closed, delays);
   if (closed?.kind !== "later") return undefined;
-  return { kind: "wait", ...limitIn(closed.reason), dueAt: closed.at, reason: closed.reason };
+  const { reason, at } = closed;
+  return { kind: "wait", rule: divideReason(reason).name, dueAt: at, reason };
 }
 
 /** Decides as the dialer would under the claim at `known.now`, by the caps of the number. */
@@ -119,7 +120,7 @@ function stepUnderCaps(
   const row = reason === undefined ? undefined : { reason };
   const full = judgeFull({ expiresAt, row }, { freeAt: free, now });
   return full.kind === "later"
-    ? { kind: "wait", limit: "caps", rule, dueAt: full.at, reason: full.reason }
+    ? { kind: "wait", rule, dueAt: full.at, reason: full.reason }
     : toEnd(full, delays);
 }
 
@@ -141,28 +142,7 @@ export function toEnd(
 ): End {
   if (state !== "EXPIRED") return { kind: "rejected", reason };
   const longest = longestOf(delays);
-  return { kind: "expire", reason: reason === "expired" && longest ? reasonOf(longest) : reason };
-}
-
-/** Returns the limit in the reason of a wait by time alone: a rule of hours, or the client's `Call-Not-Before`. */
-export function limitIn(reason: string): Omit<Delay, "ms"> {
-  if (reason === "not_before") return { limit: "not_before", rule: "Call-Not-Before" };
-  return { limit: "hours", rule: reason.slice(hoursPrefix.length) };
-}
-
-const hoursPrefix = "hours:";
-
-/** Reasons of rows by the limits that are named otherwise. */
-const reasonsOfLimits: Partial<Record<Limit, string>> = {
-  caps: "max_calls",
-  speed: "in_flight",
-  pause: "paused",
-};
-
-/** Returns the reason that a row would have during such a delay. */
-export function reasonOf({ limit, rule }: Omit<Delay, "ms">): string {
-  if (limit === "hours") return `${hoursPrefix}${rule}`;
-  return reasonsOfLimits[limit] ?? limit;
+  return { kind: "expire", reason: reason === "expired" && longest ? longest.reason : reason };
 }
 
 /** Returns the longest delay of a call; undefined if there is none. */
@@ -174,13 +154,13 @@ export function longestOf(delays: readonly Delay[]): Delay | undefined {
 }
 
 /** Adds to the delay of a call by a rule. */
-export function addDelay(item: Queued, { limit, rule, ms }: Delay): void {
+export function addDelay(item: Queued, { reason, rule, ms }: Delay): void {
   const { delays } = item;
   if (delays.length === 0) {
-    item.delays = [{ limit, rule, ms }];
+    item.delays = [{ reason, rule, ms }];
     return;
   }
-  const same = delays.find((one) => one.limit === limit && one.rule === rule);
+  const same = delays.find((one) => one.reason === reason && one.rule === rule);
   const others = same === undefined ? delays : delays.filter((one) => one !== same);
-  item.delays = [...others, { limit, rule, ms: ms + (same?.ms ?? 0) }];
+  item.delays = [...others, { reason, rule, ms: ms + (same?.ms ?? 0) }];
 }

@@ -2,6 +2,7 @@ import type { RouteTable } from "#shared/dial-plan/route-table.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { backlogOfKey } from "#shared/calls/call-row.ts";
 import { findAgentRoute, findRetry } from "#shared/dial-plan/dial-plan.ts";
+import { divideReason } from "#shared/calls/reasons.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { ProblemError } from "#functions/api/http/problem.ts";
 import { toIsoTime } from "#functions/api/http/fields.ts";
@@ -16,7 +17,7 @@ import {
   type RuleForecast,
 } from "./forecast-schema.ts";
 import type { ControlsRead } from "./read-controls.ts";
-import { longestOf, reasonOf } from "./run-queues.ts";
+import { longestOf } from "./run-queues.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
 import { hourMs } from "#shared/lib/units.ts";
 
@@ -91,8 +92,7 @@ const isDialed = (one: Forecasted): one is Dialed => one.end.kind === "dialed";
 function reasonOfCall({ end, delays }: Forecasted): string | undefined {
   if (end.kind === "refused") return undefined;
   if (end.kind !== "dialed") return end.reason;
-  const longest = longestOf(delays);
-  return longest && reasonOf(longest);
+  return longestOf(delays)?.reason;
 }
 
 function timesOf(dialed: readonly Dialed[]): { first_at: string | null; last_at: string | null } {
@@ -158,11 +158,13 @@ function listAccounts(
     );
     const rows = others.get(account) ?? [];
     const count = (kind: string) => rows.filter(({ end }) => end.kind === kind).length;
+    const longest = longestOf(last?.delays ?? []);
     return {
       account,
       calls: dialed.length,
       ...timesOf(dialed),
-      limit: longestOf(last?.delays ?? [])?.limit ?? null,
+      limit: longest === undefined ? null : divideReason(longest.reason).reason,
+      rule: longest?.rule ?? null,
       calls_per_second: (account === null ? undefined : paces.get(account)) ?? null,
       seen_calls_per_second: seenIn(seenPaces, account),
       waiting: {
@@ -204,7 +206,8 @@ function pacesOf(table: RouteTable): Map<string, number> {
 function rulesOf(dialed: readonly Dialed[]): RuleForecast[] {
   const sums: (RuleForecast & { ms: number })[] = [];
   for (const { delays } of dialed) {
-    for (const { limit, rule, ms } of delays) {
+    for (const { reason, rule, ms } of delays) {
+      const limit = divideReason(reason).reason;
       let sum = sums.find((one) => one.rule === rule && one.limit === limit);
       if (sum === undefined) {
         sum = { limit, rule, calls: 0, seconds: 0, seconds_max: 0, ms: 0 };

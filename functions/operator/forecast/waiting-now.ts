@@ -9,6 +9,7 @@ import type { RouteDeps } from "#functions/api/http/context.ts";
 import { UnreachableError } from "#functions/api/http/port-limits.ts";
 import { type Forecasted, forecastCalls } from "./forecast-calls.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
+import { findText } from "#shared/rules/texts.ts";
 import { createHoldersNow, type HeldBy, type HolderNow } from "./holders-now.ts";
 import type { Delay } from "./queued.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
@@ -129,9 +130,6 @@ function servedFrom(documents: DocumentsRead, now: number): number {
   return isIdle ? Math.ceil(now / minuteMs) * minuteMs : now;
 }
 
-/** Holders under which nobody takes up a call, so that it is not rejected either. */
-const stopping: ReadonlySet<string> = new Set(["paused", "breaker_open", "restored"]);
-
 /** Returns the time at which a call is expected to be dialed, or to end otherwise. */
 function endOf(
   { call, dueAt }: WaitingCall,
@@ -141,6 +139,6 @@ function endOf(
   const { end } = forecasted ?? {};
   if (end?.kind === "dialed") return end.at;
   if (end?.kind === "expire") return Math.max(now, expiryOf(call, plan));
-  if (end?.kind !== "rejected" || stopping.has(heldBy.reason)) return null;
+  if (end?.kind !== "rejected" || findText(heldBy.reason)?.stops === true) return null;
   return Math.max(now, dueAt);
 }

@@ -9,7 +9,7 @@ import { show, type Terminal } from "./terminal.ts";
 /** The client of the token that a deployment makes first. */
 const defaultClient = "first";
 const itemColumns = ["index", "outcome", "at", "account", "reason", "errors"];
-const accountColumns = ["account", "calls", "first_at", "last_at", "limit", "waiting"];
+const accountColumns = ["account", "calls", "first_at", "last_at", "limit", "rule", "waiting"];
 const ruleColumns = ["limit", "rule", "calls", "longest"];
 
 export const forecastCommands: Record<string, Command> = {

@@ -8,7 +8,7 @@ import type {
   Resumed,
 } from "#shared/answers/answers.ts";
 import { callStates } from "#shared/calls/states.ts";
-import { sayHolder } from "#shared/calls/say-reason.ts";
+import { sayHolder } from "#shared/rules/texts.ts";
 import { exitUnlessAgreed } from "./agree.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";

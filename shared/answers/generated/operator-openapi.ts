@@ -1499,7 +1499,9 @@ export interface components {
                 first_at: string | null;
                 last_at: string | null;
                 /** @description What delays the last of them longest; null where nothing does */
-                limit: ("pace" | "speed" | "live_calls" | "calls_per_day" | "hours" | "not_before" | "caps" | "pause" | "caller_ids") | null;
+                limit: string | null;
+                /** @description The rule of that limit, as in `rules`; null where there is none */
+                rule: string | null;
                 /** @description Its pace; null: none */
                 calls_per_second: number | null;
                 /** @description The calls a second that it was seen to take, where these are fewer than its pace or it has none; null otherwise */
@@ -1520,11 +1522,8 @@ export interface components {
             }[];
             /** @description What delays calls, the longest delay first */
             rules: {
-                /**
-                 * @description `speed`: the account was seen to take calls more slowly than its pace; `pause`: one that ends by itself; `caller_ids`: all numbers of the agent's pool rest
-                 * @enum {string}
-                 */
-                limit: "pace" | "speed" | "live_calls" | "calls_per_day" | "hours" | "not_before" | "caps" | "pause" | "caller_ids";
+                /** @description What delays calls, as the reason of a row: `slow`, where the account was seen to take calls more slowly than its pace; `paused`, by a pause that ends by itself */
+                limit: string;
                 /** @description The path of its entry in the plan, such as `countries.CA`; of a limit of an account, the account; of a pause, its name */
                 rule: string;
                 /** @description How many calls it delays */
@@ -1611,7 +1610,9 @@ export interface components {
                 first_at: string | null;
                 last_at: string | null;
                 /** @description What delays the last of them longest; null where nothing does */
-                limit: ("pace" | "speed" | "live_calls" | "calls_per_day" | "hours" | "not_before" | "caps" | "pause" | "caller_ids") | null;
+                limit: string | null;
+                /** @description The rule of that limit, as in `rules`; null where there is none */
+                rule: string | null;
                 /** @description Its pace; null: none */
                 calls_per_second: number | null;
                 /** @description The calls a second that it was seen to take, where these are fewer than its pace or it has none; null otherwise */
@@ -1632,11 +1633,8 @@ export interface components {
             }[];
             /** @description What delays calls, the longest delay first */
             rules: {
-                /**
-                 * @description `speed`: the account was seen to take calls more slowly than its pace; `pause`: one that ends by itself; `caller_ids`: all numbers of the agent's pool rest
-                 * @enum {string}
-                 */
-                limit: "pace" | "speed" | "live_calls" | "calls_per_day" | "hours" | "not_before" | "caps" | "pause" | "caller_ids";
+                /** @description What delays calls, as the reason of a row: `slow`, where the account was seen to take calls more slowly than its pace; `paused`, by a pause that ends by itself */
+                limit: string;
                 /** @description The path of its entry in the plan, such as `countries.CA`; of a limit of an account, the account; of a pause, its name */
                 rule: string;
                 /** @description How many calls it delays */

@@ -6,7 +6,7 @@ import { run } from "#infra/cli/calls.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import { toCallId, withCalls } from "#shared/calls/ids.ts";
-import { reasons } from "#shared/calls/reasons.ts";
+import { findMeaning } from "#shared/rules/texts.ts";
 import { addUsage } from "#shared/policy/usage.ts";
 import { doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/controls.ts";
 import { hashNumber } from "#shared/telephony/phone-number.ts";
@@ -109,7 +109,7 @@ describe("npm run calls", () => {
     const [call] = await bench.reviewed(1);
     const shown = await bench.calls(`show ${call?.id}`);
     expect(shown.out).toMatch(/ACCEPTED[\s\S]*DIALING[\s\S]*NEEDS_REVIEW/);
-    expect(shown.out).toContain(reasons.outcome_unknown);
+    expect(shown.out).toContain(findMeaning("outcome_unknown"));
     expect(shown.out).not.toContain("2025550123");
     expect((await bench.calls(`show ${call?.id} --reveal`)).out).toContain("+12025550123");
     const json: object = JSON.parse((await bench.calls(`show ${call?.id} --reveal --json`)).out);

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { createAccountNotes } from "#functions/dialer/dispatch/account-notes.ts";
 import { createAccountSpeeds } from "#functions/dialer/dispatch/account-speeds.ts";
+import { createInFlight } from "#functions/dialer/dispatch/in-flight.ts";
 import type { Speed } from "#shared/policy/account-speed.ts";
 
 describe("the speeds that a dispatcher measures", () => {
@@ -10,21 +12,39 @@ describe("the speeds that a dispatcher measures", () => {
     for (let at = 0; at <= 120_000; at += 2_000) {
       speed = speeds.after("one", speed, { completed: 4, at, isTroubled: false });
       kept.push(speed);
-      speeds.noteWhy("one", "pace");
+      speeds.noteLimited("one");
     }
     expect(speed && (speed.calls * 1000) / speed.ms).toBeCloseTo(2);
     const troubled = speeds.after("one", speed, { completed: 0, at: 122_000, isTroubled: true });
     // The last look before that half minute found it.
     expect(troubled).toEqual({ ...kept[44], at: null });
-    speeds.noteWhy("one", "breaker_open");
     const later = speeds.after("one", troubled, { completed: 9, at: 124_000, isTroubled: false });
     expect(later).toEqual(troubled);
   });
 
   it("know nothing of an account for which nothing waits", () => {
     const speeds = createAccountSpeeds();
-    speeds.noteWhy("one", null);
     const seen = { completed: 9, at: 2_000, isTroubled: false };
     expect(speeds.after("one", undefined, seen)).toBeUndefined();
+  });
+
+  it("say nothing of an account whose calls wait for a rule", () => {
+    const notes = createAccountNotes({});
+    const share = {
+      allowance: 0,
+      most: 1,
+      served: { client: "", agents: new Map() },
+      isBusy: true,
+    };
+    const seen = { completed: 9, isTroubled: false, isLagging: false };
+    const look = (at: number, isBySpeed: boolean) => {
+      notes.noteCompleted("one", { ...seen, at });
+      notes.noteShare("one", { ...share, why: "calls_per_day", isBySpeed });
+    };
+    const speedOf = () => notes.toDocument(createInFlight(), new Set())["one"]?.speed;
+    for (let at = 0; at <= 8_000; at += 2_000) look(at, false);
+    expect(speedOf()?.calls ?? 0).toBe(0);
+    for (let at = 10_000; at <= 14_000; at += 2_000) look(at, true);
+    expect(speedOf()?.calls).toBe(9);
   });
 });

@@ -66,7 +66,7 @@ describe("the expected end of a request", () => {
     expect(forecast.accounts[0]).toMatchObject({
       calls_per_second: 10,
       seen_calls_per_second: 2,
-      limit: "speed",
+      limit: "slow",
       waiting: { last_at: at(50) },
     });
   });

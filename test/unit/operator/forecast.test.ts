@@ -157,10 +157,10 @@ describe("POST /operator/forecast", () => {
       "hours:callingHours.default",
     ]);
     expect(answer.rules.map(({ limit, rule }) => [limit, rule])).toEqual([
-      ["caps", "maxCalls"],
+      ["max_calls", "maxCalls"],
       ["hours", "callingHours.default"],
     ]);
-    expect(answer.accounts[0]?.limit).toBe("caps");
+    expect(answer.accounts[0]?.limit).toBe("max_calls");
   });
 
   it(

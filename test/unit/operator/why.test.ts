@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Backlogs } from "#functions/operator/backlogs.ts";
 import type { RequestDetail } from "#functions/operator/requests.ts";
 import type { HolderView, Why } from "#functions/operator/why.ts";
-import { turnReasons } from "#functions/operator/forecast/holders-now.ts";
-import { sayHolder } from "#shared/calls/say-reason.ts";
+import { findText, sayHolder } from "#shared/rules/texts.ts";
 import { pause } from "#test/support/dialer-calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";
@@ -121,7 +120,7 @@ describe("why calls wait", () => {
         expect(sentences(holders ?? [])).toEqual(sentences(own.holders));
       }
       for (const { own, view } of requests) {
-        const beside = own.holders.filter(({ reason }) => !turnReasons.has(reason));
+        const beside = own.holders.filter(({ reason }) => findText(reason)?.isTurn !== true);
         expect(sentences(view.blocked_by)).toEqual(sentences(beside));
         expect(view.expected_end_at).toBe(own.expected_end_at);
       }

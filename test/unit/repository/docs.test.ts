@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { eventExamples } from "#infra/generate/examples.ts";
 import packageJson from "#package.json" with { type: "json" };
 import { eventTypes } from "#shared/calls/call-event.ts";
-import { reasons } from "#shared/calls/reasons.ts";
+import { listMeanings } from "#shared/rules/texts.ts";
 import { callStates, states } from "#shared/calls/states.ts";
 import { neededSecrets, parseDialPlan } from "#test/support/plans.ts";
 import { typeNames } from "#shared/calls/provider-types.ts";
@@ -222,6 +222,6 @@ describe("the documentation", () => {
     const told = textOf.get("docs/reasons.md") ?? "";
     const rows = [...told.matchAll(/^- `(\w+)`: (.+)$/gm)];
     const meanings = Object.fromEntries(rows.map(([, name = "", meaning = ""]) => [name, meaning]));
-    expect(meanings).toMatchObject(reasons);
+    expect(meanings).toMatchObject(listMeanings());
   });
 });

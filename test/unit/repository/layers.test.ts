@@ -25,9 +25,9 @@ const allowed: Record<string, RegExp> = {
   "functions/api": /^(?:shared\/|functions\/operator\/operator\.ts$)/,
   "functions/operator": /^(?:shared|functions\/api\/(?:http|actions|calls|requests))\//,
   "functions/dialer": /^shared\//,
-  // Types of the API's answers, leads, and tables without anything of Node.
+  // Types of the API's answers, leads, texts, and tables. The page's generator finds whatever needs Node.
   "functions/console":
-    /^(shared\/(?:answers|calls|leads)\/|shared\/lib\/(?:csv|problem|shown-text)\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$)/,
+    /^(shared\/(?:answers|calls|leads)\/|shared\/lib\/(?:csv|problem|shown-text)\.ts$|shared\/rules\/texts\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$)/,
 };
 
 it("imports from its own folder or a lower one, as .config/layers.json orders them", async () => {

@@ -5,7 +5,7 @@ import * as gates from "#shared/rules/gates.ts";
 
 const folder = resolve(import.meta.dirname, "../../../shared/rules");
 /** Files of the folder that are no rule. */
-const others = new Set(["rule.ts", "gates.ts", "resolved-call.ts", "first-row.ts"]);
+const others = new Set(["rule.ts", "gates.ts", "resolved-call.ts", "first-row.ts", "texts.ts"]);
 /** The questions that rules answer, each asked by a list of gates.ts. */
 const questions = new Set([
   "keys",
@@ -22,6 +22,7 @@ const questions = new Set([
   "seenAlong",
   "permits",
   "stops",
+  "texts",
   "holders",
   "simulate",
 ]);

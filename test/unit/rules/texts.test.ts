@@ -1,6 +1,8 @@
 import { glob, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { findMeaning, reasons } from "#shared/calls/reasons.ts";
+import { findMeaning, listMeanings } from "#shared/rules/texts.ts";
+
+const reasons = listMeanings();
 
 /** A reason in the log's line of a purge, which no row has. */
 const logged = new Set(["retention"]);
@@ -23,8 +25,8 @@ describe("the meaning of a reason", () => {
   });
 
   it("is found for a rule's hours, and not for a provider's code", () => {
-    expect(findMeaning("hours:countries.FR")).toBe(reasons.hours);
-    expect(findMeaning("do_not_call")).toBe(reasons.do_not_call);
+    expect(findMeaning("hours:countries.FR")).toBe(reasons["hours"]);
+    expect(findMeaning("do_not_call")).toBe(reasons["do_not_call"]);
     expect(findMeaning("http_429")).toBeUndefined();
     expect(findMeaning("constructor")).toBeUndefined();
   });
