@@ -19,46 +19,47 @@ import { restoreReceiver } from "./kept-receivers.ts";
 import { restoreClient, restoreToken } from "./kept-tokens.ts";
 import { type EraseDeps, rememberErasures } from "./erase-number.ts";
 
-/** Schema of an entry. Times are milliseconds since the epoch, and numbers are hashes. */
-const entrySchema = z.union([
-  /** Entries put onto the do-not-call list, and entries removed from it, by their keys. */
-  z.looseObject({ kind: z.literal("list"), entries: z.array(z.string()) }),
-  z.looseObject({ kind: z.literal("unlist"), entries: z.array(z.string()) }),
-  z.looseObject({
-    kind: z.literal("erase"),
-    hashes: z.array(z.string()),
-    at: z.number(),
-    by: z.string(),
-    retentionMs: z.number(),
-  }),
-  z.looseObject({
-    kind: z.literal("cancel"),
-    of: z.union([z.object({ agent: z.string() }), z.object({ request: z.string() })]),
-    order: cancellationOrderSchema,
-    expiresAt: z.number(),
-  }),
-  /** A client or a token that an operator made, changed or ended, as it stands since. */
-  z.looseObject({
-    kind: z.literal("client"),
-    name: z.string(),
-    value: tokenKinds.client,
-    expiresAt: z.nullable(z.number()),
-  }),
-  z.looseObject({
-    kind: z.literal("token"),
-    name: z.string(),
-    value: tokenKinds.token,
-    expiresAt: z.nullable(z.number()),
-  }),
-  /** A client's own receiver, as it stands since. Null: it was removed. */
-  z.looseObject({
-    kind: z.literal("receiver"),
-    client: z.string(),
-    name: z.string(),
-    value: z.nullable(ownReceiverSchema),
-  }),
-]);
-export type JournalEntry = z.infer<typeof entrySchema>;
+/** Makes the schema of an entry. Times are milliseconds since the epoch, and numbers are hashes. */
+const entrySchema = () =>
+  z.union([
+    /** Entries put onto the do-not-call list, and entries removed from it, by their keys. */
+    z.looseObject({ kind: z.literal("list"), entries: z.array(z.string()) }),
+    z.looseObject({ kind: z.literal("unlist"), entries: z.array(z.string()) }),
+    z.looseObject({
+      kind: z.literal("erase"),
+      hashes: z.array(z.string()),
+      at: z.number(),
+      by: z.string(),
+      retentionMs: z.number(),
+    }),
+    z.looseObject({
+      kind: z.literal("cancel"),
+      of: z.union([z.object({ agent: z.string() }), z.object({ request: z.string() })]),
+      order: cancellationOrderSchema,
+      expiresAt: z.number(),
+    }),
+    /** A client or a token that an operator made, changed or ended, as it stands since. */
+    z.looseObject({
+      kind: z.literal("client"),
+      name: z.string(),
+      value: z.built(tokenKinds.client),
+      expiresAt: z.nullable(z.number()),
+    }),
+    z.looseObject({
+      kind: z.literal("token"),
+      name: z.string(),
+      value: z.built(tokenKinds.token),
+      expiresAt: z.nullable(z.number()),
+    }),
+    /** A client's own receiver, as it stands since. Null: it was removed. */
+    z.looseObject({
+      kind: z.literal("receiver"),
+      client: z.string(),
+      name: z.string(),
+      value: z.nullable(ownReceiverSchema),
+    }),
+  ]);
+export type JournalEntry = z.infer<ReturnType<typeof entrySchema>>;
 
 /** Dependencies of an append. */
 interface JournalDeps {
@@ -162,7 +163,7 @@ function entriesIn(bodies: readonly string[]): JournalEntry[] {
   return bodies.flatMap((body) => {
     const value: unknown = JSON.parse(body);
     const part = partSchema.safeParse(value);
-    return part.success ? entriesIn(part.data.entries) : entrySchema.parse(value);
+    return part.success ? entriesIn(part.data.entries) : z.built(entrySchema).parse(value);
   });
 }
 

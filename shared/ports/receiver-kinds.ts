@@ -33,26 +33,27 @@ export type StoredReceiver = z.infer<typeof ownReceiverSchema>;
 /** Kinds of documents of clients' own receivers. No call has any of them unless its client has made a receiver. */
 export const receiverKinds = {
   /** Key: client, as its tokens name it. Its receivers by name. */
-  receivers: z.looseObject({ receivers: z.record(z.string(), ownReceiverSchema) }),
+  receivers: () => z.looseObject({ receivers: z.record(z.string(), ownReceiverSchema) }),
   /** Key: `ownReceiverName`. The latest tries to deliver events to the receiver, the newest first. */
-  deliveries: z.looseObject({
-    /** Number of the next try. */
-    next: z.number(),
-    tries: z.array(
-      z.object({
-        n: z.number(),
-        at: time,
-        event: z.string(),
-        type: z.string(),
-        /** Number of the try of its event, from 1. */
-        try: z.number(),
-        ms: z.number(),
-        /** Status of the answer. Absent: there was none, and `error` says why. */
-        status: z.optional(z.number()),
-        error: z.optional(z.string()),
-      }),
-    ),
-  }),
+  deliveries: () =>
+    z.looseObject({
+      /** Number of the next try. */
+      next: z.number(),
+      tries: z.array(
+        z.object({
+          n: z.number(),
+          at: time,
+          event: z.string(),
+          type: z.string(),
+          /** Number of the try of its event, from 1. */
+          try: z.number(),
+          ms: z.number(),
+          /** Status of the answer. Absent: there was none, and `error` says why. */
+          status: z.optional(z.number()),
+          error: z.optional(z.string()),
+        }),
+      ),
+    }),
 } as const;
 
 /** A receiver's circuit breaker as its lease's document keeps it. Absent: closed, without a failure. */

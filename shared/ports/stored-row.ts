@@ -11,85 +11,86 @@ import * as z from "../lib/zod.ts";
 const time = z._default(z.nullable(z.number()), null);
 const text = z._default(z.nullable(z.string()), null);
 
-const rowSchema = z.looseObject({
-  state: z.enum(callStates),
-  reason: z.string(),
-  backlog: text,
-  dueAt: time,
-  claims: z._default(z.array(z.string()), []),
-  released: z.optional(z.array(z.string())),
-  attempt: z._default(z.number(), 0),
-  resent: z._default(z.boolean(), false),
-  claimedAt: time,
-  lostUntil: time,
-  unknownSince: time,
-  misses: z._default(z.number(), 0),
-  request: z._default(z.nullable(z.catchall(storedCallRequestSchema, z.unknown())), null),
-  batchCalls: z._default(z.number(), 1),
-  notBefore: time,
-  isUrgent: z._default(z.boolean(), false),
-  campaign: z.optional(z.string()),
-  first: z.optional(z.enum(["request", "agent"])),
-  ancestors: z._default(z.array(z.string()), []),
-  tries: z.optional(triesSchema),
-  next: z.optional(nextTrySchema),
-  route: z._default(
-    z.nullable(
-      z.looseObject({
-        type: z.string().check(z.refine(isRouteType)),
-        provider: z.string(),
-      }),
+const rowSchema = () =>
+  z.looseObject({
+    state: z.enum(callStates),
+    reason: z.string(),
+    backlog: text,
+    dueAt: time,
+    claims: z._default(z.array(z.string()), []),
+    released: z.optional(z.array(z.string())),
+    attempt: z._default(z.number(), 0),
+    resent: z._default(z.boolean(), false),
+    claimedAt: time,
+    lostUntil: time,
+    unknownSince: time,
+    misses: z._default(z.number(), 0),
+    request: z._default(z.nullable(z.catchall(storedCallRequestSchema, z.unknown())), null),
+    batchCalls: z._default(z.number(), 1),
+    notBefore: time,
+    isUrgent: z._default(z.boolean(), false),
+    campaign: z.optional(z.string()),
+    first: z.optional(z.enum(["request", "agent"])),
+    ancestors: z._default(z.array(z.string()), []),
+    tries: z.optional(triesSchema),
+    next: z.optional(nextTrySchema),
+    route: z._default(
+      z.nullable(
+        z.looseObject({
+          type: z.string().check(z.refine(isRouteType)),
+          provider: z.string(),
+        }),
+      ),
+      null,
     ),
-    null,
-  ),
-  providerCallId: text,
-  result: z._default(z.nullable(callResultSchema), null),
-  optedOut: z._default(z.boolean(), false),
-  erasedAt: z.optional(z.number()),
-  echo: z._default(z.nullable(z.record(z.string(), z.string())), null),
-  events: z._default(z.array(callEventSchema), []),
-  deliverTo: text,
-  deliverAt: time,
-  ownEcho: z.optional(z.record(z.string(), z.string())),
-  ownTo: z.optional(z.string()),
-  ownAt: z.optional(z.number()),
-  redialedAs: text,
-  client: z.string(),
-  mode: z._default(z.enum(modes), "live"),
-  agentId: z.string(),
-  numberHash: z.string(),
-  numberTail: z.string(),
-  acceptedAt: z.number(),
-  updatedAt: z.number(),
-  history: z._default(
-    z.array(
-      z.looseObject({
-        at: z.number(),
-        state: z.enum(callStates),
-        reason: z.string(),
-        dueAt: z.optional(z.number()),
-        by: z.optional(z.string()),
-        checks: z.optional(
-          z.array(
-            z.looseObject({
-              check: z.string(),
-              at: z.number(),
-              evidence: z.optional(z.string()),
-            }),
+    providerCallId: text,
+    result: z._default(z.nullable(callResultSchema), null),
+    optedOut: z._default(z.boolean(), false),
+    erasedAt: z.optional(z.number()),
+    echo: z._default(z.nullable(z.record(z.string(), z.string())), null),
+    events: z._default(z.array(callEventSchema), []),
+    deliverTo: text,
+    deliverAt: time,
+    ownEcho: z.optional(z.record(z.string(), z.string())),
+    ownTo: z.optional(z.string()),
+    ownAt: z.optional(z.number()),
+    redialedAs: text,
+    client: z.string(),
+    mode: z._default(z.enum(modes), "live"),
+    agentId: z.string(),
+    numberHash: z.string(),
+    numberTail: z.string(),
+    acceptedAt: z.number(),
+    updatedAt: z.number(),
+    history: z._default(
+      z.array(
+        z.looseObject({
+          at: z.number(),
+          state: z.enum(callStates),
+          reason: z.string(),
+          dueAt: z.optional(z.number()),
+          by: z.optional(z.string()),
+          checks: z.optional(
+            z.array(
+              z.looseObject({
+                check: z.string(),
+                at: z.number(),
+                evidence: z.optional(z.string()),
+              }),
+            ),
           ),
-        ),
-      }),
+        }),
+      ),
+      [],
     ),
-    [],
-  ),
-});
+  });
 
 /**
  * Parses a stored row. Undefined if this version cannot read it, as only a later version knows its state or its
  * route's type.
  */
 export function parseRow(id: string, version: string, stored: unknown): CallRow | undefined {
-  const { data } = rowSchema.safeParse(stored);
+  const { data } = z.built(rowSchema).safeParse(stored);
   if (data === undefined) return undefined;
   // The route's other fields are not parsed: its provider's schema may have become stricter since the write.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its type is one that is known
