@@ -252,13 +252,14 @@ async function leave(
   ]);
   const retried = await clock.run(done);
   // Calls that meet the limit of their day are refused together. A live call has no end of its own any more,
-  // and a backlog has a mode.
+  // a backlog has a mode, and an error's place is told.
   const masked = (text: string) =>
     text
       .replaceAll(/w\d+w/g, "w")
       .replaceAll(/\\?"refused\\?":\d+/g, "refused")
       .replaceAll(/,\\*"endsAt\\*":[\d.]+/g, "")
-      .replaceAll(/,\\*"mode\\*":\\*"live\\*"/g, "");
+      .replaceAll(/,\\*"mode\\*":\\*"live\\*"/g, "")
+      .replaceAll(/ \([\w.-]+:\d+:\d+\)/g, "");
   const sorted = (all: Iterable<string>) => [...all].map(masked).toSorted();
   const left = {
     retried: retried.toSorted(),
