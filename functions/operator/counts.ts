@@ -8,7 +8,6 @@ import * as z from "#shared/lib/zod.ts";
 import { readUsage } from "../api/actions/read-usage.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
-import { readWaitingPositions } from "./waiting-positions.ts";
 import { hourMs } from "#shared/lib/units.ts";
 
 /** Maximum counted rows of a state. */
@@ -26,7 +25,7 @@ const countsSchema = z.strictObject({
     .check(z.describe("Calls that came into a state in an hour")),
   current: z
     .record(z.string(), z.int())
-    .check(z.describe("Calls that are in a state now, counted up to `current_max`")),
+    .check(z.describe("Calls in a state now, up to `current_max`. `/why` counts those that wait")),
   current_max: z.int(),
   last_sweep_at: lastSweepAt,
   ledger_size: z
@@ -61,7 +60,7 @@ const countCalls = declareRoute({
     const { documents } = deps;
     const [byHour, current] = await Promise.all([
       countsOf(query.hours, deps.clock.now(), documents),
-      currentNow(deps.ledger, documents),
+      currentNow(deps.ledger),
     ]);
     return { ...byHour, current, current_max: currentMax };
   },
@@ -106,19 +105,14 @@ function findSize(read: DocumentsRead): Counts["ledger_size"] {
   return { bytes, bytes_max: history.bytesMax, full_at: toIsoTime(fullAt) };
 }
 
-/** Counts the calls in each state that is not final, up to 500 each. */
-async function currentNow(
-  ledger: CallLedger,
-  documents: Documents,
-): Promise<Record<string, number>> {
-  const [waiting, dialing, unknown, reviewed] = await Promise.all([
-    readWaitingPositions(ledger, documents, currentMax),
+/** Counts the calls in each state that is not final, up to 500 each. Those that wait are counted by `/why` alone. */
+async function currentNow(ledger: CallLedger): Promise<Record<string, number>> {
+  const [dialing, unknown, reviewed] = await Promise.all([
     ledger.dialing(currentMax),
     countIn("UNKNOWN", ledger),
     countIn("NEEDS_REVIEW", ledger),
   ]);
-  const current = Math.min(currentMax, waiting.length);
-  return { WAITING: current, DIALING: dialing.length, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
+  return { DIALING: dialing.length, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
 }
 
 /** Counts rows page by page, as the ledger reads each row whole. */

@@ -153,7 +153,9 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
 /** Says how many calls were refused, and how those that ended by it are made once more. */
 function refusedWords({ code, failures, client = "", agent_id = "" }: BreakerView): Words {
   const { means, fix } = causeWords.calls_refused;
-  const count = failures !== null && "refusals" in failures ? (failures.refusals[code] ?? 0) : 0;
+  const refusals = failures !== null && "refusals" in failures ? failures.refusals : {};
+  const all = Object.values(refusals).reduce((sum, one) => sum + one, 0);
+  const count = refusals[code] ?? all;
   const refused = count === 0 ? "" : ` ${count} calls were refused.`;
   // Numbers that were blamed one by one have their own codes.
   const reason = code === numbersBlamed ? "" : ` --reason ${code}`;

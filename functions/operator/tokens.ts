@@ -96,8 +96,8 @@ const makeToken = declareRoute({
   operationId: "makeToken",
   summary: "Make a token of a client; the answer shows it once",
   description:
-    "It is valid at once. If the answer is lost, make another one, and end this one. The rights `call`, `cancel` and `opt_out` " +
-    "need the role `decide` too, and `events` the role `reveal`.",
+    "It is valid at once. If the answer is lost, make another one, and end this one. The right `call` needs the role " +
+    "`send` too, `cancel` and `opt_out` need `decide`, and `events` needs `reveal`.",
   method: "post",
   role: "configure",
   path: "/clients/:id/tokens",

@@ -61,6 +61,7 @@ export type Pauses = AnswerOf<"listPauses">;
 export type PauseView = Pauses["pauses"][number];
 export type PlanInWords = Schemas["PlanInWords"];
 export type PutClient = AnswerOf<"putClient">;
+export type PutReceiver = AnswerOf<"putClientReceiver">;
 export type Redialed = Schemas["Redialed"];
 export type Replayed = AnswerOf<"replayEvents">;
 export type RequestDetail = Schemas["OperatorRequestWithBars"];

@@ -19,5 +19,8 @@ export function csvField(value: unknown): string {
 
 function plainText(value: unknown): string {
   if (value === undefined || value === null) return "";
+  // A list is its items: `[]` means nothing to who reads a table.
+  if (Array.isArray(value) && value.every((item) => typeof item === "string"))
+    return value.join(" ");
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -105,7 +105,9 @@ export function enteredStep(
     counters[usageCounters.accepted] = 1;
     if (first === "request") counters[usageCounters.requests] = 1;
   }
-  if (states[state].counted) counters[state] = 1;
+  // A call that waits again, as for a permit, is the same waiting call.
+  const waitsAgain = state === "WAITING" && before.some((step) => step.state === "WAITING");
+  if (states[state].counted && !waitsAgain) counters[state] = 1;
   const hasEnded = before.some((step) => isEnd(step.state));
   if (isEnd(state) && !isPolled && !hasEnded) counters[endOf(state, at)] = 1;
   return { of: { client, agentId, campaign }, counters };

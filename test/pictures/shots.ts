@@ -57,7 +57,7 @@ async function forecastLeads(page: Page): Promise<void> {
   const mimeType = "application/json";
   const field = page.getByLabel(/^Drop a file of calls here/);
   await field.setInputFiles({ name: "leads.json", mimeType, buffer });
-  await page.getByLabel("Client").fill("crm");
+  await page.getByLabel("Client").selectOption("crm");
   await page.getByLabel(/^Sent at/).fill("2026-11-23T19:30");
   await page.getByRole("button", { name: "Forecast" }).click();
   const outcomes = page.getByRole("heading", { name: "What becomes of 9,000 calls" });

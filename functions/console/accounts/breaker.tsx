@@ -43,7 +43,7 @@ function failuresText(failures: NonNullable<BreakerView["failures"]>): string {
     return `${counted(failures.unreachable, "request")} unanswered, ${failures.in_row} in a row`;
   }
   const refusals = Object.entries(failures.refusals)
-    .map(([code, count]) => `${count} refusals in a row: ${sayReason(code)}`)
+    .map(([code, count]) => `${count} refusals in a row: ${sayReason(code).replace(/\.$/, "")}`)
     .join(", ");
   const countries = Object.entries(failures.countries).map(([name, count]) => `${name} (${count})`);
   return countries.length === 0 ? refusals : `${refusals}, of numbers of ${countries.join(", ")}`;

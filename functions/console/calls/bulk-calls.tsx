@@ -73,13 +73,16 @@ function stateOf(text: string) {
   return callStates.find((one) => one === text) ?? "WAITING";
 }
 
-/** Returns the actions for calls in a state. Each action has its button in the order of their harm. */
+/**
+ * Returns the actions for calls in a state. Each action has its button in the order of their harm. Cancelled calls are called
+ * again one by one: a cancellation is undone before it is made.
+ */
 function actionsFor(state: string): BulkAction[] {
   const known = callStates.find((one) => one === state);
   const allowed: readonly string[] = known === undefined ? [] : states[known].actions;
   return [
     ...(allowed.includes("resolve") ? (["placed", "close"] as const) : []),
-    ...(allowed.includes("redial") ? (["redial"] as const) : []),
+    ...(allowed.includes("redial") && known !== "CANCELLED" ? (["redial"] as const) : []),
     ...(allowed.includes("cancel") ? (["cancel"] as const) : []),
   ];
 }

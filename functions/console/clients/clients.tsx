@@ -1,7 +1,8 @@
 import type {
   Clients as ClientList,
-  MadeTokenAnswer,
-  Tokens,
+  PlanInWords,
+  PutClient,
+  PutReceiver,
   UsageAnswer,
 } from "#shared/answers/answers.ts";
 import { useState } from "preact/hooks";
@@ -9,6 +10,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
 import { lengthText } from "../parts/result-words.ts";
 import { countText, Table, textIn, Time } from "../parts/shared.tsx";
+import { TokenTable } from "./tokens.tsx";
 
 const refreshMs = 60_000;
 
@@ -97,115 +99,153 @@ function UsageTable({ rows, group }: { rows: UsageAnswer["rows"]; group: Group }
   );
 }
 
+/** Form that makes a client, or changes one. */
+function PutClientForm() {
+  const { ask, attempt } = useDesk();
+  const { data: plan } = useLive<PlanInWords>("/plan", refreshMs);
+  const put = (form: FormData) =>
+    attempt(async () => {
+      const name = textIn(form, "name");
+      const limitIn = (field: string) => Number(textIn(form, field)) || undefined;
+      const [calls_per_day, waiting] = [limitIn("calls_per_day"), limitIn("waiting")];
+      const quota =
+        calls_per_day === undefined && waiting === undefined ? null : { calls_per_day, waiting };
+      const agents = textIn(form, "agents").split(/[\s,]+/);
+      const answer = await ask<PutClient>(`PUT /clients/${name}`, { agents, quota });
+      return `${answer.is_new ? "Made" : "Changed"}: client ${name}.`;
+    });
+  return (
+    <form
+      class="line"
+      onSubmit={(event) => {
+        event.preventDefault();
+        put(new FormData(event.currentTarget));
+      }}
+    >
+      <label>
+        Name of the client
+        <input name="name" required pattern="[A-Za-z0-9][A-Za-z0-9._\-]*" autocomplete="off" />
+      </label>
+      <label>
+        Agents (* is all)
+        <input name="agents" list="agents-of-plan" required autocomplete="off" />
+      </label>
+      <datalist id="agents-of-plan">
+        {plan?.agents.map(({ agent_id }) => (
+          <option key={agent_id} value={agent_id} />
+        ))}
+      </datalist>
+      <label>
+        Calls a day (no limit, if empty)
+        <input name="calls_per_day" type="number" min={1} />
+      </label>
+      <label>
+        Calls waiting (no limit, if empty)
+        <input name="waiting" type="number" min={1} />
+      </label>
+      <button type="submit">Make or change it</button>
+    </form>
+  );
+}
+
+/** Form for the address to which a client's events are posted. */
+function ReceiverForm({ clients }: { clients: ClientList["clients"] }) {
+  const { ask, attempt } = useDesk();
+  const [secret, setSecret] = useState<string>();
+  const put = (form: FormData) =>
+    attempt(async () => {
+      const [client, url] = [textIn(form, "client"), textIn(form, "url")];
+      const made = await ask<PutReceiver>(`PUT /clients/${client}/receiver`, { url });
+      setSecret(made.secret);
+      return `Events of ${client} are posted there.`;
+    });
+  return (
+    <form
+      class="line"
+      onSubmit={(event) => {
+        event.preventDefault();
+        put(new FormData(event.currentTarget));
+      }}
+    >
+      <label>
+        Receiver of the client
+        <select name="client" required>
+          {clients.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Its URL
+        <input name="url" type="url" required placeholder="https://" />
+      </label>
+      <button type="submit">Make or replace it</button>
+      {secret === undefined ? null : (
+        <p>
+          Its secret, shown only now: <code>{secret}</code>
+        </p>
+      )}
+    </form>
+  );
+}
+
+/** Asks before a client is removed. */
+function RemoveClient({ name, close }: { name: string; close(): void }) {
+  const { ask, attempt } = useDesk();
+  const act = () =>
+    attempt(async () => {
+      await ask(`DELETE /clients/${name}`, {});
+      return `Removed: client ${name}.`;
+    });
+  return (
+    <Confirm title={`Remove client ${name}?`} yes="Remove it for good" act={act} close={close}>
+      <p>Its tokens let nobody in after a minute. Its calls that wait are dialed.</p>
+    </Confirm>
+  );
+}
+
 function ClientTable() {
+  const [removing, setRemoving] = useState<string>();
   const live = useLive<ClientList>("/clients?limit=200", refreshMs);
   return (
     <section class="card" aria-labelledby="clients">
       <h3 id="clients">Clients that operators made</h3>
+      <PutClientForm />
       <Shown live={live} what="The clients">
         {({ clients }) =>
           clients.length === 0 ? (
-            <p>
-              There is none. <code>npm run calls -- clients put NAME</code> makes one.
-            </p>
+            <p>There is none: make the first one, and then its token below.</p>
           ) : (
-            <Table
-              label="Clients"
-              columns={["Client", "Agents", "Calls a day", "Waiting", "Changed"]}
-            >
-              {clients.map(({ name, agents, quota, changed_at, changed_by }) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td class="words">{agents.join(", ")}</td>
-                  <td class="figure">{quota?.calls_per_day ?? "no limit"}</td>
-                  <td class="figure">{quota?.waiting ?? "no limit"}</td>
-                  <td>
-                    <Time at={changed_at} /> by {changed_by}
-                  </td>
-                </tr>
-              ))}
-            </Table>
+            <>
+              <Table
+                label="Clients"
+                columns={["Client", "Remove", "Agents", "Calls a day", "Waiting", "Changed"]}
+              >
+                {clients.map(({ name, agents, quota, changed_at, changed_by }) => (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    <td>
+                      <button type="button" class="grave" onClick={() => setRemoving(name)}>
+                        Remove … <span class="unseen">{name}</span>
+                      </button>
+                    </td>
+                    <td class="words">{agents.join(", ")}</td>
+                    <td class="figure">{quota?.calls_per_day ?? "no limit"}</td>
+                    <td class="figure">{quota?.waiting ?? "no limit"}</td>
+                    <td>
+                      <Time at={changed_at} /> by {changed_by}
+                    </td>
+                  </tr>
+                ))}
+              </Table>
+              <ReceiverForm clients={clients} />
+            </>
           )
         }
       </Shown>
-    </section>
-  );
-}
-
-function TokenTable() {
-  const { ask, attempt } = useDesk();
-  const live = useLive<Tokens>("/tokens?limit=200", refreshMs);
-  const [ending, setEnding] = useState<string>();
-  const [made, setMade] = useState<MadeTokenAnswer>();
-  const make = (client: string) =>
-    attempt(async () => {
-      setMade(await ask<MadeTokenAnswer>(`/clients/${encodeURIComponent(client)}/tokens`, {}));
-      return "Made, and recorded. The token is shown once.";
-    });
-  return (
-    <section class="card" aria-labelledby="tokens">
-      <h3 id="tokens">Their tokens</h3>
-      <form
-        class="line"
-        onSubmit={(event) => {
-          event.preventDefault();
-          make(textIn(new FormData(event.currentTarget), "client"));
-        }}
-      >
-        <label>
-          Client of the token
-          <input name="client" required autocomplete="off" />
-        </label>
-        <button type="submit">Make a token</button>
-      </form>
-      {made === undefined ? null : (
-        <p>
-          Token {made.id}, shown only now: <code>{made.token}</code>
-        </p>
+      {removing === undefined ? null : (
+        <RemoveClient name={removing} close={() => setRemoving(undefined)} />
       )}
-      <Shown live={live} what="The tokens">
-        {({ tokens }) => <TokenRows tokens={tokens} end={setEnding} />}
-      </Shown>
-      {ending === undefined ? null : <EndToken id={ending} close={() => setEnding(undefined)} />}
     </section>
-  );
-}
-
-function TokenRows({ tokens, end }: { tokens: Tokens["tokens"]; end(id: string): void }) {
-  if (tokens.length === 0) return <p>There is none.</p>;
-  return (
-    <Table label="Tokens" columns={["Token", "Client", "State", "Rights", "Last used", "End"]}>
-      {tokens.map(({ id, client, state, rights, last_used_at }) => (
-        <tr key={id}>
-          <th scope="row">{id}</th>
-          <td>{client}</td>
-          <td>{state.replaceAll("_", " ")}</td>
-          <td class="words">{rights.join(", ")}</td>
-          <td>{last_used_at === null ? "not known" : <Time at={last_used_at} />}</td>
-          <td>
-            {state === "valid" ? (
-              <button type="button" class="grave" onClick={() => end(id)}>
-                End … <span class="unseen">token {id}</span>
-              </button>
-            ) : null}
-          </td>
-        </tr>
-      ))}
-    </Table>
-  );
-}
-
-/** Asks before a token ends. */
-function EndToken({ id, close }: { id: string; close(): void }) {
-  const { ask, attempt } = useDesk();
-  const act = () =>
-    attempt(async () => {
-      await ask(`/tokens/${encodeURIComponent(id)}/end`, {});
-      return `Token ${id} lets nobody in after a minute.`;
-    });
-  return (
-    <Confirm title={`End token ${id}?`} yes="End it for good" act={act} close={close}>
-      <p>Whoever has it can place no call and read nothing any more.</p>
-    </Confirm>
   );
 }

@@ -1,6 +1,6 @@
 import type { Problem } from "#shared/lib/problem.ts";
 
-/** Sends a request to the operator's API with the operator's token. */
+/** Sends a request to the operator's API with the operator's token: by GET, by POST with a body, or as the path begins: `PUT /…`. */
 export type Ask = <Answer>(path: string, body?: object) => Promise<Answer>;
 
 /** An unsuccessful answer. Its message is for people. */
@@ -21,10 +21,11 @@ const base = location.pathname.replace(/\/+$/, "");
 const keptCharactersMax = 10_000;
 
 /** Sends a request to the operator's API on the page's own origin. */
-export async function ask<Answer>(token: string, path: string, body?: object): Promise<Answer> {
+export async function ask<Answer>(token: string, asked: string, body?: object): Promise<Answer> {
+  const [, named, path = ""] = /^(?:(PUT|DELETE) )?(.*)$/.exec(asked) ?? [];
   const text = body === undefined ? "" : JSON.stringify(body);
   const response = await fetch(base + path, {
-    method: body === undefined ? "GET" : "POST",
+    method: named ?? (body === undefined ? "GET" : "POST"),
     headers: {
       authorization: `Bearer ${token}`,
       ...(body === undefined ? {} : { "content-type": "application/json" }),

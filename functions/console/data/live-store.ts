@@ -2,9 +2,11 @@ import { type Ask, messageOf } from "./client.ts";
 
 /** Interval of reads where a view names no other. */
 export const refreshMs = 15_000;
-/** Longest interval of reads, and longest while the service fails. */
+/** Longest interval of reads. */
 const everyMsMax = 10 * 60_000;
-const failingMsMax = 30_000;
+/** Interval of the first read after a failure, and the longest while the service fails. */
+const failingMs = 2_000;
+const failingMsMax = 15_000;
 /** Data older than so many intervals are shown with their time. */
 const oldIntervals = 3;
 
@@ -115,6 +117,7 @@ async function read(entry: Entry, shelf: Shelf): Promise<void> {
   try {
     const data = await shelf.ask(path, body);
     entry.failures = 0;
+    recover(shelf);
     show(entry, { data, readAt, isOld: false });
     clearTimeout(entry.ageTimer);
     const ageMs = oldIntervals * everyMsOf(entry);
@@ -129,12 +132,19 @@ async function read(entry: Entry, shelf: Shelf): Promise<void> {
   else schedule(entry, shelf);
 }
 
+/** Reads what has failed at once, as the service answers again. */
+function recover(shelf: Shelf): void {
+  for (const entry of shelf.entries.values()) if (entry.failures > 0) readAgain(entry, shelf);
+}
+
 /** Reads later, and the later the more reads have failed. Nothing is read while nobody can see the page. */
 function schedule(entry: Entry, shelf: Shelf): void {
   if (entry.isReading) return;
   clearTimeout(entry.readTimer);
-  const everyMs = everyMsOf(entry);
-  const delayMs = Math.min(everyMs * 2 ** entry.failures, Math.max(everyMs, failingMsMax));
+  const delayMs =
+    entry.failures === 0
+      ? everyMsOf(entry)
+      : Math.min(failingMs * 2 ** (entry.failures - 1), failingMsMax);
   entry.readTimer = setTimeout(() => {
     if (document.visibilityState === "visible") void read(entry, shelf);
   }, delayMs);

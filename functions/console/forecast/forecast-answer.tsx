@@ -7,7 +7,7 @@ import type {
 } from "#shared/answers/answers.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Held } from "../parts/why.tsx";
-import { counted, countText, Reason, Table, Time, timeText } from "../parts/shared.tsx";
+import { counted, countText, Reason, Table, Time } from "../parts/shared.tsx";
 
 const hourMs = 3_600_000;
 /** Maximum hours of the curve, and maximum calls that are listed. */
@@ -88,7 +88,13 @@ function Outcomes({
         <th scope="row">First and last one dialed</th>
         {plans.map(({ first_at, last_at }, index) => (
           <td key={columns[index + 1]}>
-            {first_at === null ? "none" : `${timeText(first_at)} to ${timeText(last_at)}`}
+            {first_at === null ? (
+              "none"
+            ) : (
+              <>
+                <Time at={first_at} /> to <Time at={last_at} />
+              </>
+            )}
           </td>
         ))}
       </tr>

@@ -1,7 +1,9 @@
 import { useState } from "preact/hooks";
-import type { Forecast as Answer } from "#shared/answers/answers.ts";
-import { messageOf, useDesk } from "../parts/desk.tsx";
+import type { Forecast as Answer, PlanInWords } from "#shared/answers/answers.ts";
+import { type Ask, messageOf, useDesk } from "../parts/desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
+import { type Reader, useReader } from "../parts/load-reader.ts";
+import { SenderField, useSenders } from "../parts/senders.tsx";
 import { counted, textIn, zoneText } from "../parts/shared.tsx";
 
 /** Maximum size of a forecast's request. */
@@ -10,6 +12,7 @@ const fileBytesMax = 5 * 1024 * 1024;
 /** Forecasts a batch without sending it. The operator drops or chooses a file, of which nothing is kept. */
 export function Forecast() {
   const { ask, say } = useDesk();
+  const reader = useReader();
   const [file, setFile] = useState<File>();
   const [isAsking, setIsAsking] = useState(false);
   const [answer, setAnswer] = useState<Answer>();
@@ -19,8 +22,12 @@ export function Forecast() {
     setProblem(undefined);
     setAnswer(undefined);
     try {
-      const [calls, plan] = await Promise.all([jsonIn(file), jsonIn(fileIn(form, "plan"))]);
-      if (calls === undefined) throw new Error("Choose a file of calls first.");
+      if (file === undefined) throw new Error("Choose a file of calls first.");
+      const [read, plan] = await Promise.all([
+        readCalls(file, { reader, agent: textIn(form, "agent"), ask }),
+        jsonIn(fileIn(form, "plan")),
+      ]);
+      const { calls, refused } = read;
       const at = textIn(form, "at");
       const answered = await ask<Answer>("/forecast", {
         client: textIn(form, "client"),
@@ -30,7 +37,8 @@ export function Forecast() {
         items: "problems",
       });
       setAnswer(answered);
-      say(`Forecast of ${counted(answered.calls, "call")}. Nothing was sent.`);
+      const left = refused === 0 ? "" : ` ${counted(refused, "row")} could not be read.`;
+      say(`Forecast of ${counted(answered.calls, "call")}.${left} Nothing was sent.`);
     } catch (error) {
       setProblem(messageOf(error));
       say("There is no forecast.");
@@ -75,10 +83,10 @@ function Drop({ file, choose }: { file: File | undefined; choose(file: File | un
       }}
     >
       <label>
-        Drop a file of calls here, or choose one: JSON as for POST /v1/calls/batch
+        Drop a file of calls here, or choose one: CSV, or JSON as for POST /v1/calls/batch
         <input
           type="file"
-          accept=".json,application/json"
+          accept=".csv,.tsv,.txt,.json,text/csv,application/json"
           onChange={(event) => choose(event.currentTarget.files?.[0])}
         />
       </label>
@@ -89,11 +97,13 @@ function Drop({ file, choose }: { file: File | undefined; choose(file: File | un
 
 /** Fields for the client, the time and the plan of a forecast. */
 function Circumstances({ isAsking }: { isAsking: boolean }) {
+  const senders = useSenders();
   return (
     <div class="line">
+      <SenderField senders={senders} />
       <label>
-        Client
-        <input name="client" required autocomplete="off" />
+        Agent of rows that name none
+        <input name="agent" autocomplete="off" />
       </label>
       <label>
         Sent at (now, if empty; {zoneText()})
@@ -113,6 +123,29 @@ function Circumstances({ isAsking }: { isAsking: boolean }) {
 function fileIn(form: FormData, name: string): File | undefined {
   const value = form.get(name);
   return value instanceof File && value.size > 0 ? value : undefined;
+}
+
+interface CallsRead {
+  calls: unknown;
+  /** Rows that could not be read. */
+  refused: number;
+}
+
+/** Reads calls as JSON, or as a list of leads like that of Send. @throws an Error for people if they cannot be read */
+async function readCalls(
+  file: File,
+  { reader, agent, ask }: { reader: Reader | undefined; agent: string; ask: Ask },
+): Promise<CallsRead> {
+  if (/\.json$/i.test(file.name)) return { calls: await jsonIn(file), refused: 0 };
+  if (reader === undefined) throw new Error("The reader of lists is not loaded yet: try again.");
+  const table = reader.readTable(new Uint8Array(await file.arrayBuffer()));
+  const { agents, default_country: country } = await ask<PlanInWords>("/plan");
+  const names = agents.map(({ agent_id }) => agent_id);
+  const { roles, doubt } = reader.guessColumns(table, names);
+  if (doubt !== undefined) throw new Error(`${doubt.why} Choose the column in the view Send.`);
+  const choices = { roles, country: country ?? undefined, agent };
+  const { leads, refused } = await reader.readLeads(table, choices);
+  return { calls: leads.map(({ call }) => call), refused: refused.length };
 }
 
 /** Reads a file of JSON; undefined if there is none. @throws an Error for people if it cannot be read as such */

@@ -1,6 +1,23 @@
-import type { DeadLetterList, Events, Replayed, RestoreView } from "#shared/answers/answers.ts";
+import { useState } from "preact/hooks";
+import type {
+  DeadLetterDetail,
+  DeadLetterList,
+  Events,
+  Replayed,
+  RestoreView,
+} from "#shared/answers/answers.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
-import { counted, countText, Fact, Reason, Table, Time } from "../parts/shared.tsx";
+import {
+  counted,
+  countText,
+  Fact,
+  Reason,
+  Table,
+  textIn,
+  Time,
+  zoneText,
+} from "../parts/shared.tsx";
 
 const refreshMs = 30_000;
 const dayMs = 86_400_000;
@@ -93,6 +110,7 @@ function Receivers() {
 function DeadLetters() {
   const { ask, attempt } = useDesk();
   const live = useLive<DeadLetterList>("/dead-letters", refreshMs);
+  const [discarding, setDiscarding] = useState<string>();
   return (
     <section class="card" aria-labelledby="letters">
       <h3 id="letters">Dead letters</h3>
@@ -121,6 +139,11 @@ function DeadLetters() {
                       >
                         Put back <span class="unseen">{name}</span>
                       </button>
+                    </WithRole>{" "}
+                    <WithRole role="configure">
+                      <button type="button" class="grave" onClick={() => setDiscarding(name)}>
+                        Discard … <span class="unseen">{name}</span>
+                      </button>
                     </WithRole>
                   </td>
                   <td>{queue}</td>
@@ -134,14 +157,54 @@ function DeadLetters() {
           )
         }
       </Shown>
+      {discarding === undefined ? null : (
+        <Discard name={discarding} close={() => setDiscarding(undefined)} />
+      )}
     </section>
+  );
+}
+
+/** Asks before a dead letter is removed, and shows what it carries. */
+function Discard({ name, close }: { name: string; close(): void }) {
+  const { ask, attempt } = useDesk();
+  const path = `/dead-letters/${encodeURIComponent(name)}`;
+  const { data } = useLive<DeadLetterDetail>(path);
+  const act = () =>
+    attempt(async () => {
+      await ask(`${path}/discard`, {});
+      return `Discarded for good: ${name}.`;
+    });
+  const carries =
+    data === undefined
+      ? "Reading what it carries …"
+      : data.calls === null
+        ? `It carries ${data.message_kind ?? "a message that cannot be read"}.`
+        : `It carries ${counted(data.calls, "call")} of ${data.client ?? "a client"}, accepted`;
+  return (
+    <Confirm
+      title={`Discard ${name}?`}
+      yes="Discard it for good"
+      isReady={data !== undefined}
+      act={act}
+      close={close}
+    >
+      <p>
+        {carries}
+        {data?.accepted_at == null ? null : (
+          <>
+            {" "}
+            <Time at={data.accepted_at} />.
+          </>
+        )}
+      </p>
+      <p>Its calls that have no row are never dialed. To have them dialed, put it back.</p>
+    </Confirm>
   );
 }
 
 const restoreWords: Readonly<Record<RestoreView["state"], string>> = {
   none: "The ledger was not restored.",
-  suspended:
-    "The ledger was restored, and nothing is dialed. Confirm to what time: npm run calls -- restored --at TIME.",
+  suspended: "The ledger was restored, and nothing is dialed. Confirm to what time it went back.",
   confirmed: "The calls of the restored ledger are being gone through, and nothing is dialed yet.",
   done: "The last restore is over: calls are dialed again.",
 };
@@ -155,6 +218,11 @@ function Restore() {
         {({ state, since, restored_to, looked_up, to_review, rows_read }) => (
           <>
             <p class={state === "suspended" ? "problem" : undefined}>{restoreWords[state]}</p>
+            {state === "suspended" ? (
+              <WithRole role="configure">
+                <ConfirmRestore />
+              </WithRole>
+            ) : null}
             {state === "none" ? null : (
               <dl>
                 <Fact name="Since">
@@ -172,5 +240,46 @@ function Restore() {
         )}
       </Shown>
     </section>
+  );
+}
+
+/** A form for the time to which the ledger went back, which is confirmed in a dialog. */
+function ConfirmRestore() {
+  const { ask, attempt } = useDesk();
+  const [at, setAt] = useState<string>();
+  const act = () =>
+    attempt(async () => {
+      await ask("/restored", { at });
+      return "Confirmed: the calls of the restored ledger are gone through, then dialed.";
+    });
+  return (
+    <form
+      class="line"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setAt(new Date(textIn(new FormData(event.currentTarget), "at")).toISOString());
+      }}
+    >
+      <label>
+        It went back to ({zoneText()})
+        <input name="at" type="datetime-local" step="1" required />
+      </label>
+      <button type="submit" class="grave">
+        Confirm …
+      </button>
+      {at === undefined ? null : (
+        <Confirm
+          title="Was the ledger restored to this time?"
+          yes="Confirm this time"
+          act={act}
+          close={() => setAt(undefined)}
+        >
+          <p>
+            <Time at={at} />, {at}. Calls that were dialed after it are looked up or wait for a
+            review: a time that is too late has people called twice.
+          </p>
+        </Confirm>
+      )}
+    </form>
   );
 }

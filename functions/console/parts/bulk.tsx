@@ -4,7 +4,7 @@ import type { Bulk, BulkAction } from "#shared/answers/answers.ts";
 import { askRepeatedly } from "../data/client.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, messageOf, useDesk } from "./desk.tsx";
-import { usePending } from "./pending.tsx";
+import { undoMs, usePending } from "./pending.tsx";
 import { counted, countText, stateText } from "./shared.tsx";
 
 /** The actions on many calls: their buttons, and what they mean for people. */
@@ -38,7 +38,7 @@ const nothing: Total = { found: 0, done: 0, refused: {}, until: "" };
 
 /** The work that is under way. `cursor` is that of its next request. */
 interface Stage {
-  is: "counting" | "asking" | "acting" | "failed";
+  is: "counting" | "asking" | "held" | "acting" | "failed";
   work: BulkWork;
   total: Total;
   /** Number of calls that were counted. */
@@ -73,6 +73,7 @@ export function useBulk() {
     stopped.current = false;
     attempt(() => countCalls(work, working));
   };
+  const hold = (from: Stage) => setStage({ ...from, is: "held" });
   const goOn = (from: Stage) => {
     stopped.current = false;
     attempt(() => act(from, working));
@@ -80,7 +81,11 @@ export function useBulk() {
   // A dialog that was confirmed closes after the work has begun.
   const close = () =>
     setStage((now) => (now?.is === "asking" || now?.is === "failed" ? undefined : now));
-  const view = stage && <StageView stage={stage} stop={stop} goOn={goOn} close={close} />;
+  const undo = ({ work }: Stage) => {
+    setStage(undefined);
+    say(`Undone, nothing was changed: ${work.label}, ${work.what}.`);
+  };
+  const view = stage && <StageView stage={stage} does={{ stop, hold, undo, goOn, close }} />;
   return { begin, isBusy: stage !== undefined, view };
 }
 
@@ -171,17 +176,17 @@ function whyText(name: string): string {
   return state === undefined ? (whys[name] ?? name) : stateText(state).toLowerCase();
 }
 
-function StageView({
-  stage,
-  stop,
-  goOn,
-  close,
-}: {
-  stage: Stage;
+interface StageActs {
   stop(): void;
+  /** Waits for the time in which it can be undone. */
+  hold(from: Stage): void;
+  undo(from: Stage): void;
   goOn(from: Stage): void;
   close(): void;
-}) {
+}
+
+function StageView({ stage, does }: { stage: Stage; does: StageActs }) {
+  const { stop, hold, undo, goOn, close } = does;
   const { is, work, total, count } = stage;
   switch (is) {
     case "counting":
@@ -199,7 +204,7 @@ function StageView({
           title={`${work.label}: all ${countText(count)} ${work.what}?`}
           yes={`${work.label}: ${counted(count, "call")}`}
           count={count}
-          act={() => goOn(stage)}
+          act={() => hold(stage)}
           close={close}
         >
           <p>{bulkActions[work.action].means}</p>
@@ -208,6 +213,8 @@ function StageView({
           ) : null}
         </Confirm>
       );
+    case "held":
+      return <Held stage={stage} undo={() => undo(stage)} begin={() => goOn(stage)} />;
     case "acting":
       return <ProgressLine total={total} count={count} stop={stop} />;
     case "failed":
@@ -223,6 +230,34 @@ function StageView({
         </p>
       );
   }
+}
+
+/** Offers for 10 s to undo what was confirmed, before anything is done. */
+function Held({ stage, undo, begin }: { stage: Stage; undo(): void; begin(): void }) {
+  const until = useRef(Date.now() + undoMs);
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, []);
+  const isOver = now >= until.current;
+  useEffect(() => {
+    if (isOver) begin();
+  }, [isOver]);
+  const { work, count } = stage;
+  return (
+    <p class="line">
+      {work.label}: {counted(count, "call")}, in{" "}
+      {Math.max(0, Math.ceil((until.current - now) / 1000))} s, unless you undo it or leave this
+      view.
+      <button type="button" onClick={undo}>
+        Undo
+      </button>
+      <button type="button" onClick={begin}>
+        Do it now
+      </button>
+    </p>
+  );
 }
 
 function ProgressLine({ total, count, stop }: { total: Total; count: number; stop(): void }) {

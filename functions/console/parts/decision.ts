@@ -1,5 +1,5 @@
 import type { CallView, Redialed } from "#shared/answers/answers.ts";
-import type { Ask } from "../parts/desk.tsx";
+import type { Ask } from "./desk.tsx";
 
 /** The three decisions about a call that needs review, and the key of each. */
 export const decisions = {

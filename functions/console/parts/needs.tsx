@@ -210,7 +210,8 @@ function NeedItem({ need }: { need: Need }) {
 function callsText({ kind, calls, calls_max, clients, since }: Need): string {
   const parts = [];
   const does = kind === "review" ? "to decide" : kind === "events" ? "with events" : "held";
-  if (calls !== null) parts.push(`${counted(calls, "call", calls_max ?? undefined)} ${does}`);
+  if (calls !== null && calls > 0)
+    parts.push(`${counted(calls, "call", calls_max ?? undefined)} ${does}`);
   if (clients.length > 0) parts.push(`of ${clients.join(", ")}`);
   return parts.length === 0 ? "" : `${since === null ? "" : ", "}${parts.join(" ")}`;
 }

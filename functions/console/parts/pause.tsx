@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Backlogs, Paused, Pauses, PauseView } from "#shared/answers/answers.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
-import { countText, timeText } from "./shared.tsx";
+import { countText, shortTime } from "./shared.tsx";
 import { useUndo } from "./undo.tsx";
 
 /** The target of a pause: exactly one of these is named. */
@@ -87,7 +87,7 @@ function pauseNow(ask: Ask, what: Pausable, { reason, until }: Wish): Promise<Pa
 }
 
 function pausedText({ until, is_new, ...what }: Paused): string {
-  const end = until === null ? "" : `, until ${timeText(until)}`;
+  const end = until === null ? "" : `, until ${shortTime(until)}`;
   return `${is_new ? "Paused" : "It was paused already"}: ${nameOf(what)}${end}.`;
 }
 

@@ -9,7 +9,7 @@ import { type Ask, messageOf, useDesk } from "./desk.tsx";
 import { UndoBar } from "./undo.tsx";
 
 /** Time in which a decision can be undone before it is sent. */
-const undoMs = 10_000;
+export const undoMs = 10_000;
 /** Time for which a call that was decided is left out of lists, which may have been read before. */
 const settleMs = 5000;
 

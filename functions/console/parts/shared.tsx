@@ -21,7 +21,7 @@ const dayAndYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const dayMs = 86_400_000;
 
 /** Formats a time shortly, in the browser's zone: `today 17:51`, `24 Nov 17:51`. */
-function shortTime(time: string, now = Date.now()): string {
+export function shortTime(time: string, now = Date.now()): string {
   const at = new Date(time);
   const isOn = (ms: number) => new Date(ms).toDateString() === at.toDateString();
   const isThisYear = at.getFullYear() === new Date(now).getFullYear();
@@ -63,7 +63,7 @@ export function Time({ at, callee = [] }: { at: string | null; callee?: readonly
   const there = zone === undefined || others.length > 0 ? undefined : calleeText(at, zone);
   return (
     <>
-      <time dateTime={at} title={timeText(at)}>
+      <time class="at" dateTime={at} title={timeText(at)}>
         {shortTime(at)}
       </time>
       {there === undefined ? null : <span class="there"> callee: {there}</span>}
@@ -153,7 +153,7 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
 
 /**
  * A table. On a narrow screen each row is a card, whose cells have the names of their columns; the first column stays in
- * sight where a wide table is scrolled, also with the keyboard.
+ * sight where a wide table is scrolled, also with the keyboard. The head of a column of times names their zone.
  */
 export function Table({
   label,
@@ -170,9 +170,17 @@ export function Table({
     const { current } = body;
     if (current === null) return undefined;
     const name = () => {
+      const heads = current.parentElement?.querySelectorAll<HTMLElement>("thead th") ?? [];
+      const timed = new Set<number>();
       for (const row of current.rows)
-        for (const [index, cell] of [...row.cells].entries())
+        for (const [index, cell] of [...row.cells].entries()) {
           cell.dataset["label"] = columns[index] ?? "";
+          if (cell.querySelector(".at") !== null) timed.add(index);
+        }
+      for (const [index, head] of heads.entries()) {
+        if (timed.has(index)) head.dataset["zone"] = zoneText();
+        else delete head.dataset["zone"];
+      }
     };
     name();
     // Rows come and go without a rendering of the table.

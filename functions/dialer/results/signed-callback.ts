@@ -144,9 +144,9 @@ async function noteOptOut(id: string, deps: DialerDeps): Promise<void> {
 
 async function settleFound(row: CallRow, claim: string, deps: DialerDeps): Promise<void> {
   const at = deps.clock.now();
-  // An agent's `retry` needs the call until its result is written.
-  const polled = row.tries === undefined ? {} : { pollAt: findNextPollAt(row, at, deps) };
-  const found = { id: row.id, claim, state: "PLACED", reason: "found", at, ...polled } as const;
+  // Its result is still to be written, and is its end. An agent's `retry` needs the call until then.
+  const pollAt = findNextPollAt(row, at, deps);
+  const found = { id: row.id, claim, state: "PLACED", reason: "found", at, pollAt } as const;
   await settleProved(row, found, deps);
 }
 
@@ -161,10 +161,10 @@ async function proveLost(
   { claim, route, told }: Told & { claim: string },
   deps: DialerDeps,
 ): Promise<boolean> {
-  const { id, state, tries } = row;
+  const { id, state } = row;
   const at = deps.clock.now();
   const claimedAt = row.claimedAt ?? at;
-  const pollAt = tries && findNextPollAt({ route, claimedAt }, at, deps);
+  const pollAt = findNextPollAt({ route, claimedAt }, at, deps);
   const lost = { claim, route, attempt: told.call?.attempt ?? 1, pollAt };
   const { changed, conflicts } = await changeRows(
     [row],

@@ -6,6 +6,7 @@ import type {
   Pauses,
   PauseView,
   Resumed,
+  Why,
 } from "#shared/answers/answers.ts";
 import { callStates } from "#shared/calls/states.ts";
 import { sayHolder } from "#shared/rules/texts.ts";
@@ -101,10 +102,14 @@ export const waitingCommands: Record<string, Command> = {
 
   async stats(_rest, values, { ask, terminal }) {
     const hours = numberOf(values.hours ?? "24", "--hours");
-    const answer = await ask<Counts>(`/counts?hours=${hours}`);
+    const [answer, why] = await Promise.all([
+      ask<Counts>(`/counts?hours=${hours}`),
+      ask<Why>("/why"),
+    ]);
     const { counts } = answer;
     if (values.json === true) {
-      terminal.print(JSON.stringify(answer));
+      const current = { WAITING: why.calls, ...answer.current };
+      terminal.print(JSON.stringify({ ...answer, current }));
       return 0;
     }
     const byHour = new Map<string, Json>();
@@ -114,10 +119,12 @@ export const waitingCommands: Record<string, Command> = {
     }
     const used = callStates.filter((state) => counts.some((one) => one.state === state));
     show([...byHour.values()], ["hour", ...used], { values, terminal });
-    const current = Object.entries(answer.current).map(([state, count]) => ({
+    const waiting = { state: "WAITING", now: `${why.calls}${why.is_whole ? "" : "+"}` };
+    const others = Object.entries(answer.current).map(([state, count]) => ({
       state,
       now: upTo(count, answer.current_max),
     }));
+    const current = [waiting, ...others];
     show(current, ["state", "now"], { values, terminal });
     terminal.print(sweepLine(answer));
     if (answer.ledger_size !== null) terminal.print(sizeLine(answer.ledger_size));

@@ -999,7 +999,7 @@ export interface paths {
         put?: never;
         /**
          * Make a token of a client; the answer shows it once
-         * @description Needs the role `configure`. It is valid at once. If the answer is lost, make another one, and end this one. The rights `call`, `cancel` and `opt_out` need the role `decide` too, and `events` the role `reveal`.
+         * @description Needs the role `configure`. It is valid at once. If the answer is lost, make another one, and end this one. The right `call` needs the role `send` too, `cancel` and `opt_out` need `decide`, and `events` needs `reveal`.
          */
         post: operations["makeToken"];
         delete?: never;
@@ -3015,7 +3015,7 @@ export interface operations {
                             state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
                             count: number;
                         }[];
-                        /** @description Calls that are in a state now, counted up to `current_max` */
+                        /** @description Calls in a state now, up to `current_max`. `/why` counts those that wait */
                         current: {
                             [key: string]: number;
                         };

@@ -105,6 +105,12 @@ describe("a signed callback", () => {
         result: { status: "busy" },
         request: null,
       });
+      // Its end is its result, and not a placement of which no result is asked.
+      const usage = await bench.documents.list("usage", { limit: 10 });
+      const counted = usage.flatMap(({ value }) => Object.keys(value));
+      expect(counted.filter((name) => name.startsWith("@")).map((name) => name.slice(1))).toEqual([
+        expect.stringMatching(/^\d+ busy$/),
+      ]);
       expect(bench.dialed).toEqual([]);
     },
   );
