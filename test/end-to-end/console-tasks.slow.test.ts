@@ -307,15 +307,14 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
       await press(page, page.getByLabel(/^Drop a file of calls here/));
       await (await chooser).setFiles(file(name, text));
     };
-    await choose("leads.txt", "not JSON");
-    await type(page, page.getByLabel("Client"), "crm");
-    await page.keyboard.press("Enter");
-    await page.getByText("leads.txt is not JSON.").waitFor();
+    const forecast = () => press(page, page.getByRole("button", { name: "Forecast", exact: true }));
+    await choose("broken.json", "not JSON");
+    await forecast();
+    await page.getByText("broken.json is not JSON.").waitFor();
     server.api.queue.take(); // the call that was made again
     await choose("leads.json", JSON.stringify(calls));
     await page.getByText("Chosen: leads.json.").waitFor();
-    await type(page, page.getByLabel("Client"), "crm");
-    await page.keyboard.press("Enter");
+    await forecast();
     await said(/^Forecast of 42 calls/);
     await page.getByRole("row", { name: /^Refused 2$/ }).waitFor();
     await page.getByRole("heading", { name: "Calls by the hour" }).waitFor();
@@ -323,6 +322,10 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     const refused = page.getByRole("region", { name: "Calls that are not dialed" });
     await refused.getByRole("row", { name: /^41 Refused agent_id is no agent/ }).waitFor();
     await refused.getByRole("row", { name: /^42 Refused .*is not a field of a call/ }).waitFor();
+    await choose("leads.csv", "phone,agent_id\n+12025550142,agent_paris\n12,agent_paris\n");
+    await page.getByText("Chosen: leads.csv.").waitFor();
+    await forecast();
+    await said(/^Forecast of 1 call\. 1 row could not be read\. Nothing was sent\./);
     expect(await flawsOf(page)).toEqual([]);
     expect(server.api.queue.take()).toEqual([]);
   });

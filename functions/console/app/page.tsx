@@ -125,9 +125,15 @@ function Desk({ session, place, show, said }: DeskProps) {
 }
 
 function Navigation({ place }: { place: Place }) {
+  const tabs = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    // On a phone the tabs are scrolled, and the current one may be out of sight.
+    const current = tabs.current?.querySelector<HTMLElement>("[aria-current]");
+    if (current != null) tabs.current?.scrollTo({ left: current.offsetLeft - 16 });
+  }, [place.view]);
   return (
     <nav aria-label="Views">
-      <ul class="tabs">
+      <ul class="tabs" ref={tabs}>
         {viewNames.map((name) => (
           <li key={name}>
             <a

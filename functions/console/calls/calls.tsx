@@ -236,16 +236,7 @@ function List({
   filter: Filter;
   opened: string | undefined;
 }) {
-  const zone = zoneText();
-  const columns = [
-    `Call (${zone})`,
-    "State",
-    "Reason",
-    "Agent",
-    "Number",
-    `Next (${zone})`,
-    "Changed",
-  ];
+  const columns = ["Call", "State", "Reason", "Agent", "Number", "Next", "Changed"];
   return (
     <Table label="Calls found" columns={columns}>
       {calls.map((call) => (

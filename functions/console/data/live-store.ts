@@ -4,9 +4,11 @@ import { type Ask, messageOf } from "./client.ts";
 export const refreshMs = 15_000;
 /** Longest interval of reads. */
 const everyMsMax = 10 * 60_000;
-/** Interval of the first read after a failure, and the longest while the service fails. */
-const failingMs = 2_000;
-const failingMsMax = 15_000;
+/** Longest interval of a failing read that is below its own. */
+const failingMsMax = 30_000;
+/** Intervals at which one path is asked whether the service answers again. */
+const probeMs = 2_000;
+const probeMsMax = 10_000;
 /** Data older than so many intervals are shown with their time. */
 const oldIntervals = 3;
 
@@ -38,6 +40,8 @@ interface Entry {
   /** True if it must be read again once the read that is under way has ended. */
   isStale: boolean;
   failures: number;
+  /** Time of the first of these failures. */
+  failedAt: number;
   readTimer?: ReturnType<typeof setTimeout>;
   ageTimer?: ReturnType<typeof setTimeout>;
 }
@@ -99,6 +103,7 @@ function createEntry(key: string, asked: Asked): Entry {
     isReading: false,
     isStale: false,
     failures: 0,
+    failedAt: 0,
   };
 }
 
@@ -116,13 +121,15 @@ async function read(entry: Entry, shelf: Shelf): Promise<void> {
   const { path, body } = typeof entry.asked === "string" ? { path: entry.asked } : entry.asked;
   try {
     const data = await shelf.ask(path, body);
+    const isBack = entry.failures > 0;
     entry.failures = 0;
-    recover(shelf);
+    if (isBack) recover(shelf);
     show(entry, { data, readAt, isOld: false });
     clearTimeout(entry.ageTimer);
     const ageMs = oldIntervals * everyMsOf(entry);
     entry.ageTimer = setTimeout(() => show(entry, { ...entry.reading, isOld: true }), ageMs);
   } catch (error) {
+    if (entry.failures === 0) entry.failedAt = Date.now();
     entry.failures += 1;
     show(entry, { ...entry.reading, problem: messageOf(error) });
   }
@@ -137,14 +144,24 @@ function recover(shelf: Shelf): void {
   for (const entry of shelf.entries.values()) if (entry.failures > 0) readAgain(entry, shelf);
 }
 
+/** True for the first path that fails while none is answered: the others are read as soon as it is. */
+function isProbe(entry: Entry, { entries }: Shelf): boolean {
+  const all = [...entries.values()];
+  const isAnswered = all.some(
+    ({ failures, reading: { readAt = 0 } }) => failures === 0 && readAt > entry.failedAt,
+  );
+  return entry.failures > 0 && !isAnswered && all.find(({ failures }) => failures > 0) === entry;
+}
+
 /** Reads later, and the later the more reads have failed. Nothing is read while nobody can see the page. */
 function schedule(entry: Entry, shelf: Shelf): void {
   if (entry.isReading) return;
   clearTimeout(entry.readTimer);
-  const delayMs =
-    entry.failures === 0
-      ? everyMsOf(entry)
-      : Math.min(failingMs * 2 ** (entry.failures - 1), failingMsMax);
+  const everyMs = everyMsOf(entry);
+  const slowMs = Math.min(everyMs * 2 ** entry.failures, Math.max(everyMs, failingMsMax));
+  const delayMs = isProbe(entry, shelf)
+    ? Math.min(probeMs * 2 ** (entry.failures - 1), probeMsMax)
+    : slowMs;
   entry.readTimer = setTimeout(() => {
     if (document.visibilityState === "visible") void read(entry, shelf);
   }, delayMs);

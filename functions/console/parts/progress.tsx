@@ -117,7 +117,7 @@ function Pace({ request, isDetailed }: { request: RequestView; isDetailed: boole
             "any moment now."
           ) : (
             <>
-              <Age at={end} />, at <Time at={end} />.
+              <Age at={end} />, <Time at={end} />.
             </>
           )}
         </>

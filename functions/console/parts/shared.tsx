@@ -171,15 +171,17 @@ export function Table({
     if (current === null) return undefined;
     const name = () => {
       const heads = current.parentElement?.querySelectorAll<HTMLElement>("thead th") ?? [];
-      const timed = new Set<number>();
+      const [timed, figures] = [new Set<number>(), new Set<number>()];
       for (const row of current.rows)
         for (const [index, cell] of [...row.cells].entries()) {
           cell.dataset["label"] = columns[index] ?? "";
           if (cell.querySelector(".at") !== null) timed.add(index);
+          if (cell.classList.contains("figure")) figures.add(index);
         }
       for (const [index, head] of heads.entries()) {
         if (timed.has(index)) head.dataset["zone"] = zoneText();
         else delete head.dataset["zone"];
+        head.toggleAttribute("data-figure", figures.has(index));
       }
     };
     name();
