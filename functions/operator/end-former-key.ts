@@ -1,8 +1,6 @@
 import { doNotCallListKey, findCurrentSince } from "#shared/policy/controls.ts";
 import { allTokens, clientKeyOf, isTokenValid } from "#shared/policy/kept-tokens.ts";
 import { changeList } from "#shared/policy/dnc-entries.ts";
-import { formerSecretMs } from "#shared/dial-plan/own-receiver-secrets.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
 import { capDaysMax } from "#shared/telephony/frequency-cap.ts";
 import { keyNameIn, nameOfKey } from "#shared/telephony/phone-number.ts";
 import { dayMs } from "#shared/lib/units.ts";
@@ -12,15 +10,10 @@ import { answerProblem } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { declareRoute } from "../api/http/route.ts";
 
-/** Clients whose receivers are read at once, and receivers that an answer names. */
-const clientsAtOnce = 100;
-const namesMax = 10;
-
 /** Ends the former HASH_KEY in the do-not-call list, once nothing depends on it. */
 const endFormerKey = declareRoute({
   operationId: "endFormerKey",
-  summary:
-    "End the former HASH_KEY, once no entry of the do-not-call list and no receiver's secret needs it",
+  summary: "End the former HASH_KEY, once no entry of the do-not-call list and no token needs it",
   method: "post",
   role: "configure",
   path: "/hash-key/end-former",
@@ -34,10 +27,7 @@ const endFormerKey = declareRoute({
     }
     const name = nameOfKey(former);
     const detail =
-      (await findTimeLeft(deps)) ??
-      (await findEntry(name, deps)) ??
-      (await findToken(name, deps)) ??
-      (await findSecret(name, deps));
+      (await findTimeLeft(deps)) ?? (await findEntry(name, deps)) ?? (await findToken(name, deps));
     if (detail !== undefined) return answerProblem(c, 409, { detail });
     await recordAction(c, { action: "end_former_key", target: "do-not-call list" }, deps);
     // Nobody can put an entry under it now: rows that are hashed under it are gone.
@@ -85,43 +75,5 @@ async function findEntry(keyName: string, { documents }: RouteDeps): Promise<str
   return (
     "An entry of the do-not-call list is under the former key. Entries move when their numbers are put onto the list " +
     "again (dnc add) twice, a minute apart, or when two calls to them are refused."
-  );
-}
-
-function laterReceivers(client: string): string {
-  return (
-    `The receivers of client ${client} were written by a later version of this service, so it is not known which key their ` +
-    "secrets need. Deploy that version first."
-  );
-}
-
-/**
- * Returns that clients' own receivers have secrets which were derived from a key, and the first of them; undefined if none
- * has. A secret signs for a day after its rotation.
- */
-async function findSecret(
-  keyName: string,
-  { documents, clock }: RouteDeps,
-): Promise<string | undefined> {
-  const names: string[] = [];
-  for (let after: string | undefined; ;) {
-    const page = await documents.list("receivers", { after, limit: clientsAtOnce });
-    for (const document of page) {
-      const client = document.key;
-      if (!isReadable(document)) return laterReceivers(client);
-      const { value } = document;
-      for (const [name, one] of Object.entries(value.receivers)) {
-        const { secretKey, formerSecretKey, rotatedAt = 0 } = one;
-        const isFormer = formerSecretKey === keyName && clock.now() < rotatedAt + formerSecretMs;
-        if (secretKey === keyName || isFormer) names.push(`receiver ${name} of client ${client}`);
-      }
-    }
-    if (page.length < clientsAtOnce || names.length >= namesMax) break;
-    after = page.at(-1)?.key;
-  }
-  if (names.length === 0) return undefined;
-  return (
-    `Events are signed with secrets under the former key: ${names.slice(0, namesMax).join(", ")}. Their clients rotate the ` +
-    "secrets, and a day later the former key can end."
   );
 }

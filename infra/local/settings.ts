@@ -52,7 +52,8 @@ export async function readLocalSettings(defaults: {
 
   const environment: Record<string, string> = {
     DIAL_PLAN: given["DIAL_PLAN"] || (await localPlanWithEvents()),
-    HASH_KEY: given["HASH_KEY"] || (await hashKeyOf(stateDirectory)),
+    HASH_KEY: given["HASH_KEY"] || (await keyIn(stateDirectory, "hash-key")),
+    EVENTS_KEY: given["EVENTS_KEY"] || (await keyIn(stateDirectory, "events-key")),
     ALLOW_SIMULATOR: "true",
     SWEEP_SECONDS: String(sweepSeconds),
     PUBLIC_URL: given["PUBLIC_URL"] || `http://${host}:${port}`,
@@ -209,8 +210,8 @@ async function refuseTakenPort(port: number): Promise<void> {
 }
 
 /** Returns a key kept in the state folder, so that hashes of numbers stay the same after a restart. */
-async function hashKeyOf(stateDirectory: string): Promise<string> {
-  const path = join(stateDirectory, "hash-key");
+async function keyIn(stateDirectory: string, name: string): Promise<string> {
+  const path = join(stateDirectory, name);
   await writeFile(path, randomBytes(32).toString("hex"), { flag: "wx", mode: 0o600 }).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;

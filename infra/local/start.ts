@@ -21,8 +21,8 @@ printHelp(`npm start
 Runs the API and the dialer in workerd on this machine, with D1, Queues and R2. Needs no account and no network; nobody is
 phoned, unless the variables name another dial plan. Ends at Ctrl-C. docs/quickstart.md
 
-Environment: PORT (8787), STATE_DIR, DIAL_PLAN, API_TOKENS, OPERATOR_TOKENS, HASH_KEY, PUBLIC_URL, the providers' secrets;
-PROVIDER_STANDINS=true dials stand-ins of the providers.`);
+Environment: PORT (8787), STATE_DIR, DIAL_PLAN, API_TOKENS, OPERATOR_TOKENS, HASH_KEY, EVENTS_KEY, PUBLIC_URL, the
+providers' secrets; PROVIDER_STANDINS=true dials stand-ins of the providers.`);
 
 /** Deliveries of the call queue and of the events queue at once, as `max_concurrency` in the dialer's wrangler.toml. */
 const consumersMax = 50;

@@ -22,34 +22,32 @@ export interface OwnReceiverSecret {
 /**
  * Returns the secret as its client gets it: `whsec_` and 32 bytes in base64 (https://www.standardwebhooks.com).
  *
- * @param hashKey the current HASH_KEY
+ * @param key the current EVENTS_KEY
  */
-export function ownReceiverSecret(of: OwnReceiverSecret, hashKey: string): string {
-  return `whsec_${bytesOf(of, hashKey).toString("base64")}`;
+export function ownReceiverSecret(of: OwnReceiverSecret, key: string): string {
+  return `whsec_${bytesOf(of, key).toString("base64")}`;
 }
 
 /**
  * Returns the keys that sign the events of a client's own receiver: the secret that its client got last, and for a day
- * after a rotation the former one. While HASH_KEY holds two keys, each signs under both: the secret that the client has
- * was derived from the HASH_KEY that was current when it was shown.
+ * after a rotation the former one. While EVENTS_KEY holds two keys, each signs under both: the secret that the client has
+ * was derived from the EVENTS_KEY that was current when it was shown.
  */
 export function receiverKeysOf(
   of: OwnReceiverSecret,
-  { hashKeys, now }: { hashKeys: HashKeys; now: number },
+  { eventsKeys, now }: { eventsKeys: HashKeys; now: number },
 ): KeyObject[] {
   const { secretGeneration, rotatedAt } = of;
   const hasFormer = rotatedAt !== undefined && now < rotatedAt + formerSecretMs;
   const generations = hasFormer ? [secretGeneration, secretGeneration - 1] : [secretGeneration];
   return generations.flatMap((generation) =>
-    listKeys(hashKeys).map((hashKey) =>
-      createSecretKey(bytesOf({ ...of, secretGeneration: generation }, hashKey)),
+    listKeys(eventsKeys).map((key) =>
+      createSecretKey(bytesOf({ ...of, secretGeneration: generation }, key)),
     ),
   );
 }
 
-function bytesOf({ client, name, secretGeneration }: OwnReceiverSecret, hashKey: string): Buffer {
-  // A key of its own, so that no other hash under HASH_KEY can equal a secret that a client is shown.
-  const root = createHmac("sha256", hashKey).update("secrets of receivers").digest();
+function bytesOf({ client, name, secretGeneration }: OwnReceiverSecret, key: string): Buffer {
   const text = JSON.stringify(["receiver", client, name, secretGeneration]);
-  return createHmac("sha256", root).update(text).digest();
+  return createHmac("sha256", key).update(text).digest();
 }

@@ -20,9 +20,8 @@ export const ownReceiverSchema = z.looseObject({
   /** Number of its secret, and the time of its last rotation. See own-receiver-secrets.ts. */
   secretGeneration: z.number(),
   rotatedAt: z.optional(time),
-  /** Name (`nameOfKey`) of the HASH_KEY that the secret was derived from when its client was shown it; likewise of the former one. */
+  /** Name (`nameOfKey`) of the EVENTS_KEY that the secret was derived from when its client was shown it. */
   secretKey: z.optional(z.string()),
-  formerSecretKey: z.optional(z.string()),
   /** Time at which its client last asked for a replay. */
   replayedAt: z.optional(time),
   /** The receiver gets no event of an earlier time, so that a new one gets nothing of a removed one of its name. */

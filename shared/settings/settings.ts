@@ -32,6 +32,8 @@ export interface ApiSettings {
   table: RouteTable;
   schedule: Schedule;
   hashKeys: HashKeys;
+  /** Keys of the secrets of clients' own receivers. */
+  eventsKeys: HashKeys;
   /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
   publicUrl?: string | undefined;
   /** True in a local run, where clients' own receivers may be on this machine. */
@@ -68,12 +70,14 @@ function apiSettings(
 ): ApiSettings {
   const plan = parseDialPlan(bundledPlan, environment, kinds);
   const hashKeys = readHashKeys(environment);
+  const eventsKeys = readEventsKeys(environment);
   const publicUrl = readPublicUrl(environment);
   const callbackKeyOf = createCallbackKeys(plan, environment, kinds);
   const table = createRouteTable(plan, kinds);
   const schedule = createSchedule(table, log);
   const isLocal = permitsLoopback(environment);
-  return { plan, table, schedule, hashKeys, publicUrl, permitsLoopback: isLocal, callbackKeyOf };
+  const keys = { hashKeys, eventsKeys, callbackKeyOf };
+  return { plan, table, schedule, ...keys, publicUrl, permitsLoopback: isLocal };
 }
 
 /**
@@ -172,4 +176,10 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
 export function readHashKeys({ HASH_KEY }: Environment): HashKeys {
   if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
   return parseHashKeys(HASH_KEY);
+}
+
+/** Returns the keys from which the secrets of clients' own receivers are derived. */
+export function readEventsKeys({ EVENTS_KEY }: Environment): HashKeys {
+  if (!EVENTS_KEY) throw new Error("EVENTS_KEY is not set: 32 random bytes in hex");
+  return parseHashKeys(EVENTS_KEY, "EVENTS_KEY");
 }

@@ -276,24 +276,24 @@ function whole(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`);
 }
 
-/** The keys of HASH_KEY. While it is rotated there are two: the current one hashes what is written, both what is sought. */
+/** The keys of HASH_KEY or EVENTS_KEY. While it is rotated there are two: the current one writes, both read or sign. */
 export interface HashKeys {
   current: string;
   former?: string | undefined;
 }
 
 /**
- * Parses HASH_KEY: one key, or the current and the former one, separated by a space. Letters in capitals are the same key.
+ * Parses HASH_KEY or EVENTS_KEY: one key, or the current and the former one, separated by a space. Letters in capitals are the same key.
  *
  * @throws if it is neither
  */
-export function parseHashKeys(text: string): HashKeys {
+export function parseHashKeys(text: string, name = "HASH_KEY"): HashKeys {
   if (!/^[0-9a-f]{64}( [0-9a-f]{64})?$/i.test(text)) {
-    throw new Error("HASH_KEY must be 32 bytes in hex, or two such keys separated by a space");
+    throw new Error(`${name} must be 32 bytes in hex, or two such keys separated by a space`);
   }
   const [current = "", former] = text.toLowerCase().split(" ");
   if (current === former) {
-    throw new Error("HASH_KEY must not be the same key twice");
+    throw new Error(`${name} must not be the same key twice`);
   }
   return { current, former };
 }

@@ -45,6 +45,7 @@ const plan = {
 const environment = {
   DIAL_PLAN: JSON.stringify(plan),
   HASH_KEY: randomBytes(32).toString("hex"),
+  EVENTS_KEY: "e7".repeat(32),
   WEBHOOK_SECRET: `whsec_${randomBytes(32).toString("base64")}`,
 };
 const now = Date.now;

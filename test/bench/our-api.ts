@@ -29,6 +29,7 @@ export function createBenchApi(
     API_TOKENS: JSON.stringify([{ id: "bench", sha256: benchTokenSha256 }]),
     DIAL_PLAN: JSON.stringify({ ...dialPlan, results: {}, ...more.plan }),
     HASH_KEY: benchHashKey,
+    EVENTS_KEY: "e7".repeat(32),
     PUBLIC_URL: "https://calls.example.com",
   };
   return createApp({

@@ -39,6 +39,7 @@ const environment = {
   PORT: String(await freePort()),
   WEBHOOK_SECRET: secret,
   HASH_KEY: hashKey,
+  EVENTS_KEY: "e7".repeat(32),
   API_TOKENS: JSON.stringify([{ id: "bench", sha256: token.sha256 }]),
   DIAL_PLAN: JSON.stringify({
     agents: { "*": { provider: "webhook", url: `http://127.0.0.1:${webhookPort}/dial` } },

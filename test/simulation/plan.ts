@@ -122,6 +122,7 @@ export function environment(traits: PlanTraits, isOld = false): Record<string, s
     ]),
     OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
     HASH_KEY: hashKey,
+    EVENTS_KEY: "e7".repeat(32),
     WEBHOOK_SECRET: webhookSecret,
     FORMER_SECRET: `whsec_${Buffer.alloc(32, 8).toString("base64")}`,
     TELNYX_API_KEY: "telnyx-key",

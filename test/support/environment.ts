@@ -104,6 +104,7 @@ export const apiEnvironment = {
   ]),
   CLIENT_RIGHTS: "read,cancel,opt_out,events",
   HASH_KEY: "5f".repeat(32),
+  EVENTS_KEY: "e7".repeat(32),
   WEBHOOK_SECRET: webhookSecret,
   PUBLIC_URL: "https://calls.example.com/phone",
   DIAL_PLAN: JSON.stringify({

@@ -166,7 +166,6 @@ export function createDocuments(
               requestsPerSecond: 5,
               secretGeneration: ago(60),
               secretKey: "d6cc2a10",
-              formerSecretKey: "d6cc2a10",
               rotatedAt: ago(30),
               replayedAt: ago(30),
               createdAt: ago(60),

@@ -124,6 +124,8 @@ export interface RouteDeps extends ApiDeps {
   retentionMs: number;
   /** Keys for the hashes of numbers. */
   hashKeys: HashKeys;
+  /** Keys of the secrets of clients' own receivers. */
+  eventsKeys: HashKeys;
   random: {
     /** Returns a fresh version of a row or document. */
     version(): string;

@@ -116,7 +116,7 @@ export async function keepReceiver(
   { client, name, body, action }: PutReceiver,
   deps: RouteDeps,
 ): Promise<z.output<typeof putReceiverAnswer> | Response> {
-  const { clock, hashKeys, plan, settings } = deps;
+  const { clock, eventsKeys, plan, settings } = deps;
   const problem = findUrlProblem(body.url, { loopback: settings.permitsLoopback === true });
   if (problem !== undefined) return answerUnprocessable(c, [{ pointer: "/url", detail: problem }]);
   if (name === client && Object.hasOwn(plan.events ?? {}, client)) {
@@ -137,7 +137,7 @@ export async function keepReceiver(
     const now = clock.now();
     const fresh = {
       secretGeneration: now,
-      secretKey: nameOfKey(hashKeys.current),
+      secretKey: nameOfKey(eventsKeys.current),
       createdAt: now,
     };
     return { ...current, [name]: { ...(former ?? fresh), ...body, url } };
@@ -217,7 +217,7 @@ export const rotateReceiverSecret = declareRoute({
     const client = ownerOf(c, deps);
     if (client instanceof Response) return client;
     const name = c.req.param("name") ?? "";
-    const { clock, hashKeys } = deps;
+    const { clock, eventsKeys } = deps;
     const above = await refuseAboveBudget(c, "receivers", deps);
     if (above !== undefined) return above;
     const receivers = await changeReceivers(
@@ -232,8 +232,7 @@ export const rotateReceiverSecret = declareRoute({
           const next = {
             ...former,
             secretGeneration: former.secretGeneration + 1,
-            secretKey: nameOfKey(hashKeys.current),
-            ...(former.secretKey === undefined ? {} : { formerSecretKey: former.secretKey }),
+            secretKey: nameOfKey(eventsKeys.current),
             rotatedAt: clock.now(),
           };
           return { ...current, [name]: next };
@@ -251,15 +250,15 @@ export const rotateReceiverSecret = declareRoute({
 function secretOf(
   key: { client: string; name: string },
   { secretGeneration }: StoredReceiver,
-  { hashKeys }: RouteDeps,
+  { eventsKeys }: RouteDeps,
 ): string {
-  return ownReceiverSecret({ ...key, secretGeneration }, hashKeys.current);
+  return ownReceiverSecret({ ...key, secretGeneration }, eventsKeys.current);
 }
 
 function toView(
   name: string,
   { url, types, echo, requestsPerSecond, createdAt, rotatedAt, secretKey }: StoredReceiver,
-  { clock, hashKeys }: RouteDeps,
+  { clock, eventsKeys }: RouteDeps,
 ): ReceiverView {
   const until = rotatedAt === undefined ? 0 : rotatedAt + formerSecretMs;
   return {
@@ -271,6 +270,6 @@ function toView(
     created_at: toIsoTime(createdAt),
     rotated_at: toIsoTime(rotatedAt ?? null),
     former_secret_until: toIsoTime(until > clock.now() ? until : null),
-    rotate_secret: secretKey !== nameOfKey(hashKeys.current),
+    rotate_secret: secretKey !== nameOfKey(eventsKeys.current),
   };
 }

@@ -64,7 +64,7 @@ export interface DialerDeps {
   memory: DialerMemory;
 }
 
-export type DialerSettings = Omit<ApiSettings, "callbackKeyOf"> & {
+export type DialerSettings = Omit<ApiSettings, "callbackKeyOf" | "eventsKeys"> & {
   providerOf(route: Route): DialingProvider<Route>;
   postEvent: PostEvent;
   /** Absent if the plan has no checks. */

@@ -3,7 +3,7 @@ import type { Send } from "#shared/lib/http-client.ts";
 import { isLoopback } from "#shared/lib/https-url.ts";
 import { findUrlProblem } from "#shared/lib/public-address.ts";
 import { permitsLoopback } from "#shared/settings/loopback.ts";
-import { readHashKeys } from "#shared/settings/settings.ts";
+import { readEventsKeys } from "#shared/settings/settings.ts";
 import {
   answerBytesMax,
   answerSecondsMax,
@@ -25,7 +25,7 @@ export type PostOwnEvent = (to: OwnReceiverAddress, event: PostedEvent) => Promi
  * every try, as a newer version may permit less than the one that stored it, and lets Node's client judge the address of
  * each connection.
  *
- * @throws if HASH_KEY is missing or malformed
+ * @throws if EVENTS_KEY is missing or malformed
  */
 export function createPostOwnEvent({
   environment,
@@ -36,12 +36,12 @@ export function createPostOwnEvent({
   fetch: Send;
   now(): number;
 }): PostOwnEvent {
-  const hashKeys = readHashKeys(environment);
+  const eventsKeys = readEventsKeys(environment);
   const permits = { loopback: permitsLoopback(environment) };
   return async (to, event) => {
     const { url } = to;
     if (findUrlProblem(url, permits) !== undefined) return { error: "address_not_public" };
-    const keys = receiverKeysOf(to, { hashKeys, now: now() });
+    const keys = receiverKeysOf(to, { eventsKeys, now: now() });
     const limits = { limitMs: answerSecondsMax * 1000, bytesMax: answerBytesMax };
     // Only a local run permits such a URL.
     const isPublicOnly = !isLoopback(url);

@@ -19,7 +19,7 @@ import {
   planOf,
   publicUrlFor,
 } from "./deploy-steps.ts";
-import { givenHashKey, showHashKey } from "./hash-key.ts";
+import { createHashKey, givenHashKey, showHashKey } from "./hash-key.ts";
 import { providerSecretsOf } from "./secret-names.ts";
 import { confirmStranded, waitingOnAws } from "./stranded-calls.ts";
 import { DeployError, type Tools } from "./tools.ts";
@@ -107,6 +107,7 @@ export async function deployToAws(
   const made = isNew ? firstToken(tools) : undefined;
   const absent = {
     ...providerSecrets,
+    ...(names.includes("EVENTS_KEY") ? {} : { EVENTS_KEY: createHashKey() }),
     ...(made && { API_TOKENS: `[${made.entry}]` }),
     ...publicUrlFor(plan, names, url),
   };
@@ -210,7 +211,7 @@ export async function describeDeployment(
   tools.print(`Would run: cdk deploy, which creates or updates ${stackName}, HASH_KEY with it`);
   tools.print("Would set, each only if it is not there:");
   for (const one of secrets) tools.print(`  ${described(one)}`);
-  tools.print("  a first token in API_TOKENS, for the API");
+  tools.print("  EVENTS_KEY, and a first token in API_TOKENS, for the API");
   tools.print("Then ask /healthz, and look whether a request without a token is answered 401.");
 }
 

@@ -89,7 +89,8 @@ export async function deployToCloudflare(
   tools.print("The ledger's tables are up to date.");
 
   const lacksSecrets = Object.keys(providerSecrets).length > 0;
-  if (lacksSecrets || !isWhole(names, "HASH_KEY") || !hasTokens(names)) {
+  const hasKeys = isWhole(names, "HASH_KEY") && isWhole(names, "EVENTS_KEY");
+  if (lacksSecrets || !hasKeys || !hasTokens(names)) {
     await withSecretsLease(tools, target, {
       work: () => putAbsentSecrets(tools, target, providerSecrets),
       times: lease,
@@ -115,7 +116,7 @@ const isWhole = (names: Names, secret: string) =>
 
 const hasTokens = ({ api }: Names) => api.some((one) => one.startsWith(tokenVariables[0]));
 
-/** Sets what a service lacks: HASH_KEY, a first token, and secrets of providers that nobody has set meanwhile. */
+/** Sets what a service lacks: keys, a first token, and secrets of providers that nobody has set meanwhile. */
 async function putAbsentSecrets(
   tools: Tools,
   target: Target,
@@ -124,14 +125,17 @@ async function putAbsentSecrets(
   const names = await secretNamesOf(tools, target);
   const absent = Object.entries(providerSecrets).filter(([one]) => !isWhole(names, one));
   const hashKey = await hashKeyFor(tools, target, names);
+  // Nothing stored depends on it: under a new one, clients rotate the secrets of their receivers.
+  const eventsKey = isWhole(names, "EVENTS_KEY") ? {} : { EVENTS_KEY: createHashKey() };
   const made = hasTokens(names) ? undefined : firstToken(tools);
   const [key] = Object.values(hashKey);
   if (key !== undefined) await noteKeys(tools, target, key.HASH_KEY);
   await putSecrets(tools, target, {
-    dialer: { ...Object.fromEntries(absent), ...hashKey.dialer },
+    dialer: { ...Object.fromEntries(absent), ...hashKey.dialer, ...eventsKey },
     api: {
       ...Object.fromEntries(ofApi(absent)),
       ...hashKey.api,
+      ...eventsKey,
       ...(made && { [`${tokenVariables[0]}_FIRST`]: made.entry }),
     },
   });
@@ -153,9 +157,12 @@ export async function describeDeployment(
   }
   tools.print(`Then: wrangler ${migration(target).join(" ")}`);
   tools.print("Would set, each only if it is not there:");
-  tools.print(`  of ${target.workers.dialer}: ${["HASH_KEY", ...secrets].join(", ")}`);
+  tools.print(
+    `  of ${target.workers.dialer}: ${["HASH_KEY", "EVENTS_KEY", ...secrets].join(", ")}`,
+  );
   const shared = ofApi(secrets.map((one): [string, null] => [one, null])).map(([one]) => one);
-  tools.print(`  of ${target.workers.api}: ${["HASH_KEY", ...shared].join(", ")}, a first token`);
+  const ofApiToo = ["HASH_KEY", "EVENTS_KEY", ...shared].join(", ");
+  tools.print(`  of ${target.workers.api}: ${ofApiToo}, a first token`);
   for (const config of [target.configs.dialer, target.configs.api]) {
     await wrangler(tools, ["deploy", "--dry-run", "--config", config]);
     tools.print(`Then: wrangler deploy --config ${config} (its bundle was made, and is valid)`);

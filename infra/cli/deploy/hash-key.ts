@@ -5,12 +5,12 @@ import { DeployError, type Tools } from "./tools.ts";
 
 type Surroundings = Pick<Tools, "environment" | "print">;
 
-/** Parses HASH_KEY. @throws DeployError with what is wrong with it, which quotes nothing */
-export function checkHashKey(value: string): ReturnType<typeof parseHashKeys> {
+/** Parses HASH_KEY or EVENTS_KEY. @throws DeployError with what is wrong with it, which quotes nothing */
+export function checkHashKey(value: string, name = "HASH_KEY"): ReturnType<typeof parseHashKeys> {
   try {
-    return parseHashKeys(value);
+    return parseHashKeys(value, name);
   } catch (error) {
-    throw new DeployError(`${error instanceof Error ? error.message : "wrong HASH_KEY"}.`);
+    throw new DeployError(`${error instanceof Error ? error.message : `wrong ${name}`}.`);
   }
 }
 
@@ -20,6 +20,7 @@ export function givenHashKey({ environment }: Surroundings): string | undefined 
   return given === undefined ? undefined : listKeys(checkHashKey(given)).join(" ");
 }
 
+/** Creates a HASH_KEY or an EVENTS_KEY. */
 export const createHashKey = (): string => randomBytes(32).toString("hex");
 
 const safe =

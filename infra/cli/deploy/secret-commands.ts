@@ -39,7 +39,7 @@ export async function setSecret(
     throw new DeployError("A secret's name is in capitals, such as WEBHOOK_SECRET.");
   }
   if (value === "") throw new DeployError(`${name} is empty: give its value on stdin.`);
-  if (name === "HASH_KEY") checkHashKey(value);
+  if (name === "HASH_KEY" || name === "EVENTS_KEY") checkHashKey(value, name);
   if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
   if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));

@@ -12,7 +12,7 @@ export type TokenVariable = (typeof tokenVariables)[number];
 
 /** Returns the functions that read a secret: each is given no other. */
 export function readersOf(secret: string): FunctionName[] {
-  if (secret === "HASH_KEY" || secret === "PUBLIC_URL") return ["dialer", "api"];
+  if (["HASH_KEY", "EVENTS_KEY", "PUBLIC_URL"].includes(secret)) return ["dialer", "api"];
   if (tokenVariables.some((name) => secret.startsWith(name))) return ["api"];
   return isWebhookSecret(secret) ? ["dialer", "api"] : ["dialer"];
 }

@@ -6,7 +6,7 @@ import { createSignatureHeaders } from "#shared/lib/standard-webhooks.ts";
 import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
-import { hashKey } from "../operator-api/setup.ts";
+import { apiEnvironment } from "#test/support/environment.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 const url = "https://hooks.example.com/calls";
@@ -40,7 +40,7 @@ export function itManagesReceivers(api: RequestsApiBench): void {
     if (receiver === undefined) return false;
     const keys = receiverKeysOf(
       { client: "crm", name, ...receiver },
-      { hashKeys: { current: hashKey }, now: Date.now() },
+      { eventsKeys: { current: apiEnvironment.EVENTS_KEY }, now: Date.now() },
     );
     const headers = createSignatureHeaders({ id: "e", body: "{}" }, { keys, now: Date.now() });
     try {

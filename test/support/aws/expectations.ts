@@ -12,6 +12,7 @@ export function expectWhole({ account, secretValues, stack }: Deployment): void 
   expect(secretValues()).toMatchObject({
     API_TOKENS: [{ id: "first" }],
     HASH_KEY: "ab".repeat(32),
+    EVENTS_KEY: expect.stringMatching(/^[0-9a-f]{64}$/),
   });
 }
 

@@ -184,8 +184,11 @@ export function expectWhole({ account }: Deployment): void {
   const [api, dialer] = ["api", "dialer"].map((one) => scripts.get(`outbound-calls-${one}`));
   expect(api?.secrets.get("HASH_KEY")).toMatch(/^[0-9a-f]{64}$/);
   expect(dialer?.secrets.get("HASH_KEY")).toBe(api?.secrets.get("HASH_KEY"));
+  expect(api?.secrets.get("EVENTS_KEY")).toMatch(/^[0-9a-f]{64}$/);
+  expect(dialer?.secrets.get("EVENTS_KEY")).toBe(api?.secrets.get("EVENTS_KEY"));
   expect([...(api?.secrets.keys() ?? [])].toSorted()).toEqual([
     "API_TOKENS_FIRST",
+    "EVENTS_KEY",
     "HASH_KEY",
     "WEBHOOK_SECRET",
   ]);

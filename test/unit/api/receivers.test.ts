@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { createTestApi } from "#test/support/api.ts";
 
@@ -82,40 +81,27 @@ it("takes an address on this machine in a local run alone", async () => {
   }
 });
 
-it("says which secrets end with the former HASH_KEY, which stays until they are rotated", async () => {
-  let now = Date.parse("2026-11-24T12:00:00Z");
-  const at = { now: () => now };
-  const before = apiWith({ HASH_KEY: former }, at);
+it("says which secrets end with the former EVENTS_KEY, and knows no other key", async () => {
+  const now = () => Date.parse("2026-11-24T12:00:00Z");
+  const before = apiWith({ EVENTS_KEY: former }, { now });
   const made = await before.ask("PUT", "/v1/receivers/main", body);
+  const listed = async (environment: Record<string, string>) => {
+    const { ask } = apiWith(environment, { now, documents: before.documents });
+    return (await ask("GET", "/v1/receivers")).body.receivers[0].rotate_secret;
+  };
+  expect(made.body.rotate_secret).toBe(false);
+  expect(await listed({ EVENTS_KEY: former, HASH_KEY: current })).toBe(false);
+  expect(await listed({ EVENTS_KEY: `${current} ${former}` })).toBe(true);
   const both = apiWith(
-    { HASH_KEY: `${current} ${former}` },
-    { ...at, documents: before.documents },
+    { EVENTS_KEY: `${current} ${former}` },
+    { now, documents: before.documents },
   );
-  const [listed] = (await both.ask("GET", "/v1/receivers")).body.receivers;
-  expect([made.body.rotate_secret, listed.rotate_secret]).toEqual([false, true]);
-
-  const operator = { ...headers, authorization: `Bearer ${tokens.operator}` };
-  const endFormer = () => both.ask("POST", "/operator/hash-key/end-former", "{}", operator);
-  await noteKeys(both, now);
-  now += 400 * 86_400_000;
-  const refused = await endFormer();
-  expect([refused.status, refused.body.detail]).toEqual([
-    409,
-    expect.stringMatching(/receiver main of client crm/),
-  ]);
   const rotated = await both.ask("POST", "/v1/receivers/main/rotate-secret");
   expect(rotated.body).toMatchObject({ rotate_secret: false, secret: expect.any(String) });
   expect(rotated.body.secret).not.toBe(made.body.secret);
-  // The former secret signs for a day, under the former key.
-  expect((await endFormer()).status).toBe(409);
-  now += 86_400_000;
-  expect(await endFormer()).toEqual({ status: 200, body: { ended: true } });
 });
 
-/** Has the list name both keys, as the sweep does after a rotation. */
-async function noteKeys({ documents }: ReturnType<typeof apiWith>, since: number): Promise<void> {
-  const keys = [former, current].map(nameOfKey);
-  const value = { keys, current: { name: nameOfKey(current), since } };
-  const name = { kind: "do-not-call-list", key: "list" } as const;
-  await documents.write([{ next: { ...name, version: "v1", value, expiresAt: null }, seen: null }]);
-}
+it.each([undefined, "", "e7e7"])("answers 503 with EVENTS_KEY %j", async (EVENTS_KEY) => {
+  const { ask } = apiWith({ EVENTS_KEY });
+  expect((await ask("GET", "/v1/receivers")).status).toBe(503);
+});

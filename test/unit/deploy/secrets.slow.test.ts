@@ -250,7 +250,8 @@ describe("npm run secrets -- set", () => {
   it.each([
     ["webhook_secret", "x", /capitals/],
     ["WEBHOOK_SECRET", "", /stdin/],
-    ["HASH_KEY", "oc_secret", /32 bytes/],
+    ["HASH_KEY", "oc_secret", /HASH_KEY must be 32 bytes/],
+    ["EVENTS_KEY", "oc_secret", /EVENTS_KEY must be 32 bytes/],
     ["EVENTS_SECRET", "oc_secret", /EVENTS_SECRET must be whsec_/],
     ["EVENTS_CRM_EU_SECRET", "whsec_oc_secret", /EVENTS_CRM_EU_SECRET must be whsec_/],
     ["EVENTS_SECRET", `${createWebhookSecret()},oc_secret`, /EVENTS_SECRET must be whsec_/],

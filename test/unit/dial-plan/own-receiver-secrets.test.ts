@@ -18,7 +18,7 @@ function isTaken(
   of: Parameters<typeof receiverKeysOf>[0],
   held = { current: one },
 ) {
-  const keys = receiverKeysOf(of, { hashKeys: held, now });
+  const keys = receiverKeysOf(of, { eventsKeys: held, now });
   const sent = createSignatureHeaders({ id: "e1", body }, { keys, now: Date.now() });
   try {
     new Webhook(secret).verify(body, sent);
@@ -35,7 +35,7 @@ it("shows a secret of Standard Webhooks that verifies the receiver's events", ()
   expect(isTaken(secret, receiver)).toBe(true);
 });
 
-it("gives every client, name, generation and HASH_KEY a secret of its own", () => {
+it("gives every client, name, generation and EVENTS_KEY a secret of its own", () => {
   const secrets = [
     ownReceiverSecret(receiver, one),
     ownReceiverSecret(receiver, other),

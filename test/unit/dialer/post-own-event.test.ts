@@ -17,13 +17,13 @@ import {
   spellingsOfIpv4,
 } from "#test/support/spelled-addresses.ts";
 
-const hashKey = "c".repeat(64);
+const eventsKey = "c".repeat(64);
 const event = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000.1", body: '{"type":"call.placed"}' };
 const of = { client: "crm", name: "main", secretGeneration: 1 };
 
 /** Posts to a URL that is stored already, as the platform's `send` does. */
 function post(url: string, send: Send, more: Record<string, string> = {}) {
-  const environment = { HASH_KEY: hashKey, ...more };
+  const environment = { EVENTS_KEY: eventsKey, ...more };
   return createPostOwnEvent({ environment, fetch: send, now: Date.now })({ ...of, url }, event);
 }
 
@@ -63,7 +63,7 @@ describe("posting an event to a client's own receiver", () => {
       name,
       String(value),
     ]);
-    const secret = ownReceiverSecret(of, hashKey);
+    const secret = ownReceiverSecret(of, eventsKey);
     expect(new Webhook(secret).verify(one?.text ?? "", Object.fromEntries(headers))).toBeTruthy();
   });
 

@@ -5,7 +5,7 @@ import { readDialerSettings } from "#test/support/plans.ts";
 import { apiEnvironment, testPlan } from "#test/support/environment.ts";
 
 const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`;
-const { HASH_KEY } = apiEnvironment;
+const { HASH_KEY, EVENTS_KEY } = apiEnvironment;
 const told = {
   "*": { url: "https://example.com/events" },
   "crm-eu": { url: "https://example.com/eu" },
@@ -14,7 +14,7 @@ const told = {
 /** Reads the dialer's settings as its entries do, and returns the alarms beside them. */
 function read(secrets: Environment, events: object = told) {
   const alarms: unknown[] = [];
-  const environment = { HASH_KEY, ...secrets };
+  const environment = { HASH_KEY, EVENTS_KEY, ...secrets };
   const ports = { environment, fetch, now: Date.now, print: () => undefined };
   const settings = readDialerSettings(
     environment,
