@@ -33,6 +33,7 @@ const parts = [
   "client-lists",
   "waiting",
   "crons",
+  "duties",
   "purge",
   "long-day",
   "calling-hours",

@@ -18,7 +18,11 @@ const plan = {
   agents: { agent_sales: own },
   results: {},
   events: {
-    crm: { url: "https://crm.example/events", types: ["call.ended", "request.finished"] },
+    crm: {
+      url: "https://crm.example/events",
+      types: ["call.ended", "request.finished"],
+      requestsPerSecond: 100, // more than requests finish
+    },
   },
 };
 
