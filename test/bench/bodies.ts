@@ -20,8 +20,6 @@ const mebibyte = 1024 * 1024;
 
 /** Target: the judging beside the parsing; memory of a refused body beside the body; memory of one that is right. */
 const judgedMax = 0.3;
-/** Likewise for a batch that is judged whole, as decision 0062 has it. */
-const judgedWholeMax = 0.7;
 const refusedTimesMax = 3;
 const acceptedMiBMax = 64;
 
@@ -50,17 +48,20 @@ const usual: Record<string, string> = {
       Array.from({ length: 100 }, (_, n) => [`field_${n}`, `v${index}_${n}`]),
     ),
   })),
+  "calls of a hundred short entries": batchOf((index) => ({
+    context: Object.fromEntries(
+      Array.from({ length: 100 }, (_, n) => [`a${n}`, String(index % 10)]),
+    ),
+  })),
+  "calls of a hundred empty entries": batchOf(() => ({
+    context: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [n.toString(36), ""])),
+  })),
+  "calls of an empty context": batchOf(() => ({ context: {} })),
   "calls with a long text": batchOf(note("Ask for Ada, and say hello. ".repeat(14))),
   "calls with escapes": batchOf(note('say "hello"\n'.repeat(25))),
   "calls with a list in a text": batchOf(note("ab,cd,ef,".repeat(40))),
   "calls with JSON in a text": batchOf(note('{"id":7,"of":[7]},'.repeat(20))),
   "calls in other scripts": batchOf(note("Zoë aus São Paulo, 日本語のテキスト ".repeat(4))),
-};
-/** Right as well, and judged whole. */
-const dense: Record<string, string> = {
-  "calls of a hundred short entries": batchOf((index) => ({
-    context: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`a${n}`, index])),
-  })),
 };
 const hostile: Record<string, string> = {
   "brackets, one in another": "[".repeat(bytesMax / 2) + "]".repeat(bytesMax / 2),
@@ -71,8 +72,7 @@ const hostile: Record<string, string> = {
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 const rows: string[][] = [];
 let highest = 0;
-let highestWhole = 0;
-for (const [name, text] of Object.entries({ ...usual, ...dense })) {
+for (const [name, text] of Object.entries(usual)) {
   const bytes = new TextEncoder().encode(text);
   const [parsed, judged] = await inTurns(
     [
@@ -83,8 +83,7 @@ for (const [name, text] of Object.entries({ ...usual, ...dense })) {
   );
   if (parsed === undefined || judged === undefined) throw new Error("nothing was measured");
   const share = judged.median / parsed.median;
-  if (Object.hasOwn(dense, name)) highestWhole = Math.max(highestWhole, share);
-  else highest = Math.max(highest, share);
+  highest = Math.max(highest, share);
   rows.push([name, inMiB(bytes.byteLength), times(judged, parsed)]);
 }
 
@@ -148,7 +147,7 @@ async function medianFor(body: string, of = script): Promise<{ bytes: number; st
 let refusedMax = 0;
 let acceptedMax = 0;
 const memory: string[][] = [];
-for (const [name, body] of Object.entries({ ...hostile, ...usual, ...dense })) {
+for (const [name, body] of Object.entries({ ...hostile, ...usual })) {
   const isRefused = Object.hasOwn(hostile, name);
   const { bytes, status } = await medianFor(body);
   if (status !== (isRefused ? 422 : 201)) throw new Error(`${name} was answered ${status}`);
@@ -173,12 +172,6 @@ report({
       target: `≤ ${judgedMax} ×`,
       measured: `${highest.toFixed(2)} ×`,
       met: highest <= judgedMax,
-    },
-    {
-      what: "judging a batch of short entries whole, beside parsing it",
-      target: `≤ ${judgedWholeMax} ×`,
-      measured: `${highestWhole.toFixed(2)} ×`,
-      met: highestWhole <= judgedWholeMax,
     },
     {
       what: "memory of a refused body and of what is above only reading it, beside the body",

@@ -240,6 +240,7 @@ const ofMeasures = [
   ...toMutants(api("json-structure"), [
     ["a look is at a place that nobody foresees", "isDense", callBecomes("random", "0")],
     ["a look may begin within an escape", "lookAt", callBecomes("backslashesBefore", "0")],
+    ["values without keys are counted", "lookAt.own", becomes("brackets * bracketWeight")],
     ["brackets and commas are judged", "findExcess", callBecomes("isDense", "false")],
   ]),
 ];

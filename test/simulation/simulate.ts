@@ -77,6 +77,9 @@ export interface Report {
   trace: string[];
 }
 
+/** True for an entry of a write that stops no calls: such writes have an hourly maximum, and are not gathered. */
+const isBudgeted = (body: string) => /^\{"kind":"(?:client|token|receiver)"/.test(body);
+
 /** Parts of a run in which the journal is up or down. */
 const journalPartMs = 300_000;
 
@@ -176,7 +179,7 @@ export async function simulate(
   const journal: Journal = {
     append: (name, body) =>
       reach(async () => {
-        appended.push(name);
+        if (!isBudgeted(body)) appended.push(name);
         await entries.append(name, body);
       }),
     list: (query) => reach(() => entries.list(query)),

@@ -21,7 +21,7 @@ export interface WritesHappened {
   clientOf(request: string): string | undefined;
   /** JSON of the documents at the end. */
   documentOf(kind: string, key: string): string | undefined;
-  /** Names under which entries were appended to the journal, and those that are left at the end. */
+  /** Names under which entries that stop calls were appended to the journal, and those of all that are left at the end. */
   appended: readonly string[];
   left: readonly string[];
   /** Entries that could not be gathered, which is told. */

@@ -70,7 +70,7 @@ describe("the structure of a large body", () => {
     expect(findExcess(bytesOf("[[[[[]]]]]"), structure)).toBeUndefined();
   });
 
-  it.each(["[", "{},", "0,", '"a",', '{"abcd":1},', '[      ""],', '"a":1,  "b":1 , '])(
+  it.each(["[", "{},", "0,", '"a",', '{"abcd":1},', '[      ""],', '":",0,"::",'])(
     "is judged of a large one of %s, whatever is looked at",
     (text) => {
       const body = filledWith(text);
@@ -84,7 +84,7 @@ describe("the structure of a large body", () => {
     for (const text of [blank + cluster, cluster + blank]) {
       expect(findExcess(bytesOf(`[${text}`), structure)).toMatch(/^must /);
     }
-    const everyWindow = `${" ".repeat(512)}${"{},".repeat(42)}  ${" ".repeat(384)}`;
+    const everyWindow = `${" ".repeat(512)}${"{},".repeat(84)}  ${" ".repeat(258)}`;
     const body = filledWith(everyWindow);
     for (let n = 0; n < 10; n++) expect(isDense(body, Math.random)).toBe(true);
   });
@@ -111,7 +111,7 @@ describe("the structure of a large body", () => {
         const times = Math.ceil(200_000 / text.length);
         const outside = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
         const brackets = outside.replaceAll(/[^[{]/g, "").length / text.length;
-        fc.pre(brackets > 2 / 40);
+        fc.pre(brackets > 2 / 25);
         const body = bytesOf(" ".repeat(before) + text.repeat(times));
         expect(isDense(body, Math.random)).toBe(true);
       }),
@@ -137,6 +137,28 @@ describe("the structure of a large body", () => {
     for (const note of notes) {
       const call = { phone_number: "+12025550123", agent_id: "agent_sales", context: { note } };
       expect(isDense(filledWith(`${JSON.stringify(call)},`), Math.random)).toBe(false);
+    }
+  });
+
+  it("is judged where half of it is values without keys, whatever the others are", () => {
+    const bare = "0,".repeat(sizeMax / 8);
+    const named = '"a":0,'.repeat(sizeMax / 24);
+    const spaced = `[${"0,".repeat(12)}0],{${'"abcd":0,'.repeat(12)}"a":0},`;
+    for (const text of [`[${bare}{${named}`, `{${named}"a":[${bare}`]) {
+      for (let n = 0; n < 10; n++) expect(isDense(bytesOf(text), Math.random)).toBe(true);
+    }
+    for (let n = 0; n < 10; n++) expect(isDense(filledWith(spaced), Math.random)).toBe(true);
+  });
+
+  it("is left to the schema in a right batch of the shortest calls or entries", () => {
+    const number = '"phone_number":"+1201555","agent_id":"a"';
+    const entries = Array.from({ length: 100 }, (_, n) => `"${n}":""`).join(",");
+    for (const call of [
+      `{${number}},`,
+      `{${number},"context":{}},`,
+      `{${number},"context":{${entries}}},`,
+    ]) {
+      for (let n = 0; n < 10; n++) expect(isDense(filledWith(call), Math.random)).toBe(false);
     }
   });
 
