@@ -10,6 +10,16 @@ export function toIndexSet(indexes: readonly number[], earlier = ""): string {
   return bits.toString("base64");
 }
 
+/** Returns the indexes of two sets. */
+export function joinIndexSets(one: string, other: string): string {
+  const [short, long] = [one, other]
+    .map((set) => Buffer.from(set, "base64"))
+    .toSorted((a, b) => a.length - b.length);
+  const bits = Buffer.from(long ?? []);
+  for (const [at, byte] of (short ?? Buffer.alloc(0)).entries()) bits[at] = (bits[at] ?? 0) | byte;
+  return bits.toString("base64");
+}
+
 export function hasIndex(set: string, index: number): boolean {
   return ((Buffer.from(set, "base64")[byteOf(index)] ?? 0) & bitOf(index)) !== 0;
 }

@@ -1,18 +1,16 @@
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { toIndexSet } from "../calls/index-set.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { dayMs, minuteMs } from "../lib/units.ts";
 import * as z from "../lib/zod.ts";
 import { changeDocuments } from "../ports/change-document.ts";
-import {
-  type CancellationOrder,
-  cancellationOrderSchema,
-  type ValueOf,
-} from "../ports/document-kinds.ts";
+import { cancellationOrderSchema, type ValueOf } from "../ports/document-kinds.ts";
 import type { Documents } from "../ports/documents.ts";
 import { type Journal, nameOfEntry } from "../ports/journal.ts";
 import { ownReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
+import { withOrder } from "./cancellation-orders.ts";
 import { cancellationKeyOf, doNotCallKeyOf } from "./controls.ts";
 import { inParts, putEntries } from "./dnc-entries.ts";
 import { restoreReceiver } from "./kept-receivers.ts";
@@ -233,13 +231,10 @@ function withOrders(
 ) {
   const [first] = given;
   if (first === undefined) return undefined;
-  const orders = [...(current?.orders ?? [])];
-  for (const { order } of given) {
-    const isSame = ({ client, at, indexes }: CancellationOrder) =>
-      client === order.client && at === order.at && indexes === order.indexes;
-    if (!orders.some(isSame)) orders.push(order);
-  }
-  if (orders.length === current?.orders.length) return undefined;
+  const before = current?.orders ?? [];
+  // Repeated orders are one, or those of weeks would be too long for a document.
+  const orders = given.reduce((all, { order }) => withOrder(all, order), before);
+  if (isDeepStrictEqual(orders, before)) return undefined;
   const expiresAt = Math.max(...given.map((one) => one.expiresAt));
   return { value: { of: first.of, orders }, expiresAt };
 }

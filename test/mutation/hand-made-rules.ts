@@ -237,6 +237,30 @@ const ofMeasures = [
     ["calls that another try relies on stay counted", "leaveCalls.rest", becomes("{}")],
     ["a try that is not accepted leaves its calls", "client-guards:leave", returns("undefined")],
   ]),
+  ...toMutants(
+    ["test/simulation/writes.slow.test.ts"],
+    [
+      [
+        "a process knows each client's receivers apart",
+        "noteReceivers.own",
+        callBecomes("get", "read.get(kind, keys[0]?.key ?? key)"),
+      ],
+      [
+        "a client's receivers are told of its own calls",
+        "ownReceiversOf",
+        returns("[...ownReceivers.values()].flatMap(({ own }) => own)"),
+        // An event names a receiver with its client, and a row with another client is passed over: each bears the load alone.
+        [
+          "findReceiverOf",
+          callBecomes(
+            "find",
+            "ownReceiversOf(key.client, own).find((one) => one.own.name === key.name)",
+          ),
+        ],
+        ["readPending.isOwn", becomes("() => true")],
+      ],
+    ],
+  ),
   ...toMutants(api("json-structure"), [
     ["a look is at a place that nobody foresees", "isDense", callBecomes("random", "0")],
     ["a look may begin within an escape", "lookAt", callBecomes("backslashesBefore", "0")],

@@ -17,8 +17,9 @@ import { changeDocument } from "#shared/ports/change-document.ts";
 import { countActions } from "./change-call.ts";
 import { writerOf } from "./writer.ts";
 import { nextCursor } from "../http/fields.ts";
-import { type GivenOrder, isCovered } from "#shared/rules/cancellation.ts";
-import { type Cancellable, cancellationKeyOf } from "#shared/policy/controls.ts";
+import { type GivenOrder, isCovered } from "../../../shared/rules/cancellation.ts";
+import { orderIn, withOrder } from "../../../shared/policy/cancellation-orders.ts";
+import { type Cancellable, cancellationKeyOf } from "../../../shared/policy/controls.ts";
 
 /** Rows of one page, and maximum pages of one answer. */
 export const pageRows = 50;
@@ -67,15 +68,9 @@ export async function giveOrder(
       name: cancellationKeyOf(what),
       change(current) {
         const { orders = [] } = current ?? {};
-        const earlier = orderIn(orders, scope);
-        const order = {
-          client,
-          at: Math.max(at, earlier?.at ?? 0),
-          by,
-          indexes: indexes === undefined ? null : toIndexSet(indexes, earlier?.indexes ?? ""),
-        };
-        const others = orders.filter((one) => one !== earlier);
-        return { value: { of: what, orders: [...others, order] }, expiresAt: at + retentionMs };
+        const named = indexes === undefined ? null : toIndexSet(indexes);
+        const all = withOrder(orders, { client, at, by, indexes: named });
+        return { value: { of: what, orders: all }, expiresAt: at + retentionMs };
       },
     },
     deps,
@@ -106,13 +101,9 @@ function givenIn(
   what: Cancellable,
   scope: OrderScope,
 ): GivenOrder | undefined {
-  const order = orderIn(orders ?? [], scope);
+  const named = scope.indexes === undefined ? null : "";
+  const order = orderIn(orders ?? [], { client: scope.client, indexes: named });
   return order && { order, as: "agent" in what ? "agent" : "request" };
-}
-
-function orderIn(orders: readonly CancellationOrder[], { client, indexes }: OrderScope) {
-  const isForAll = indexes === undefined;
-  return orders.find((one) => one.client === client && (one.indexes === null) === isForAll);
 }
 
 /** The rows that an order may end, page by page. */

@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
-import { replayJournal } from "#functions/dialer/sweep/replay-journal.ts";
-import { createApp } from "#functions/api/app.ts";
-import { createRequestId } from "#shared/calls/ids.ts";
-import { randomId } from "#shared/lib/random.ts";
-import { hourMs } from "#shared/lib/units.ts";
-import { ownEntriesMax } from "#shared/policy/gathered-entries.ts";
-import { createTestApi } from "#test/support/api.ts";
-import { aRequestId } from "#test/support/calls.ts";
-import { hashOf } from "#test/support/dialer-calls.ts";
-import { createDialerBench } from "#test/support/dialer.ts";
-import { suspendedAt } from "#test/support/document-values.ts";
-import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
-import { jsonRequest } from "#test/support/json-request.ts";
-import { createMemoryJournal } from "#test/support/memory-journal.ts";
-import { cancellationKeyOf } from "#shared/policy/controls.ts";
+import { compactJournal } from "../../../functions/dialer/sweep/compact-journal.ts";
+import { replayJournal } from "../../../functions/dialer/sweep/replay-journal.ts";
+import { createApp } from "../../../functions/api/app.ts";
+import { createRequestId, withCalls } from "../../../shared/calls/ids.ts";
+import { randomId } from "../../../shared/lib/random.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
+import { ownEntriesMax } from "../../../shared/policy/gathered-entries.ts";
+import { createTestApi } from "../../support/api.ts";
+import { acceptedId, aRequestId } from "../../support/calls.ts";
+import { hashOf } from "../../support/dialer-calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import { suspendedAt } from "../../support/document-values.ts";
+import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
+import { jsonRequest } from "../../support/json-request.ts";
+import { createMemoryJournal } from "../../support/memory-journal.ts";
+import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
 
 const start = Date.parse("2026-06-01T10:00Z");
 
@@ -97,6 +97,24 @@ it("an order for calls that may be on the queue is kept, and its repeats add no 
   const id = aRequestId(start - 1_000);
   for (let n = 0; n < 20; n++) expect(await cancel(id)).toBe(200);
   expect((await left())[0]).toBe(1);
+});
+
+it("repeated orders are one after a restore, as they were before", async () => {
+  const { clock, cancel, compact, documents, restore } = createBench();
+  const id = acceptedId(withCalls(aRequestId(start - 1_000), 20));
+  for (let n = 0; n < 3 * ownEntriesMax; n++) {
+    clock.now += n % 20 === 0 ? 60_000 : 5;
+    expect(await cancel(id)).toBe(200);
+    expect(await cancel(id, { indexes: [n % 20] })).toBe(200);
+  }
+  clock.now += 2 * hourMs;
+  await compact();
+  const { kind, key } = cancellationKeyOf({ request: id });
+  const ordersIn = async (from: typeof documents) =>
+    (await from.read([{ kind, key }])).get(kind, key)?.value.orders ?? [];
+  const before = await ordersIn(documents);
+  expect(before).toHaveLength(2);
+  expect(new Set(await ordersIn(await restore()))).toEqual(new Set(before));
 });
 
 describe("orders above a client's number of entries", () => {

@@ -1,0 +1,33 @@
+import { joinIndexSets } from "../calls/index-set.ts";
+import type { CancellationOrder } from "../ports/document-kinds.ts";
+
+/** The orders among which one is unique: for all calls of a request, or for named ones, of one client. */
+type Scope = Pick<CancellationOrder, "client" | "indexes">;
+
+/** Returns the order of the same client that is for all calls, or for named ones, as the scope is. */
+export function orderIn(
+  orders: readonly CancellationOrder[],
+  { client, indexes }: Scope,
+): CancellationOrder | undefined {
+  return orders.find(
+    (one) => one.client === client && (one.indexes === null) === (indexes === null),
+  );
+}
+
+/**
+ * Adds an order to those of a document, which has at most two of a client: one for all calls of the request, and one for named
+ * calls.
+ */
+export function withOrder(
+  orders: readonly CancellationOrder[],
+  order: CancellationOrder,
+): CancellationOrder[] {
+  const earlier = orderIn(orders, order);
+  if (earlier === undefined) return [...orders, order];
+  const latest = earlier.at > order.at ? earlier : order;
+  const indexes =
+    earlier.indexes === null || order.indexes === null
+      ? null
+      : joinIndexSets(earlier.indexes, order.indexes);
+  return orders.map((one) => (one === earlier ? { ...latest, indexes } : one));
+}
