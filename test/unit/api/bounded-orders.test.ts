@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { compactJournal } from "../../../functions/dialer/sweep/compact-journal.ts";
-import { replayJournal } from "../../../functions/dialer/sweep/replay-journal.ts";
-import { createApp } from "../../../functions/api/app.ts";
-import { createRequestId, withCalls } from "../../../shared/calls/ids.ts";
-import { randomId } from "../../../shared/lib/random.ts";
-import { hourMs } from "../../../shared/lib/units.ts";
-import { ownEntriesMax } from "../../../shared/policy/gathered-entries.ts";
-import { createTestApi } from "../../support/api.ts";
-import { acceptedId, aRequestId } from "../../support/calls.ts";
-import { hashOf } from "../../support/dialer-calls.ts";
-import { createDialerBench } from "../../support/dialer.ts";
-import { suspendedAt } from "../../support/document-values.ts";
-import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
-import { createMemoryJournal } from "../../support/memory-journal.ts";
-import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
+import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
+import { replayJournal } from "#functions/dialer/sweep/replay-journal.ts";
+import { createApp } from "#functions/api/app.ts";
+import { createRequestId, withCalls } from "#shared/calls/ids.ts";
+import { randomId } from "#shared/lib/random.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { ownEntriesMax } from "#shared/policy/gathered-entries.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { acceptedId, aRequestId } from "#test/support/calls.ts";
+import { hashOf } from "#test/support/dialer-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
+import { createMemoryJournal } from "#test/support/memory-journal.ts";
+import { cancellationKeyOf } from "#shared/policy/controls.ts";
 
 const start = Date.parse("2026-06-01T10:00Z");
 

@@ -1,9 +1,9 @@
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { afterEach, expect, it, vi } from "vitest";
-import { workerText } from "../../bench/bundle-size.ts";
-import { tokens } from "../../support/environment.ts";
-import { jsonRequest } from "../../support/json-request.ts";
-import { largeBatches } from "../../support/large-batches.ts";
+import { workerText } from "#test/bench/bundle-size.ts";
+import { tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
+import { largeBatches } from "#test/support/large-batches.ts";
 
 /** Heap of old objects that the isolate may have: half of a Worker's memory. */
 const heapMiBMax = 64;
