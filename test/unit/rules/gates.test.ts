@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import { type DocumentsRead, toDocumentsRead } from "#shared/ports/document-kinds.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import * as gates from "#shared/rules/gates.ts";
+import { createResolver, hashesUnder, type ResolvedCall } from "#shared/rules/resolved-call.ts";
+import {
+  type ClaimFacts,
+  type ClockFacts,
+  type Facts,
+  type Judge,
+  pass,
+} from "#shared/rules/rule.ts";
+import { createChance } from "#test/gate/random.ts";
+import { accountIn, routeIn, withoutPool } from "#test/gate/judged.ts";
+import { randomCall, randomRow } from "#test/gate/random-calls.ts";
+import { randomDocuments, readOf } from "#test/gate/random-documents.ts";
+import { randomPlan } from "#test/gate/random-plan.ts";
+import { equalGates } from "#test/mutation/gate-survivors.ts";
+import { testPlan } from "#test/support/environment.ts";
+import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
+
+/** The lists of judges. */
+const lists = {
+  ends: gates.ends,
+  restored: gates.restored,
+  delivery: gates.delivery,
+  resend: gates.resend,
+  byTime: gates.byTime,
+  beforeClaim: gates.beforeClaim,
+  beforeClaimInDelivery: gates.beforeClaimInDelivery,
+  beforeClaimByDocuments: gates.beforeClaimByDocuments,
+  orders: gates.orders,
+  permitTime: gates.permitTime,
+  clock: gates.clock,
+};
+
+/** Everything that any list asks for. */
+type AllFacts = Facts & ClockFacts & ClaimFacts & { documents: DocumentsRead };
+
+interface Case {
+  call: ResolvedCall;
+  facts: AllFacts;
+}
+
+/** Number of random calls. With fewer, a change of two judges that seldom object together would stay unnoticed. */
+const casesMax = 6_000;
+const casesPerPlan = 50;
+const pool = ["+12125550190", "+13035550190"];
+
+function randomCases(): Case[] {
+  const cases: Case[] = [];
+  const hashKeys = { current: "5".repeat(64), former: "6".repeat(64) };
+  let plan = parseDialPlan(randomPlan(createChance(1), { isOpen: false }), {});
+  for (let index = 0; index < casesMax; index++) {
+    const chance = createChance(1_000_003 + index);
+    const { is, one, below } = chance;
+    if (index % casesPerPlan === 0)
+      plan = parseDialPlan(randomPlan(chance, { isOpen: is(0.2) }), {});
+    const table = createRouteTable(plan);
+    const now = Date.UTC(2026, 5, 1 + below(3), below(24), below(60), below(60));
+    const call = randomCall(chance, { now, index: 0, isFresh: is(0.3) });
+    const route = routeIn(plan.agents, call);
+    const row = randomRow(chance, { call, route: route && withoutPool(route), now, hashKeys });
+    const obstacle = one([0.02, 0.08, 0.4, 0.7]);
+    const world = { calls: [call], routes: route === undefined ? [] : [route], hashKeys, now };
+    const isSuspended = is(obstacle / 4);
+    const documents = readOf(
+      randomDocuments(chance, { obstacle, unreadable: 0 }, world),
+      isSuspended,
+    );
+    const resolved = createResolver(table, hashesUnder(hashKeys)).resolve(call, row);
+    cases.push({
+      call: resolved,
+      facts: {
+        now,
+        at: now + one([0, 4_000, minuteMs, 6 * hourMs]),
+        documents,
+        isSuspended,
+        table,
+        schedule: createSchedule(table, () => undefined),
+        hashKeys,
+        ahead: new Map(route === undefined ? [] : [[accountIn(route), below(6)]]),
+        requestsAtOnce: below(10, 1),
+        permission: one([undefined, { checks: [], validUntil: now + one([-1, 0, 5_000]), ms: 3 }]),
+        stopped: new Set(is(0.3) ? [resolved.backlog] : []),
+        deadline: now + one([20_000, minuteMs, hourMs]),
+        claimedAt: now - one([0, 300, 10_001, 14_000, -1_100]),
+        preliminaryMs: one([0, 0, 15_000]),
+      },
+    });
+  }
+  return cases;
+}
+
+/** Returns a fresh call whose account may dial no more in its delivery, while all numbers of its pool rest. */
+function behindOthers(): Case {
+  const plan = parseDialPlan(
+    {
+      ...testPlan,
+      agents: {
+        pooled: {
+          provider: "twilio",
+          answerUrl: "https://a.example.com",
+          from: { pool, pick: "callee" },
+        },
+      },
+      callingHours: { default: "always" },
+      destinations: { allow: ["*"] },
+    },
+    {},
+  );
+  const table = createRouteTable(plan);
+  const now = Date.UTC(2026, 5, 1);
+  const [random] = cases;
+  if (random === undefined) throw new Error("no random call");
+  const { notBefore: _, ancestors: __, ...posted } = random.call.call;
+  const request = { phone_number: "+12125550123", agent_id: "pooled" };
+  const call = { ...posted, request, acceptedAt: now };
+  const resting = { blocked: 0, restsUntil: now + hourMs, since: 0 };
+  const stored = (kind: "account" | "caller-ids", value: object) => ({
+    kind,
+    key: "twilio",
+    version: "v",
+    json: JSON.stringify(value),
+    expiresAt: null,
+  });
+  const documents = toDocumentsRead([
+    stored("account", { quick: true, busy: false }),
+    stored("caller-ids", { numbers: Object.fromEntries(pool.map((one) => [one, resting])) }),
+  ]);
+  const resolved = createResolver(table, () => undefined).resolve(call, undefined);
+  const at = { now, at: now, isSuspended: false, documents, table };
+  const schedule = createSchedule(table, () => undefined);
+  const ahead = new Map([["twilio", 1]]);
+  return {
+    call: resolved,
+    facts: { ...random.facts, ...at, schedule, ahead, requestsAtOnce: 1 },
+  };
+}
+
+function answerOf(judges: readonly Judge<AllFacts>[], { call, facts }: Case): string {
+  try {
+    const answer = pass(judges, call, facts);
+    if (answer.kind !== "passed") return JSON.stringify(answer);
+    return JSON.stringify([answer.target?.route, answer.notBefore]);
+  } catch (error) {
+    return `throws ${Object(error).name}`;
+  }
+}
+
+/** Lists the changes of a list: each judge left out, and each exchanged with the one after it. */
+function changesOf(judges: readonly Judge<AllFacts>[]): [string, Judge<AllFacts>[]][] {
+  const dropped = judges.map((_, index): [string, Judge<AllFacts>[]] => [
+    `without ${index}`,
+    judges.toSpliced(index, 1),
+  ]);
+  const swapped = judges.slice(1).map((after, index): [string, Judge<AllFacts>[]] => {
+    const before = judges.slice(index, index + 1);
+    return [`swaps ${index} and ${index + 1}`, judges.toSpliced(index, 2, after, ...before)];
+  });
+  return [...dropped, ...swapped];
+}
+
+const cases = randomCases();
+cases.push(behindOthers());
+
+describe("the judges of a list", () => {
+  it.each(Object.entries<readonly Judge<AllFacts>[]>(lists))(
+    "%s are each needed at their place",
+    (list, judges) => {
+      // A resend has a row.
+      const own = cases.filter(({ call }) => list !== "resend" || call.row !== undefined);
+      const answers = own.map((one) => answerOf(judges, one));
+      const unnoticed = changesOf(judges).flatMap(([change, changed]) =>
+        own.some((one, index) => answerOf(changed, one) !== answers[index]) ? [] : change,
+      );
+      const equal = equalGates.flatMap((one) => (one.list === list ? one.change : []));
+      expect(unnoticed).toEqual(equal);
+    },
+  );
+
+  it("of a delivery wait for the turn in it before they choose a calling number", () => {
+    expect(answerOf(gates.delivery, behindOthers())).toBe('{"kind":"hold","reason":"turn"}');
+  });
+});
