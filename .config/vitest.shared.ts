@@ -16,28 +16,69 @@ export const serviceHangMs = 900_000;
  */
 export const native = { experimental: { viteModuleRunner: false, nodeLoader: false } };
 
-/** Files that take longest, the longest first: one that begins last leaves a core idle. Their contracts make them small files. */
-const longest = [
-  /-drill\./,
-  /-processes\.|-hours\./,
-  /\/(aws|cloudflare)\.slow\./,
-  /-(kills|trouble|refusals|tasks)\.|python-receiver/,
-  /-(events|views|review|states)\.|-first-run\./,
-  /\/(simulation|promises|upgrade|quickstart|short)\.|\/http-api|-ledger\./,
+/** Seconds that files take on a busy machine; the others: `usualSeconds`. Their contracts make them small files. */
+const expectedSeconds: readonly (readonly [RegExp, number])[] = [
+  [/-drill\./, 900],
+  [/end-to-end\/(aws|cloudflare)(-hours)?\./, 170],
+  [/end-to-end\/.*-(events|kills|processes|receiver|review)\./, 100],
+  [/end-to-end\/.*-(page|refusals|states|tasks|trouble)\.|long\/(promises|simulation)\./, 60],
+  [
+    /-first(-run)?\.|client-faults|console-|dead-dialer|dynamodb-ledger|http-api-more|-programs/,
+    40,
+  ],
+  [/end-to-end\/|http-api|\/(audit|help|livekit|short|trouble|upgrade)\./, 20],
 ];
+const usualSeconds = 5;
 
-class LongestFirst extends BaseSequencer {
-  override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
-    const rankOf = ({ moduleId }: (typeof files)[number]) => {
-      const rank = longest.findIndex((pattern) => pattern.test(moduleId));
-      return rank < 0 ? longest.length : rank;
-    };
+/** Projects whose tests wait for most of their time, while those of the others compute. */
+const waitingProjects = new Set(["end-to-end", "quickstart"]);
+/** Share of the workers that are meant for the former. */
+const waitingShare = 0.6;
+
+type Files = Parameters<BaseSequencer["sort"]>[0];
+
+/**
+ * Begins with the files that take longest, as one that begins last leaves a core idle, and has files that wait run beside
+ * files that compute: each kind in the order in which its share of the workers would begin them.
+ */
+class Interleaved extends BaseSequencer {
+  override async sort(files: Files) {
+    const isWaiting = ({ project }: Files[number]) => waitingProjects.has(project.name);
+    const workers = Number(this.ctx.config.maxWorkers);
+    const share = Math.min(workers, Math.ceil(workers * waitingShare));
     // oxlint-disable-next-line unicorn/no-array-sort -- not of an array
-    const byProject = Map.groupBy(await super.sort(files), ({ project }) => project.name);
-    return [...byProject.values()].flatMap((all) =>
-      all.toSorted((one, other) => rankOf(one) - rankOf(other)),
-    );
+    const all = await super.sort(files);
+    return [
+      ...plan(all.filter(isWaiting), share),
+      ...plan(
+        all.filter((file) => !isWaiting(file)),
+        Math.max(1, workers - share),
+      ),
+    ]
+      .toSorted((one, other) => one.beginsAt - other.beginsAt)
+      .map(({ file }) => file);
   }
+}
+
+/** Plans when so many workers begin each file. Files of a project stay together, as a worker keeps its modules for the next. */
+function plan(files: Files, workers: number): { file: Files[number]; beginsAt: number }[] {
+  const freeAt = Array.from({ length: workers }, () => 0);
+  const byProject = Map.groupBy(files, ({ project }) => project.name);
+  const smallFirst = [...byProject.values()].toSorted((one, other) => one.length - other.length);
+  return smallFirst.flatMap((ofProject) =>
+    ofProject
+      .map((file) => ({ file, seconds: secondsOf(file) }))
+      .toSorted((one, other) => other.seconds - one.seconds)
+      .map(({ file, seconds }) => {
+        const beginsAt = Math.min(...freeAt);
+        freeAt[freeAt.indexOf(beginsAt)] = beginsAt + seconds;
+        return { file, beginsAt };
+      }),
+  );
+}
+
+function secondsOf({ moduleId }: Files[number]): number {
+  return expectedSeconds.find(([pattern]) => pattern.test(moduleId))?.[1] ?? usualSeconds;
 }
 
 /** A project's limits, none of which judges speed. */
@@ -54,7 +95,7 @@ export const keepCompiled = "test/support/keep-compiled.ts";
 export const common = {
   silent: "passed-only" as const,
   globalSetup: `${root}/test/support/build.ts`,
-  sequence: { sequencer: LongestFirst },
+  sequence: { sequencer: Interleaved },
 };
 
 /** Tests in workerd, beside its D1, Queues and R2. */

@@ -23,8 +23,8 @@ export default defineConfig({
   root,
   test: {
     ...common,
-    // Vitest would leave a core idle, and some tests wait.
-    maxWorkers: 2 * availableParallelism(),
+    // Most tests of the whole service wait: for calling hours, for killed receivers, for refusals. Others compute beside them.
+    maxWorkers: 4 * availableParallelism(),
     projects: [
       {
         root,
@@ -48,7 +48,13 @@ export default defineConfig({
       },
       {
         root,
-        test: { ...slow, ...native, name: "aws", include: slowFiles("test/aws") },
+        test: {
+          ...slow,
+          ...native,
+          name: "aws",
+          isolate: false,
+          include: slowFiles("test/aws"),
+        },
       },
       {
         root,
@@ -56,6 +62,7 @@ export default defineConfig({
           ...slow,
           ...native,
           name: "aws on dynalite",
+          isolate: false,
           include: ["test/aws/{dynamodb,engine}-*.test.ts"],
           // A second opinion on what DynamoDB does: the few runs of the quick tier are enough.
           provide: { tier: "quick", dynamoEngine: "dynalite" },
@@ -82,9 +89,6 @@ export default defineConfig({
           isolate: false,
           setupFiles: ["test/support/short-connections.ts", keepCompiled],
           ...limits(serviceHangMs),
-          // Most of these tests wait: for calling hours, for killed receivers, for refusals.
-          maxWorkers: 4 * availableParallelism(),
-          sequence: { groupOrder: 1 },
         },
       },
     ],

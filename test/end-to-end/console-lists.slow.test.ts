@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
-import { openPage, startBrowser } from "../support/browser.ts";
+import { openPage, readDownload, startBrowser } from "../support/browser.ts";
 import { aCall } from "../support/calls.ts";
 import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
 import { tokens } from "../support/environment.ts";
@@ -209,7 +208,7 @@ describe("a list of the operator's page", () => {
         page.waitForEvent("download"),
         page.getByRole("button", { name }).click(),
       ]);
-      return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+      return { name: file.suggestedFilename(), text: await readDownload(file) };
     };
     const csv = await download("Export CSV");
     expect(csv.name).toBe("calls.csv");

@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { divideLeads, sha256 } from "#shared/leads/divide-leads.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
-import { openContext, startBrowser } from "../support/browser.ts";
+import { openContext, readDownload, startBrowser } from "../support/browser.ts";
 import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
 import { press, tabTo, type } from "../support/keyboard.ts";
@@ -100,7 +99,7 @@ describe("by the keyboard alone", () => {
     await page.getByRole("row", { name: "7 (303) 555-0005 +13035550005" }).waitFor();
     const downloaded = page.waitForEvent("download");
     await press(page, page.getByRole("link", { name: /^Download these rows/ }));
-    const mend = await readFile(await (await downloaded).path(), "utf8");
+    const mend = await readDownload(await downloaded);
     expect(mend).toMatch(/^\ufeffline,refused because,Name,Mobile,Segment\n2,phone number: has no/);
     // A column may be given another meaning, and gets its own back.
     await tabTo(page, page.getByLabel("Meaning of Mobile"));

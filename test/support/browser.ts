@@ -1,27 +1,44 @@
 import { env } from "node:process";
+import { text } from "node:stream/consumers";
 import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type BrowserServer,
   chromium,
+  type Download,
+  type LaunchOptions,
   type Page,
 } from "playwright-core";
 
-const launchTries = 30;
 /** A guard against what never shows, in milliseconds: a busy machine may take as long as that. */
 const hangMs = Number(env["BROWSER_HANG_MS"] ?? 300_000);
 
+/** Returns the browser of the whole run, or a new one where none serves: see `serveBrowser`. */
+export async function startBrowser(): Promise<Browser> {
+  const endpoint = env["BROWSER_ENDPOINT"];
+  if (endpoint !== undefined) return chromium.connect(endpoint);
+  return chromium.launch(await findBrowser());
+}
+
+/** Starts a browser for `startBrowser` of the processes that this one starts. Each test opens contexts of its own in it. */
+export async function serveBrowser(): Promise<BrowserServer> {
+  const server = await chromium.launchServer({ ...(await findBrowser()), host: "127.0.0.1" });
+  env["BROWSER_ENDPOINT"] = server.wsEndpoint();
+  return server;
+}
+
 /**
- * Starts a headless Chromium: that of CHROMIUM_PATH, or on Linux the one of the packages, with the libraries
+ * Finds a headless Chromium: that of CHROMIUM_PATH, or on Linux the one of the packages, with the libraries
  * that a bare machine lacks.
  */
-export async function startBrowser(): Promise<Browser> {
-  const args =
+async function findBrowser(): Promise<LaunchOptions> {
+  const args = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking " +
-    "--disable-component-update --disable-sync --disable-lcd-text";
-  if (env["CHROMIUM_PATH"] !== undefined) {
-    return chromium.launch({ executablePath: env["CHROMIUM_PATH"], args: args.split(" ") });
-  }
+    "--disable-component-update --disable-sync --disable-lcd-text"
+  ).split(" ");
+  const ownPath = env["CHROMIUM_PATH"];
+  if (ownPath !== undefined) return { executablePath: ownPath, args };
   const before = { ...env };
   env["AWS_EXECUTION_ENV"] = "AWS_Lambda_nodejs22.x"; // makes the package unpack its libraries and set their path
   const { default: packaged } = await import("@sparticuz/chromium");
@@ -29,18 +46,7 @@ export async function startBrowser(): Promise<Browser> {
   const libraries = env["LD_LIBRARY_PATH"] ?? "";
   for (const name of Object.keys(env)) if (!(name in before)) delete env[name];
   Object.assign(env, before);
-  const options = { executablePath, args: args.split(" ") };
-  const launch = () =>
-    chromium.launch({ ...options, env: { ...before, LD_LIBRARY_PATH: libraries } });
-  for (let tries = 1; ; tries++) {
-    try {
-      return await launch();
-    } catch (error) {
-      // Another test may still unpack the same file.
-      if (tries === launchTries || !String(error).includes("ETXTBSY")) throw error;
-      await new Promise((next) => setTimeout(next, 1000));
-    }
-  }
+  return { executablePath, args, env: { ...before, LD_LIBRARY_PATH: libraries } };
 }
 
 /** Opens a context whose waits are limited only by a guard against what never shows. */
@@ -56,4 +62,9 @@ export async function openContext(
 /** Opens a page in a context of its own. */
 export async function openPage(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
   return (await openContext(browser, options)).newPage();
+}
+
+/** Returns the text of a downloaded file, which lies where the browser runs. */
+export async function readDownload(download: Download): Promise<string> {
+  return text(await download.createReadStream());
 }
