@@ -165,6 +165,33 @@ describe("by the keyboard alone", () => {
   });
 });
 
+describe("a list of 300", () => {
+  it("is sent in five steps, without a secret, and so that the client's own sending is the same list", async () => {
+    await open("send");
+    const { csv, numbers } = makeLeadFile(300);
+    let steps = 0;
+    const step = async (work: Promise<unknown>) => {
+      steps += 1;
+      await work;
+    };
+    const file = { name: "leads.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
+    await step(page.getByLabel(/^Drop a file of leads here/).setInputFiles(file));
+    await step(page.getByLabel("Agent of rows that name none").fill("agent_sales"));
+    await page.getByRole("heading", { name: `${numbers.length} leads` }).waitFor();
+    expect(await page.locator("input[type=password]").count()).toBe(0);
+    await step(page.getByLabel("Name of the campaign").fill("spring"));
+    await step(button("Check these leads").click());
+    await step(button(`Send these ${numbers.length}`).click());
+    await said(new RegExp(`^Sent: ${numbers.length} calls as campaign spring`));
+    expect(steps).toBe(5);
+    const numbersSent = numbers.toSorted().join("\n");
+    const asked = { file: await sha256(numbersSent) };
+    const own = jsonRequest(tokens.crm, "POST", asked);
+    const found = await server.api.app.request("/v1/sent-files/find", own);
+    expect(await found.json()).toMatchObject({ client: "crm", sent: { is_finished: true } });
+  });
+});
+
 describe("a list whose column of numbers is not sure", () => {
   it("is not sent until a person has chosen one, by the keyboard alone", async () => {
     await open("send");
