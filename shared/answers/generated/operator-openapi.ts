@@ -690,7 +690,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End the former HASH_KEY, once no entry of the do-not-call list and no receiver's secret needs it
+         * End the former HASH_KEY, once no entry of the do-not-call list and no token needs it
          * @description Needs the role `configure`.
          */
         post: operations["endFormerKey"];
