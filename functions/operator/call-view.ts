@@ -99,7 +99,7 @@ export function toCallView(row: CallRow): CallView {
     state: row.state,
     reason: row.reason,
     agent_id: row.agentId,
-    provider: row.route?.provider ?? null,
+    provider: row.route?.account ?? null,
     request_id: requestIdOf(row.id),
     client: row.client,
     number_tail: row.numberTail,

@@ -124,7 +124,7 @@ export function fitsFilter(row: CallRow, filter: CallFilter): boolean {
     (filter.state === undefined || row.state === filter.state) &&
     (request_id === undefined || requestIdOf(row.id) === request_id) &&
     hasNames(row, filter) &&
-    (provider === undefined || row.route?.provider === provider) &&
+    (provider === undefined || row.route?.account === provider) &&
     (reason === undefined || row.reason === reason) &&
     (provider_call_id === undefined || row.providerCallId === provider_call_id)
   );

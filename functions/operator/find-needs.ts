@@ -193,7 +193,7 @@ function pauseWords({ reason, until }: Pick<ValueOf<"pause">, "reason" | "until"
 /** Finds calls that wait for a decision, by their account and reason: the oldest, as the review shows them. */
 async function findReviews({ ledger }: RouteDeps): Promise<Found[]> {
   const { rows, next } = await ledger.listOldest({ state: "NEEDS_REVIEW", limit: reviewedMax });
-  const accountOf = ({ route }: CallRow) => route?.provider ?? null;
+  const accountOf = ({ route }: CallRow) => route?.account ?? null;
   const groups = Map.groupBy(rows, (row) => JSON.stringify([accountOf(row), row.reason]));
   return [...groups].flatMap(([key, own]) => {
     const [one] = own;
@@ -300,7 +300,7 @@ async function findPools({ plan, documents, clock }: RouteDeps): Promise<Found[]
           kind: "pool",
           what: `agent ${agent}`,
           account: accountNameOf(route),
-          holder: `caller_ids ${route.provider}`,
+          holder: `caller_ids ${route.account}`,
         },
         wordsOf.pool,
       ),

@@ -82,7 +82,7 @@ const listPauses = declareRoute({
       breakers: await listBreakerViews(breakers, documents),
       agents: Object.keys(agents).filter((name) => name !== "*"),
       other_agents: Object.hasOwn(agents, "*"),
-      accounts: [...new Set(Object.values(agents).map(({ provider }) => provider))].toSorted(),
+      accounts: [...new Set(Object.values(agents).map(({ account }) => account))].toSorted(),
     };
   },
 });

@@ -108,11 +108,11 @@ const showPlan = declareRoute({
       dialingNow(ledger),
     ]);
     return {
-      agents: Object.entries(plan.agents).map(([agent_id, { provider, type, ...route }]) => {
+      agents: Object.entries(plan.agents).map(([agent_id, { account, type, ...route }]) => {
         const hours = route.callingHours ?? "default";
         return {
           agent_id,
-          account: provider,
+          account,
           type,
           hours: hoursText(hours, plan),
           calls: capsText(hours, undefined, plan) ?? null,
@@ -162,7 +162,7 @@ function toAccountView(
   const untilUs =
     (read.get("pace", name)?.value.arrivalUs ?? 0) - (burst - 1) * (pace?.intervalUs ?? 0);
   return {
-    account: route.provider,
+    account: route.account,
     name,
     type: route.type,
     pace: paceText(pace && 1_000_000 / pace.intervalUs, burst),

@@ -265,7 +265,7 @@ export interface Route {
   /** Kind of the provider, such as `twilio`. */
   type: string;
   /** Name of the account in the dial plan's `providers`. */
-  provider: string;
+  account: string;
   callingHours?: string | undefined;
   /** Names of the plan's checks that are asked before a call is dialed. */
   checks?: string[] | undefined;
@@ -290,22 +290,22 @@ export const sandboxType = "sandbox";
  */
 export function toSandboxRoute(
   client: string,
-  own?: Pick<Route, "provider" | "callingHours">,
+  own?: Pick<Route, "account" | "callingHours">,
 ): Route {
-  const { provider = "", callingHours } = own ?? {};
+  const { account = "", callingHours } = own ?? {};
   const hours = callingHours === undefined ? {} : { callingHours };
-  return { type: sandboxType, provider: `${client}:${provider}`, ...hours };
+  return { type: sandboxType, account: `${client}:${account}`, ...hours };
 }
 
 /** Returns the name of the plan's account that a route's account stands for: of a real route, its own. */
-export function planAccountOf({ provider }: Pick<Route, "provider">): string {
-  return provider.slice(provider.lastIndexOf(":") + 1);
+export function planAccountOf({ account }: Pick<Route, "account">): string {
+  return account.slice(account.lastIndexOf(":") + 1);
 }
 
 /**
  * Names the account that a route's calls are placed under. Each host of a webhook is an account of its own: a host that
  * answers 401 says nothing about the others.
  */
-export function accountNameOf({ provider, url }: Pick<Route, "provider" | "url">): string {
-  return url === undefined ? provider : `${provider}:${new URL(url).origin}`;
+export function accountNameOf({ account, url }: Pick<Route, "account" | "url">): string {
+  return url === undefined ? account : `${account}:${new URL(url).origin}`;
 }

@@ -44,8 +44,8 @@ export const testAccounts = "test:*";
  * Names the backlog of an account's placed calls whose results are polled. `provider` is the account's name in the
  * plan, or one of test calls.
  */
-export function resultsBacklogOf({ provider }: Pick<Route, "provider">): string {
-  return `results:${isTestClient(provider) ? testAccounts : provider}`;
+export function resultsBacklogOf({ account }: Pick<Route, "account">): string {
+  return `results:${isTestClient(account) ? testAccounts : account}`;
 }
 
 /** A check's permission to dial a call. */

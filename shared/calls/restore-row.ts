@@ -60,7 +60,7 @@ export function proveLostClaim(
     ...row,
     claims: [...row.claims, claim],
     attempt: Math.max(row.attempt, attempt),
-    route: row.route?.provider === route.provider ? row.route : route,
+    route: row.route?.account === route.account ? row.route : route,
     claimedAt: row.claimedAt ?? at,
   };
   if (row.state === "PLACED") return { ...known, version };

@@ -11,7 +11,7 @@ const secretOfAccount = (account: string) => secretName(account, "SECRET");
 /** Returns the names of the secrets of a plan's webhooks. A webhook on this machine may lack its secret. */
 export function callbackSecrets({ agents }: Pick<DialPlan, "agents">): string[] {
   const webhooks = Object.values(agents).filter(({ type }) => type === "webhook");
-  return [...new Set(webhooks.map(({ provider }) => secretOfAccount(provider)))];
+  return [...new Set(webhooks.map(({ account }) => secretOfAccount(account)))];
 }
 
 /**
@@ -30,7 +30,7 @@ export function createCallbackKeys(
     const variable = secretOfAccount(account);
     const secret = environment[variable];
     if (!secret) {
-      const routes = Object.values(agents).filter(({ provider }) => provider === account);
+      const routes = Object.values(agents).filter((one) => one.account === account);
       const isLocal =
         routes.length > 0 && routes.every((one) => kinds.listSecrets(one, false).length === 0);
       if (isLocal) return undefined;

@@ -80,5 +80,5 @@ export function findAccountType(
 ): string | undefined {
   const own = Object.hasOwn(providers, account) ? providers[account] : undefined;
   if (own !== undefined) return own.type ?? account;
-  return Object.values(agents).find(({ provider }) => provider === account)?.type;
+  return Object.values(agents).find((one) => one.account === account)?.type;
 }

@@ -97,14 +97,17 @@ function withRoutes(
 ): { plan: DialPlan; problems: Problem[] } {
   const plan: DialPlan = { ...written, agents: {}, retries: {} };
   const problems: Problem[] = [];
-  for (const [name, { retry, ...fields }] of Object.entries(written.agents)) {
-    const account = plan.providers[fields.provider];
-    const { type = fields.provider, baseUrl, timeoutSeconds } = account ?? {};
+  for (const [name, { retry, provider: account, ...fields }] of Object.entries(written.agents)) {
+    const { type = account, baseUrl, timeoutSeconds } = plan.providers[account] ?? {};
     if (!typeNames.includes(type)) {
       problems.push({ path: ["agents", name, "provider"], message: mustBeAccount });
       continue;
     }
-    const parsed = kinds.parseRoute(fields, { type, baseUrl, timeoutSeconds });
+    if (Object.hasOwn(fields, "account")) {
+      problems.push({ path: ["agents", name, "account"], message: "must be named provider" });
+      continue;
+    }
+    const parsed = kinds.parseRoute({ ...fields, account }, { type, baseUrl, timeoutSeconds });
     if ("issues" in parsed) {
       for (const { path, message } of parsed.issues.map(toProblem)) {
         problems.push({ path: ["agents", name, ...path], message });

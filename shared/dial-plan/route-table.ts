@@ -53,8 +53,8 @@ export function createRouteTable(plan: DialPlan, kinds: RouteKinds): RouteTable 
   const sandboxes = new Map<string, Map<Route, Route>>();
 
   function findAccount(route: Route): ResolvedAccount {
-    const { type, provider, url = "" } = route;
-    const key = `${type} ${provider} ${url}`;
+    const { type, account: named, url = "" } = route;
+    const key = `${type} ${named} ${url}`;
     const account = accounts.get(key) ?? resolveAccount(route, plan, kinds);
     if (accounts.size >= accountsMax) accounts.clear();
     accounts.set(key, account);
@@ -85,7 +85,7 @@ const defaultSettings = accountSchema.parse({});
 
 function resolveAccount(route: Route, plan: DialPlan, kinds: RouteKinds): ResolvedAccount {
   const isTest = route.type === sandboxType;
-  const planned = isTest ? planAccountOf(route) : route.provider;
+  const planned = isTest ? planAccountOf(route) : route.account;
   const type = isTest ? (findAccountType(planned, plan) ?? sandboxType) : route.type;
   const settings = plan.providers[planned] ?? defaultSettings;
   const { callsPerSecond = kinds.defaultCallsPerSecond({ type }), burst } = settings;

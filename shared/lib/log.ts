@@ -8,7 +8,7 @@ export interface LogFields {
   client?: string;
   token_id?: string;
   agent_id?: string;
-  provider?: string;
+  account?: string;
   /** The state written to the ledger. */
   state?: string;
   reason?: string;

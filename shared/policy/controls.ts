@@ -15,7 +15,7 @@ export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
 /** Names the documents of all pauses that may keep calls of a client and an agent along a route waiting. */
 export function pauseKeysOf({ client, agentId }: ClientAgent, route: Route | undefined) {
   const own = [pauseKeyOf({ agent: agentId }), pauseKeyOf({ client })];
-  return route === undefined ? own : [...own, pauseKeyOf({ account: route.provider })];
+  return route === undefined ? own : [...own, pauseKeyOf({ account: route.account })];
 }
 
 /** The target of a cancellation: the waiting calls of an agent or of a request. */

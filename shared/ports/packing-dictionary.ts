@@ -76,8 +76,8 @@ const seldom = [
   `"agent":"`,
   `"from":"+1`,
   `"baseUrl":"https://`,
-  `"type":"webhook","provider":"webhook","url":"https://`,
-  `"type":"twilio","provider":"twilio"`,
+  `"type":"webhook","account":"webhook","url":"https://`,
+  `"type":"twilio","account":"twilio"`,
   `"dueAt":1`,
 ];
 
@@ -91,7 +91,7 @@ const usual = [
   `"],"attempt":1,"claimedAt":1`,
   `,"batchCalls":1`,
   `,"route":{"type":"`,
-  `","provider":"`,
+  `","account":"`,
   `"},"providerCallId":"`,
   `","result":{"status":"completed","human":null,"word":"completed","answeredAt":1`,
   `,"endedAt":1`,

@@ -38,7 +38,7 @@ const rowSchema = () =>
       z.nullable(
         z.looseObject({
           type: z.string().check(z.refine(isRouteType)),
-          provider: z.string(),
+          account: z.string(),
         }),
       ),
       null,

@@ -113,9 +113,9 @@ export const amazonConnect = /* @__PURE__ */ defineProvider(
     const baseUrlOf = ({ region, baseUrl }: ConnectRoute) =>
       baseUrl ?? `https://connect.${region}.amazonaws.com`;
     const signedHeaders = (
-      { provider, region }: ConnectRoute,
+      { account, region }: ConnectRoute,
       request: { method: string; url: string; headers?: Record<string, string>; body?: string },
-    ) => signAwsRequest(request, { service: "connect", region, ...credentialsOf(provider) }, now());
+    ) => signAwsRequest(request, { service: "connect", region, ...credentialsOf(account) }, now());
     return {
       async dial({ call: { id, request }, timeoutSeconds, ring }, route) {
         const { instance, flow, from } = route;

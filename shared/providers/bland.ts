@@ -58,9 +58,9 @@ export const blandRoutes = defineRoute(
 type BlandRoute = z.infer<typeof blandRoutes.routeSchema>;
 
 export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetch, now }) => {
-  const apiOf = ({ provider, baseUrl = "https://api.bland.ai" }: BlandRoute) => ({
+  const apiOf = ({ account, baseUrl = "https://api.bland.ai" }: BlandRoute) => ({
     url: `${baseUrl}/v1/calls`,
-    headers: { authorization: secret(provider, "API_KEY") ?? "" },
+    headers: { authorization: secret(account, "API_KEY") ?? "" },
   });
   return {
     async dial({ call: { id, request }, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {

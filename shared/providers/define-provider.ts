@@ -6,7 +6,7 @@ import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provid
 /** Fields that every route has beside those of its provider. */
 const fieldsOf = <Type extends string>(type: Type) => ({
   /** Name of the route's account in the dial plan's `providers`. */
-  provider: z.string(),
+  account: z.string(),
   callingHours: z.optional(z.string()),
   /** Names of the checks that are asked before a call is dialed. */
   checks: z.optional(

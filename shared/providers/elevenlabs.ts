@@ -66,9 +66,9 @@ type ElevenLabsRoute = z.infer<typeof elevenlabsRoutes.routeSchema>;
 export const elevenlabs = /* @__PURE__ */ defineProvider(
   elevenlabsRoutes,
   ({ secret, fetch, now }) => {
-    const apiOf = ({ provider, baseUrl = "https://api.elevenlabs.io" }: ElevenLabsRoute) => ({
+    const apiOf = ({ account, baseUrl = "https://api.elevenlabs.io" }: ElevenLabsRoute) => ({
       url: `${baseUrl}/v1/convai`,
-      headers: { "xi-api-key": secret(provider, "API_KEY") ?? "" },
+      headers: { "xi-api-key": secret(account, "API_KEY") ?? "" },
     });
     return {
       async dial({ call: { id, request }, timeoutSeconds, ring }, route) {

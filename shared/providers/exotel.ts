@@ -62,11 +62,11 @@ export const exotelRoutes = defineRoute(
 type ExotelRoute = z.infer<typeof exotelRoutes.routeSchema>;
 
 export const exotel = /* @__PURE__ */ defineProvider(exotelRoutes, ({ secret, fetch, now }) => {
-  const sidOf = (provider: string) => encodeURIComponent(secret(provider, "ACCOUNT_SID") ?? "");
-  const apiOf = ({ provider, baseUrl = "https://api.exotel.com" }: ExotelRoute) => {
-    const credentials = `${secret(provider, "API_KEY") ?? ""}:${secret(provider, "API_TOKEN") ?? ""}`;
+  const sidOf = (account: string) => encodeURIComponent(secret(account, "ACCOUNT_SID") ?? "");
+  const apiOf = ({ account, baseUrl = "https://api.exotel.com" }: ExotelRoute) => {
+    const credentials = `${secret(account, "API_KEY") ?? ""}:${secret(account, "API_TOKEN") ?? ""}`;
     return {
-      url: `${baseUrl}/v1/Accounts/${sidOf(provider)}/Calls`,
+      url: `${baseUrl}/v1/Accounts/${sidOf(account)}/Calls`,
       headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
     };
   };
@@ -77,7 +77,7 @@ export const exotel = /* @__PURE__ */ defineProvider(exotelRoutes, ({ secret, fe
       const fields = {
         From: request.phone_number,
         CallerId: route.from,
-        Url: `http://my.exotel.com/${sidOf(route.provider)}/exoml/start_voice/${route.flow}`,
+        Url: `http://my.exotel.com/${sidOf(route.account)}/exoml/start_voice/${route.flow}`,
         CallType: "trans",
         CustomField: id,
         ...(route.ringSeconds === undefined ? {} : { TimeOut: String(route.ringSeconds) }),

@@ -80,22 +80,22 @@ export const livekitRoutes = defineRoute(
 type LiveKitRoute = z.infer<typeof livekitRoutes.routeSchema>;
 
 export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, fetch, now }) => {
-  const keysOf = (provider: string) => ({
-    apiKey: secret(provider, "API_KEY") ?? "",
-    apiSecret: new TextEncoder().encode(secret(provider, "API_SECRET") ?? ""),
+  const keysOf = (account: string) => ({
+    apiKey: secret(account, "API_KEY") ?? "",
+    apiSecret: new TextEncoder().encode(secret(account, "API_SECRET") ?? ""),
   });
-  const headersFor = async (provider: string, grants: Record<string, object>) => ({
-    authorization: `Bearer ${await signToken(grants, keysOf(provider), now())}`,
+  const headersFor = async (account: string, grants: Record<string, object>) => ({
+    authorization: `Bearer ${await signToken(grants, keysOf(account), now())}`,
   });
   return {
     async dial({ call, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {
-      const { provider, baseUrl, trunk } = route;
+      const { account, baseUrl, trunk } = route;
       const { id, request } = call;
       const room = roomOf(id, attempt);
       const seconds = splitTime(timeoutSeconds, route.agentWaitSeconds);
       const absent = await bringAgent(call, { room, route, headersFor, seconds }, { fetch, now });
       if (absent !== undefined) return absent;
-      const sip = await headersFor(provider, { sip: { call: true } });
+      const sip = await headersFor(account, { sip: { call: true } });
       const answer = await postJson(
         ring(fetch, seconds.call),
         `${baseUrl}/twirp/livekit.SIP/CreateSIPParticipant`,
@@ -118,12 +118,12 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 
-    readCallback: (signed, { provider }) =>
-      readLiveKitCallback(signed, keysOf(provider), calleeIdentity),
+    readCallback: (signed, { account }) =>
+      readLiveKitCallback(signed, keysOf(account), calleeIdentity),
 
-    async lookUp({ call, attempt }, { provider, baseUrl }): Promise<FoundCall | undefined> {
+    async lookUp({ call, attempt }, { account, baseUrl }): Promise<FoundCall | undefined> {
       const room = roomOf(call.id, attempt);
-      const headers = await headersFor(provider, { video: { roomAdmin: true, room } });
+      const headers = await headersFor(account, { video: { roomAdmin: true, room } });
       const url = `${baseUrl}/twirp/livekit.RoomService/ListParticipants`;
       const answer = await ask(fetch, url, { headers, json: { room } });
       if (answer === undefined) return undefined; // the room has ended, or never existed
@@ -170,18 +170,18 @@ async function bringAgent(
   { room, route, headersFor, seconds }: Dispatch,
   { fetch, now }: Pick<ProviderOptions, "fetch" | "now">,
 ): Promise<DialOutcome | undefined> {
-  const { provider, baseUrl, agent } = route;
+  const { account, baseUrl, agent } = route;
   const creating = { video: { roomAdmin: true, roomCreate: true, room } };
   const url = `${baseUrl}/twirp/livekit.AgentDispatchService/CreateDispatch`;
   const dispatched = await postJson(fetch, url, {
-    headers: { ...(await headersFor(provider, creating)), [requestIdHeader]: `${room}-dispatch` },
+    headers: { ...(await headersFor(account, creating)), [requestIdHeader]: `${room}-dispatch` },
     json: { agent_name: agent, room, metadata: metadataOf(call) },
     timeoutSeconds: seconds.dispatch,
   });
   const refused =
     "kind" in dispatched ? notDispatched(dispatched) : refusalOfDispatch(dispatched, now());
   if (refused !== undefined) return refused;
-  const headers = await headersFor(provider, { video: { roomAdmin: true, room } });
+  const headers = await headersFor(account, { video: { roomAdmin: true, room } });
   return findAgentAbsence(room, { baseUrl, headers, timeoutSeconds: seconds.agent }, fetch);
 }
 

@@ -58,9 +58,9 @@ export const plivoRoutes = defineRoute(
 type PlivoRoute = z.infer<typeof plivoRoutes.routeSchema>;
 
 export const plivo = /* @__PURE__ */ defineProvider(plivoRoutes, ({ secret, fetch, now }) => {
-  const apiOf = ({ provider, baseUrl = "https://api.plivo.com" }: PlivoRoute) => {
-    const authId = secret(provider, "AUTH_ID") ?? "";
-    const credentials = `${authId}:${secret(provider, "AUTH_TOKEN") ?? ""}`;
+  const apiOf = ({ account, baseUrl = "https://api.plivo.com" }: PlivoRoute) => {
+    const authId = secret(account, "AUTH_ID") ?? "";
+    const credentials = `${authId}:${secret(account, "AUTH_TOKEN") ?? ""}`;
     return {
       url: `${baseUrl}/v1/Account/${encodeURIComponent(authId)}/Call/`,
       headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },

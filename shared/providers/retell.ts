@@ -54,9 +54,9 @@ type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 const callMinutesMax = 120;
 
 export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fetch, now }) => {
-  const apiOf = ({ provider, baseUrl = "https://api.retellai.com" }: RetellRoute) => ({
+  const apiOf = ({ account, baseUrl = "https://api.retellai.com" }: RetellRoute) => ({
     url: baseUrl,
-    headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
+    headers: { authorization: `Bearer ${secret(account, "API_KEY") ?? ""}` },
   });
   return {
     async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {

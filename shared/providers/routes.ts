@@ -32,7 +32,7 @@ export const routeKinds: RouteKinds = {
   listSecrets: (route, hasRole) =>
     typeOf(route)
       .secretsOf(route, hasRole)
-      .map((name) => secretName(route.provider, name)),
+      .map((name) => secretName(route.account, name)),
   contextProblem: (request, route) => typeOf(route).contextProblem?.(request, route),
   tellsVoicemail: (route) => typeOf(route).tellsVoicemail?.(route) === true,
   hasLateAgents: (route) => typeOf(route).hasLateAgents === true,

@@ -45,9 +45,9 @@ type SignalWireRoute = z.infer<typeof signalwireRoutes.routeSchema>;
 export const signalwire = /* @__PURE__ */ defineProvider(signalwireRoutes, (options) =>
   createCalls<SignalWireRoute>(
     options,
-    ({ provider, baseUrl }) => {
-      const accountSid = options.secret(provider, "PROJECT_ID") ?? "";
-      const password = options.secret(provider, "API_TOKEN") ?? "";
+    ({ account, baseUrl }) => {
+      const accountSid = options.secret(account, "PROJECT_ID") ?? "";
+      const password = options.secret(account, "API_TOKEN") ?? "";
       return toApi(`${baseUrl}/api/laml`, { accountSid, user: accountSid, password });
     },
     "signalwire",

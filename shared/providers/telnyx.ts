@@ -63,9 +63,9 @@ export const telnyxRoutes = defineRoute(
 export type TelnyxRoute = z.infer<typeof telnyxRoutes.routeSchema>;
 
 export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fetch, now }) => {
-  const apiOf = ({ provider, baseUrl = "https://api.telnyx.com" }: TelnyxRoute) => ({
+  const apiOf = ({ account, baseUrl = "https://api.telnyx.com" }: TelnyxRoute) => ({
     url: `${baseUrl}/v2`,
-    headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
+    headers: { authorization: `Bearer ${secret(account, "API_KEY") ?? ""}` },
   });
   return {
     async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {

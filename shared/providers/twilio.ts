@@ -91,10 +91,10 @@ export type TwilioRoute = z.infer<typeof twilioRoutes.routeSchema>;
 export const twilio = /* @__PURE__ */ defineProvider(twilioRoutes, (options) =>
   createCalls<TwilioRoute>(
     options,
-    ({ provider, baseUrl = "https://api.twilio.com", apiKey }) => {
+    ({ account, baseUrl = "https://api.twilio.com", apiKey }) => {
       const { secret } = options;
-      const accountSid = secret(provider, "ACCOUNT_SID") ?? "";
-      const password = secret(provider, "AUTH_TOKEN") ?? "";
+      const accountSid = secret(account, "ACCOUNT_SID") ?? "";
+      const password = secret(account, "AUTH_TOKEN") ?? "";
       return toApi(baseUrl, { accountSid, user: apiKey ?? accountSid, password });
     },
     "twilio",

@@ -76,14 +76,14 @@ export const ultravoxRoutes = defineRoute(
 type UltravoxRoute = z.infer<typeof ultravoxRoutes.routeSchema>;
 
 export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret, fetch, now }) => {
-  const apiOf = ({ provider, baseUrl = "https://api.ultravox.ai" }: UltravoxRoute) => ({
+  const apiOf = ({ account, baseUrl = "https://api.ultravox.ai" }: UltravoxRoute) => ({
     url: `${baseUrl}/api`,
-    headers: { "x-api-key": secret(provider, "API_KEY") ?? "" },
+    headers: { "x-api-key": secret(account, "API_KEY") ?? "" },
   });
   return {
     async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {
       const { callbackUrl, maxCallMinutes } = more;
-      const password = secret(route.provider, "SIP_PASSWORD");
+      const password = secret(route.account, "SIP_PASSWORD");
       const json = {
         templateContext: request.context ?? {},
         metadata: { call_id: id, attempt: String(attempt) },

@@ -58,9 +58,9 @@ export const vapiRoutes = defineRoute(
 type VapiRoute = z.infer<typeof vapiRoutes.routeSchema>;
 
 export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch, now }) => {
-  const apiOf = ({ provider, baseUrl = "https://api.vapi.ai" }: VapiRoute) => ({
+  const apiOf = ({ account, baseUrl = "https://api.vapi.ai" }: VapiRoute) => ({
     url: `${baseUrl}/call`,
-    headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
+    headers: { authorization: `Bearer ${secret(account, "API_KEY") ?? ""}` },
   });
   return {
     async dial({ call: { id, request }, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {

@@ -68,14 +68,14 @@ const callSecondsMax = 7_200;
 
 export const vonage = /* @__PURE__ */ defineProvider(vonageRoutes, ({ secret, fetch, now }) => {
   const keys = new Map<string, Promise<CryptoKey>>();
-  const keyOf = (provider: string) => {
-    const key = keys.get(provider) ?? readKey(secret(provider, "PRIVATE_KEY") ?? "");
-    keys.set(provider, key);
+  const keyOf = (account: string) => {
+    const key = keys.get(account) ?? readKey(secret(account, "PRIVATE_KEY") ?? "");
+    keys.set(account, key);
     return key;
   };
-  const apiOf = async ({ provider, baseUrl = "https://api.nexmo.com" }: VonageRoute) => {
-    const applicationId = secret(provider, "APPLICATION_ID") ?? "";
-    const token = await signToken(applicationId, await keyOf(provider), now());
+  const apiOf = async ({ account, baseUrl = "https://api.nexmo.com" }: VonageRoute) => {
+    const applicationId = secret(account, "APPLICATION_ID") ?? "";
+    const token = await signToken(applicationId, await keyOf(account), now());
     return { url: `${baseUrl}/v1/calls`, headers: { authorization: `Bearer ${token}` } };
   };
   return {

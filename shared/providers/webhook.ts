@@ -56,10 +56,10 @@ export const webhook = /* @__PURE__ */ defineProvider(
         ? undefined
         : parseSigningKey(text, `the secret of ${account}`);
     };
-    const keys = new Map(routes.map(({ provider }) => [provider, keyFor(provider)]));
+    const keys = new Map(routes.map(({ account }) => [account, keyFor(account)]));
     return {
       async dial({ call, timeoutSeconds, ring, callbackUrl }, route) {
-        const key = keys.get(route.provider) ?? keyFor(route.provider);
+        const key = keys.get(route.account) ?? keyFor(route.account);
         const body = JSON.stringify(bodyOf(call, callbackUrl));
         const headers = {
           "content-type": "application/json",
@@ -73,8 +73,8 @@ export const webhook = /* @__PURE__ */ defineProvider(
         return "kind" in answer ? answer : outcomeOf(answer, now());
       },
 
-      async readCallback(signed, { provider, url }, callId) {
-        const key = keys.get(provider) ?? keyFor(provider);
+      async readCallback(signed, { account, url }, callId) {
+        const key = keys.get(account) ?? keyFor(account);
         // The plan may no longer have the account, nor the environment its secret. Then nothing proves who sent the
         // callback.
         if (key === undefined && !isLoopback(url)) return { kind: "unverified" };

@@ -5,8 +5,8 @@ import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import { countryOf } from "../telephony/phone-number.ts";
 
 /** Names the document of the numbers from which an account calls. */
-export function callerIdsKeyOf({ provider }: Pick<Route, "provider">): DocumentKey<"caller-ids"> {
-  return { kind: "caller-ids", key: provider };
+export function callerIdsKeyOf({ account }: Pick<Route, "account">): DocumentKey<"caller-ids"> {
+  return { kind: "caller-ids", key: account };
 }
 
 /** Returns the numbers of a route's pool that do not rest. */
@@ -95,9 +95,9 @@ export function holders(
   if (!isPoolResting(route, { documents, now })) return [];
   const { kind, key } = callerIdsKeyOf(route);
   const { numbers = {} } = documents.get(kind, key)?.value ?? {};
-  const { callerIds = [], provider } = route;
+  const { callerIds = [], account } = route;
   const until = Math.min(...callerIds.map((number) => numbers[number]?.restsUntil ?? 0));
-  return [{ reason: "caller_ids", name: provider, until }];
+  return [{ reason: "caller_ids", name: account, until }];
 }
 
 export const texts: Texts = {

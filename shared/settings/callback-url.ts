@@ -43,7 +43,7 @@ export function callbackAddressAlong(
   const target = "url" in route ? route.url : "baseUrl" in route ? route.baseUrl : undefined;
   // A real provider cannot reach this machine, and may refuse a call with such a URL.
   if (isLoopback(publicUrl) && !isLoopback(target ?? "")) return undefined;
-  return callbackAddress(publicUrl, { account: route.provider, call, hashKey });
+  return callbackAddress(publicUrl, { account: route.account, call, hashKey });
 }
 
 /**

@@ -156,7 +156,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
   };
   const route = {
     type: "vapi",
-    provider: "vapi-north-america",
+    account: "vapi-north-america",
     baseUrl: "https://api.vapi.example.com",
     agent: "0f8fad5b-d9cb-469f-a165-70867728950e",
     from: "7c9e6679-7425-40de-944b-e07fc1f90ae7",

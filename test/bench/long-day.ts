@@ -85,7 +85,7 @@ bench.answer = async (call, route) => {
   }
   if (placedIds.has(call.id)) twice += 1;
   placedIds.add(call.id);
-  placed.get(route.provider)?.push(now);
+  placed.get(route.account)?.push(now);
   return { kind: "placed" };
 };
 

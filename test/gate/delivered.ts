@@ -1,3 +1,4 @@
+import type { CallLedger } from "#shared/ports/ledger.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import { type CallRow, waitingBacklogOf } from "#shared/calls/call-row.ts";
 import type { Send } from "#shared/lib/http-client.ts";
@@ -21,6 +22,8 @@ import { accountIn, routeIn, withoutPool } from "./judged.ts";
 export interface Dialing {
   parse(plan: object, hashKeys: HashKeys): { agents: Record<string, Route>; settings: object };
   createMemory(): object;
+  /** Returns a ledger whose rows have the form of this side. */
+  ledger(ledger: CallLedger): CallLedger;
   Withheld: new (message: string) => Error;
   dialCalls(requested: readonly object[], deps: object, deadline: number): Promise<Set<string>>;
   dispatch(deps: object, deadline: number): Promise<void>;
@@ -199,7 +202,11 @@ async function leave(
   const storedDocuments = new Map<string, StoredText>();
   for (const row of world.rows) {
     const { id } = row;
-    storedRows.set(id, { id, version: row.version, json: JSON.stringify(toStoredRow(row)) });
+    storedRows.set(id, {
+      id,
+      version: row.version,
+      json: JSON.stringify(toStoredRow(row)),
+    });
   }
   for (const one of world.documents) storedDocuments.set(`${one.kind} ${one.key}`, one);
   const troubled = troubledPorts(world, { clock, traces });
@@ -214,7 +221,7 @@ async function leave(
   const deps = {
     queue,
     eventsQueue: queue,
-    ledger: troubled("ledger", createMemoryLedger(storedRows)),
+    ledger: troubled("ledger", side.ledger(createMemoryLedger(storedRows))),
     documents: troubled("documents", createMemoryDocuments(clock.now, version, storedDocuments)),
     epochStore: createMemoryEpochStore(),
     deadLetters: createMemoryDeadLetters(),
@@ -252,14 +259,15 @@ async function leave(
   ]);
   const retried = await clock.run(done);
   // Calls that meet the limit of their day are refused together. A live call has no end of its own any more,
-  // a backlog has a mode, and an error's place is told.
+  // a backlog has a mode, an error's place is told, and a route's account has that name.
   const masked = (text: string) =>
     text
       .replaceAll(/w\d+w/g, "w")
       .replaceAll(/\\?"refused\\?":\d+/g, "refused")
       .replaceAll(/,\\*"endsAt\\*":[\d.]+/g, "")
       .replaceAll(/,\\*"mode\\*":\\*"live\\*"/g, "")
-      .replaceAll(/ \([\w.-]+:\d+:\d+\)/g, "");
+      .replaceAll(/ \([\w.-]+:\d+:\d+\)/g, "")
+      .replaceAll(/(\\*)"provider\\*":/g, '$1"account$1":');
   const sorted = (all: Iterable<string>) => [...all].map(masked).toSorted();
   const left = {
     retried: retried.toSorted(),

@@ -104,8 +104,8 @@ type Ask = (side: Side, settings: object) => unknown;
 async function answerOf(ask: Ask, side: Side, { settings }: SideSettings): Promise<string> {
   try {
     const answer = JSON.stringify(await ask(side, settings)) ?? "undefined";
-    // Calls of rows had no mode then.
-    return answer.replaceAll(',"mode":"live"', "");
+    // Calls of rows had no mode then, and a route's account another name.
+    return answer.replaceAll(',"mode":"live"', "").replaceAll('"provider":', '"account":');
   } catch (error) {
     return error instanceof Error ? `throws ${error.name}` : "throws";
   }
@@ -236,8 +236,8 @@ export function withoutPool({ callerIds, ...route }: Route): Route {
 }
 
 /** Names the account of a route. */
-export function accountIn({ provider, url }: Route): string {
-  return url === undefined ? provider : `${provider}:${new URL(url).origin}`;
+export function accountIn({ account, url }: Route): string {
+  return url === undefined ? account : `${account}:${new URL(url).origin}`;
 }
 
 function backlogIn({ client, request: { agent_id } }: Call): string {

@@ -122,7 +122,7 @@ function ordersOf(call: Call, { is, one }: Chance, { obstacle, hashKeys, now }: 
 /** The state of an account: load, pace, calls of the day, resting numbers. */
 function accountsOf(route: Route, { is, one, below }: Chance, { obstacle, now }: Of): Made[] {
   const names =
-    route.url === undefined ? [route.provider] : [`${route.provider}:${new URL(route.url).origin}`];
+    route.url === undefined ? [route.account] : [`${route.account}:${new URL(route.url).origin}`];
   const day = new Date(now).toISOString().slice(0, 10);
   const all = one([hourMs, -1, undefined]);
   const rests = () => now + (all ?? one([hourMs, -1]));
@@ -149,14 +149,14 @@ function accountsOf(route: Route, { is, one, below }: Chance, { obstacle, now }:
     is(obstacle)
       ? [
           "pause",
-          JSON.stringify(["account", route.provider]),
-          { of: { account: route.provider }, at: now, by: "op" },
+          JSON.stringify(["account", route.account]),
+          { of: { account: route.account }, at: now, by: "op" },
         ]
       : undefined,
     is(0.5)
       ? [
           "caller-ids",
-          route.provider,
+          route.account,
           {
             numbers: Object.fromEntries(
               poolNumbers.map((number) => [number, { blocked: 0, restsUntil: rests(), since: 0 }]),
@@ -171,8 +171,8 @@ function breakersOf({ is, one, below }: Chance, { obstacle, calls, routes, now }
   const backlogs = calls.map(({ client, request: { agent_id } }) =>
     JSON.stringify([client, agent_id]),
   );
-  const accounts = routes.map(({ url, provider }) =>
-    url === undefined ? provider : `${provider}:${new URL(url).origin}`,
+  const accounts = routes.map(({ url, account }) =>
+    url === undefined ? account : `${account}:${new URL(url).origin}`,
   );
   const value = (cause: string) => ({
     state: one(["open", "open", "half_open", "closed"]),

@@ -1,3 +1,4 @@
+import type { CallLedger } from "#shared/ports/ledger.ts";
 import { createRouteTable, readDialPlan } from "../support/plans.ts";
 import { findPlanErrors } from "#functions/api/calls/call-errors.ts";
 import { decide, type Dial, toDecisionFacts } from "#functions/dialer/decide/decide-delivered.ts";
@@ -39,6 +40,43 @@ const readOnce =
   () =>
     isUnread ? Promise.reject(new Error("not read")) : Promise.resolve(documents);
 
+/** Returns what has a route with one of the route's fields renamed. */
+function withRenamed<Value>(value: Value, from: string, to: string): Value {
+  const { route }: { route?: Route | null } = Object(value);
+  if (route == null) return value;
+  const fields = Object.entries(route).map(([name, field]) => [name === from ? to : name, field]);
+  return Object({ ...value, route: Object.fromEntries(fields) });
+}
+
+/** Returns what has a route as it was then, when its `provider` was the account. */
+const former = <Value>(value: Value): Value => withRenamed(value, "account", "provider");
+
+/** Returns a ledger whose rows have their route's account under this name. Both sides have one, as it costs ticks. */
+function ledgerNaming(name: "account" | "provider", ledger: CallLedger): CallLedger {
+  const asThen = <Row>({ rows, ...more }: { rows: Map<string, Row>; unreadable: Set<string> }) => ({
+    ...more,
+    rows: new Map([...rows].map(([id, row]) => [id, withRenamed(row, "account", name)])),
+  });
+  return {
+    ...ledger,
+    read: async (ids) => asThen(await ledger.read(ids)),
+    readWithoutContext: async (ids) => asThen(await ledger.readWithoutContext(ids)),
+    write: (changes) =>
+      ledger.write(
+        changes.map(({ next, seen }) => ({ next: withRenamed(next, name, "account"), seen })),
+      ),
+  };
+}
+
+/** Returns the routes of a plan of then as they are written now. */
+const asNow = (agents: Record<string, Route & { provider?: string }>): Record<string, Route> =>
+  Object.fromEntries(
+    Object.entries(agents).map(([agent, { provider: account = "", ...route }]) => [
+      agent,
+      { ...route, account },
+    ]),
+  );
+
 /** The rules as they were before they had modules of their own. */
 export const frozen: Side & Forecasting = {
   forecast: core.forecastCalls,
@@ -47,6 +85,7 @@ export const frozen: Side & Forecasting = {
 
   Withheld: core.Withheld,
   createMemory: core.createDialerMemory,
+  ledger: (ledger) => ledgerNaming("provider", ledger),
   dialCalls: core.dialCalls,
   dispatch: core.dispatch,
   parse(value, hashKeys) {
@@ -54,12 +93,12 @@ export const frozen: Side & Forecasting = {
     if ("problems" in read) throw new Error(JSON.stringify(read.problems));
     const { plan } = read;
     const schedule = core.createSchedule(plan, log);
-    return { agents: plan.agents, settings: { plan, schedule, hashKeys, providerOf } };
+    return { agents: asNow(plan.agents), settings: { plan, schedule, hashKeys, providerOf } };
   },
   decide: ({ delivered, row, documents, clock, ahead, concurrency }, settings) => {
     const known = core.toKnown(documents, { settings, clock, concurrency });
     const { kind, route, dialAt, ...others } = Object(
-      core.decide(delivered, row, { ...known, ahead }),
+      core.decide(delivered, former(row), { ...known, ahead }),
     );
     if (kind !== "dial") return { kind, ...others };
     return { kind, route, dialAt, call: others.call, row: others.row };
@@ -73,14 +112,19 @@ export const frozen: Side & Forecasting = {
   beforeClaim: (asked, settings) => {
     const { dial, clock, deadline, stopped } = asked;
     const deps = { settings, clock, log };
-    return core.findObstacle(dial, { deps, deadline, stopped, documents: readOnce(asked) });
+    return core.findObstacle(former(dial), { deps, deadline, stopped, documents: readOnce(asked) });
   },
   orders: ({ dial, claim, documents, clock }, settings) => {
-    const decided = core.checkControls({ dial, ...claim }, documents, { settings, clock });
+    const claimed = { dial: former(dial), ...claim, row: former(claim.row) };
+    const decided = core.checkControls(claimed, documents, { settings, clock });
     return [decided, decided];
   },
   byClock: ({ dial, claim, laterMs, clock }, settings) =>
-    core.checkClock({ dial, ...claim }, { laterMs }, { settings, clock }),
+    core.checkClock(
+      { dial: former(dial), ...claim, row: former(claim.row) },
+      { laterMs },
+      { settings, clock },
+    ),
   acceptance: ({ call }, settings) => core.findPlanErrors(call.request, callerOf(call), settings),
 };
 
@@ -111,6 +155,7 @@ export const today: Side & Forecasting = {
 
   Withheld,
   createMemory: createDialerMemory,
+  ledger: (ledger) => ledgerNaming("account", ledger),
   dialCalls: (requested, deps, deadline) =>
     dialCalls(requested.map(Object), Object(deps), deadline),
   dispatch: (deps, deadline) => dispatch(Object(deps), deadline),

@@ -1,3 +1,4 @@
+import { routeFrom } from "../support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { hashNumber } from "#shared/telephony/phone-number.ts";
@@ -38,7 +39,7 @@ describe("a number's cap", () => {
       unknownSince: bench.now() - 60_000,
       dueAt: bench.now(),
       acceptedAt: bench.now() - 60_000,
-      route: { type: "webhook", ...idempotent },
+      route: routeFrom("webhook", idempotent),
     });
     await bench.rows.write([{ next: row, seen: null }]);
     await count(bench, { call: "another", claim: "other", at: bench.now() - 3_600_000 });

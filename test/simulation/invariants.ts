@@ -269,7 +269,7 @@ function callsAgainstControls({ acts, calls, requests, chainOf, scenario }: Happ
       case "pause agent":
         return call.request.agent_id === target;
       case "pause account":
-        return route.provider === target;
+        return route.account === target;
       case "pause client":
         return call.client === target;
       case "do not call":

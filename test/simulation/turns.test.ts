@@ -155,7 +155,7 @@ describe("a backlog", () => {
     expiresAt: null,
   });
   const table = createRouteTable(parseDialPlan(testPlan, {}));
-  const account = table.account({ type: "vapi", provider: "vapi" });
+  const account = table.account({ type: "vapi", account: "vapi" });
   const now = { of, account, accountBreaker: undefined, answers: "quick" as const };
 
   it("has one probe in flight behind its open breaker, once its time has come", () => {

@@ -237,7 +237,7 @@ describe("an account that hangs", () => {
     let others = 0;
     let most = 0;
     bench.answer = async (_, route) => {
-      const isOther = route.provider === "other";
+      const isOther = route.account === "other";
       if (isOther) others += 1;
       else underWay += 1;
       if (others > 0 && others < 6) most = Math.max(most, underWay);

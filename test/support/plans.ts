@@ -34,3 +34,11 @@ export const missingSecrets = (plan: DialPlan, environment: Environment) =>
 
 export const malformedSecrets = (plan: DialPlan, environment: Environment) =>
   secrets.malformedSecrets(plan, environment, kinds);
+
+/** Returns the route that a plan's agent has, of a type of account. */
+export function routeFrom<Type extends string, Written extends { provider: string }>(
+  type: Type,
+  { provider: account, ...fields }: Written,
+): { type: Type; account: string } & Omit<Written, "provider"> {
+  return { type, account, ...fields };
+}

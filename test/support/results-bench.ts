@@ -1,3 +1,4 @@
+import { routeFrom } from "./plans.ts";
 import { expect } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
@@ -10,7 +11,7 @@ export const twilio = {
     agent_sales: { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" },
   },
 };
-export const route = { type: "twilio", ...twilio.agents.agent_sales } as const;
+export const route = routeFrom("twilio", twilio.agents.agent_sales);
 export const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 export const live: CallResult = { ...nothing, status: "live" };
 export const busy: CallResult = { ...nothing, status: "busy", word: "busy" };

@@ -14,7 +14,7 @@ import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
 
-const webhook = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+const webhook = { account: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
 
 /** Returns the row of a call brought into a state by the state machine, at a time and for a reason. */
 export function rowIn(

@@ -84,7 +84,7 @@ export async function startPair(
   const standIn = await startStandIn(imitation, { now, print });
   const place = type === "webhook" ? { url: `${standIn.url}/dial` } : {};
   const baseUrl = type === "webhook" ? undefined : standIn.url;
-  const given = { provider: type, ...routeFields[type], ...place, ...fields };
+  const given = { account: type, ...routeFields[type], ...place, ...fields };
   const parsed = routeKinds.parseRoute(given, { type, baseUrl });
   if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
   const { route } = parsed;

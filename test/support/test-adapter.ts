@@ -26,7 +26,7 @@ export async function startTestPair(...words: Parameters<typeof startPair>) {
 
 /** Returns a route of a type, as the dial plan has it. @throws if the plan refuses it, with what is wrong */
 export function routeOf(type: string, fields: object, baseUrl?: string): Route {
-  const parsed = routeKinds.parseRoute({ provider: type, ...fields }, { type, baseUrl });
+  const parsed = routeKinds.parseRoute({ account: type, ...fields }, { type, baseUrl });
   if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
   return parsed.route;
 }

@@ -72,7 +72,7 @@ export async function addUnreadable(service: Service, { storedAt }: ReadableFixt
     aRowIn("UNKNOWN", {
       ...at,
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type must be an unknown one
-      route: { type: "later", provider: "later" } as unknown as CallRow["route"],
+      route: { type: "later", account: "later" } as unknown as CallRow["route"],
     }),
   ];
   expect(await service.ledger.write(later.map((next) => ({ next, seen: null })))).not.toContain(

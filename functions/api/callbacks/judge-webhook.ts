@@ -64,7 +64,7 @@ export function fieldsOf(c: Context<ApiEnv>): LogFields {
   const { account, call } = c.get("callback");
   return {
     request_id: c.get("requestId"),
-    provider: account,
+    account,
     ...(call === undefined ? {} : { call_id: call.id }),
   };
 }

@@ -238,7 +238,7 @@ async function follow(
     if (isUnreachable) known.isFailing = true;
     deps.log("warning", isUnreachable ? "results.unreachable" : "events.failed", {
       message_kind: message.kind,
-      provider: message.account,
+      account: message.account,
       attempt,
       error: errorForLog(isUnreachable ? error.cause : error),
     });

@@ -20,9 +20,9 @@ export async function handleDeadEvent(one: Delivered, deps: DialerDeps): Promise
     log("warning", "events.dead_lettered", { message_kind: message.kind });
     return "done";
   }
-  const { kind: message_kind, account: provider, call } = message;
+  const { kind: message_kind, account, call } = message;
   const ofCall = call === undefined ? {} : { call_id: call.id };
-  log("alarm", "message.dead_lettered", { message_kind, provider, attempt, ...ofCall });
+  log("alarm", "message.dead_lettered", { message_kind, account, attempt, ...ofCall });
   try {
     const answer = await followCallback(message, attempt, withPortLimits(deps));
     return answer === "ack" ? "done" : "failed";

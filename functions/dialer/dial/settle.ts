@@ -85,7 +85,7 @@ async function settleSent(held: Held, sent: Sent, batch: DialBatch): Promise<Res
     deps.log("warning", "breaker.update_failed", { call_id: row.id, error: errorForLog(error) });
   });
   const ms = settlement.at - startedAt;
-  const fields = { provider: dial.target.route.provider, attempt: row.attempt, ms };
+  const fields = { account: dial.target.route.account, attempt: row.attempt, ms };
   return report(settlement, { claim, settling, fields }, batch);
 }
 

@@ -63,7 +63,7 @@ interface Controls {
 }
 
 /** The account, or the backlog, whose calls wait because a document of it is unreadable. */
-type UnreadableOf = { provider: string } | { client: string; agent_id: string };
+type UnreadableOf = { account: string } | { client: string; agent_id: string };
 
 export function createView(deps: DialerDeps): View {
   const warnedOf = new Set<string>();
@@ -210,7 +210,7 @@ function toWaiting(
     const account = target.account.name;
     const { breaker, accountBreaker } = breakersAlong(target, facts);
     if (!isKnown(account, accountBreaker)) {
-      warn({ provider: target.route.provider });
+      warn({ account: target.route.account });
       continue;
     }
     if (breaker !== undefined && !isReadable(breaker)) {

@@ -45,21 +45,18 @@ export async function lookUpCalls(
   /** Accounts that failed to answer in this delivery, to which no further requests are made. */
   const failing = new Set<string>();
   const limits = new Map(
-    lookUps.map(({ row: { route } }) => [
-      route.provider,
-      settings.table.account(route).concurrency,
-    ]),
+    lookUps.map(({ row: { route } }) => [route.account, settings.table.account(route).concurrency]),
   );
   const slots = createSemaphore({
     total: concurrency,
-    limitOf: (provider) => limits.get(provider) ?? concurrency,
+    limitOf: (account) => limits.get(account) ?? concurrency,
     isShared: () => false,
     waitMsMax: Infinity,
     clock,
   });
   await Promise.all(
     lookUps.map(async (lookUp) => {
-      using slot = await slots.acquire(lookUp.row.route.provider);
+      using slot = await slots.acquire(lookUp.row.route.account);
       // If time is short, the row stays due and a sweep dispatches it again.
       if (slot !== undefined && clock.now() + timeNeededMs <= deadline)
         await lookUpOne(lookUp, failing, deps);
@@ -81,7 +78,7 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
   } catch (error) {
     // An unreadable answer may concern only this call.
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) failing.add(account);
-    const fields = { call_id: call.id, provider: row.route.provider, error: errorForLog(error) };
+    const fields = { call_id: call.id, account: row.route.account, error: errorForLog(error) };
     log("warning", "look_up.failed", fields);
   }
   try {

@@ -53,7 +53,7 @@ async function enterDay(
   const all = await count(claims.length);
   if (all.isCounted) return claims;
   if (all.isFirst) {
-    const fields = { provider: route.provider, due_at: new Date(nextDayAt(at)).toISOString() };
+    const fields = { account: route.account, due_at: new Date(nextDayAt(at)).toISOString() };
     log(mode === "test" ? "info" : "alarm", "account.calls_per_day", fields);
   }
   const left = Math.min(all.left, claims.length);

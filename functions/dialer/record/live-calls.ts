@@ -141,9 +141,9 @@ export async function leaveLive(ended: readonly EndedCall[], deps: LiveDeps): Pr
       try {
         await leaveAccount(account, own, deps);
       } catch (error) {
-        const { provider = "" } = own[0]?.route ?? {};
+        const { account = "" } = own[0]?.route ?? {};
         deps.log("warning", "live_calls.not_removed", {
-          provider,
+          account,
           count: own.length,
           error: errorForLog(error),
         });
@@ -196,7 +196,7 @@ export async function sendPollsOfLive(
 ): Promise<void> {
   const sentAt = clock.now();
   const polls = accounts.map(({ account, route }) => ({
-    message: { kind: "poll", account: route.provider, sentAt, live: account } as const,
+    message: { kind: "poll", account: route.account, sentAt, live: account } as const,
   }));
   if (polls.length > 0) await eventsQueue.sendMany(polls);
 }

@@ -25,7 +25,7 @@ export async function settleProved(
   const { id, client, mode, agentId, route, attempt } = row;
   const { state, reason } = settlement;
   const call = { id, requestId: requestIdOf(id), client, mode, request: { agent_id: agentId } };
-  logDecision(call, { state, reason, provider: route?.provider ?? "", attempt }, deps);
+  logDecision(call, { state, reason, account: route?.account ?? "", attempt }, deps);
   const isPolled = settlement.pollAt !== undefined;
   const entered = { ...row, state, before: row.history, isPolled };
   await countSteps([enteredStep(entered, deps.clock.now())], deps);

@@ -31,7 +31,7 @@ export async function followCallback(
   if (id === undefined) return "ack";
   const read = async () => (await ledger.read([id])).rows.get(id);
   let row = await read();
-  if (row === undefined || row.route?.provider !== account) return "ack";
+  if (row === undefined || row.route?.account !== account) return "ack";
   const { placed } = states[row.state];
   const isOther = call !== undefined && !row.claims.includes(call.claim);
   if (isOther && placed !== "perhaps") return "ack";

@@ -28,7 +28,7 @@ export function createOwnFailures(isPostponed: boolean, deps: DialerDeps): OwnFa
   const putBack = async (row: OpenRow, error: unknown) => {
     failures += 1;
     if (failures > failuresMax) throw error;
-    const fields = { call_id: row.id, provider: row.route.provider, error: errorForLog(error) };
+    const fields = { call_id: row.id, account: row.route.account, error: errorForLog(error) };
     deps.log("alarm", "result.not_handled", fields);
     if (isPostponed) await postpone(row, { isKept: true }, deps);
   };

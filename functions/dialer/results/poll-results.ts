@@ -45,11 +45,11 @@ export async function sendPolls(
 ): Promise<void> {
   const { ledger, eventsQueue, clock, settings } = deps;
   const { results, agents, providers } = settings.plan;
-  const routed = Object.values(agents).map(({ provider }) => provider);
+  const routed = Object.values(agents).map(({ account }) => account);
   const planned = results === undefined ? [] : [...Object.keys(providers), ...routed];
   const accounts = [...new Set([...planned, testAccounts])];
   const sentAt = clock.now();
-  const backlogs = accounts.map((provider) => ({ key: resultsBacklogOf({ provider }) }));
+  const backlogs = accounts.map((account) => ({ key: resultsBacklogOf({ account }) }));
   const due = await ledger.due({ backlogs, until: sentAt, each: 1 });
   const polls = accounts.flatMap((account, index) =>
     due[index]?.length === 1 ? [{ message: { kind: "poll", account, sentAt } as const }] : [],
@@ -88,7 +88,7 @@ export async function pollAccount(
   if (settings.plan.results === undefined && account !== testAccounts) return true;
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
-  const backlogs = [{ key: resultsBacklogOf({ provider: account }) }];
+  const backlogs = [{ key: resultsBacklogOf({ account }) }];
   const own = createOwnFailures(true, deps);
   const polling = { endAt, endsOnly: false, own };
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
@@ -129,7 +129,7 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
   const { documents, ledger, clock, settings } = deps;
   const { plan, table } = settings;
   const route = isTestClient(account)
-    ? { type: sandboxType, provider: account }
+    ? { type: sandboxType, account }
     : Object.values(plan.agents).find((one) => accountNameOf(one) === account);
   const limit = route && table.account(route).liveCalls;
   if (limit === undefined) return;
@@ -195,7 +195,7 @@ async function pollLists(
       (error: unknown) => {
         // If a key may read calls but not the list, the calls are polled one by one.
         log("warning", "results.not_listed", {
-          provider: route.provider,
+          account: route.account,
           error: errorForLog(error),
         });
       },

@@ -85,8 +85,8 @@ function findRouteOf(
   named: CallRow | undefined,
   { settings }: Pick<DialerDeps, "settings">,
 ): Route | undefined {
-  if (named?.route?.provider === account) return named.route;
-  return Object.values(settings.plan.agents).find(({ provider }) => provider === account);
+  if (named?.route?.account === account) return named.route;
+  return Object.values(settings.plan.agents).find((one) => one.account === account);
 }
 
 /**
@@ -97,14 +97,14 @@ async function followWithoutRow(
   { message, attempt, told }: Told,
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
-  const { account: provider, call } = message;
+  const { account, call } = message;
   if (told.optedOut === true && call?.numberHash !== undefined) {
     await listHash({ id: call.id, numberHash: call.numberHash }, deps);
   }
   const { isSuspended } = await readWithSuspension([], deps);
   const ofCall = call === undefined ? {} : { call_id: call.id };
   deps.log("warning", isSuspended ? "callback.kept" : "callback.without_row", {
-    provider,
+    account,
     ...ofCall,
   });
   return isSuspended ? retryLater(attempt) : "ack";
@@ -188,7 +188,7 @@ async function verified(
   const { providerOf } = deps.settings;
   const told = route && signed && (await providerOf(route).readCallback?.(signed, route, call?.id));
   if (told?.kind === "told") return told;
-  const fields = { provider: account, ...(call === undefined ? {} : { call_id: call.id }) };
+  const fields = { account, ...(call === undefined ? {} : { call_id: call.id }) };
   if (told?.kind === "malformed") deps.log("warning", "callback.malformed", fields);
   if (told?.kind !== "unverified") return "ack";
   warnUnverified(fields, deps);
@@ -215,7 +215,7 @@ function findClaim(
   { settings, random }: Pick<DialerDeps, "settings" | "random">,
 ): Claimed | undefined {
   const { claims, released = [], attempt } = row;
-  const isOfAccount = row.route?.provider === account;
+  const isOfAccount = row.route?.account === account;
   if (call !== undefined) {
     const { claim } = call;
     if (claims.includes(claim)) return isOfAccount ? { claim, standing: "own" } : undefined;
@@ -226,7 +226,7 @@ function findClaim(
   const last = claims.at(-1);
   if (told.call.attempt > attempt) {
     const route = row.route ?? settings.table.find(row);
-    return route?.provider === account ? { claim: random.version(), standing: "lost" } : undefined;
+    return route?.account === account ? { claim: random.version(), standing: "lost" } : undefined;
   }
   if (!isOfAccount) return undefined;
   const isLast = told.call.attempt === attempt && last !== undefined;

@@ -45,7 +45,7 @@ export async function watchResults(
   const byAgent = Map.groupBy(watched, ({ agentId }) => agentId);
   const byAccount = Map.groupBy(
     rows.filter((row) => row.isOfPool),
-    ({ route }) => route?.provider ?? "",
+    ({ route }) => route?.account ?? "",
   );
   await Promise.all([
     ...[...byAgent].map(([agentId, own]) => watch(own, () => watchAgent(agentId, own, deps))),
@@ -71,14 +71,14 @@ async function watchPools(
     ({ resting } = added);
     return added.next && { value: added.next, expiresAt: now + keptMs };
   };
-  await changeDocument({ name: callerIdsKeyOf({ provider: account }), change }, deps);
+  await changeDocument({ name: callerIdsKeyOf({ account }), change }, deps);
   for (const number of resting) {
     // A log has no numbers, so the alarm names the place in the plan.
     const one = own.find(({ route }) => callerIdOf({ route }) === number);
     const { callerIds = [] } = findAgentRoute(one?.agentId ?? "", deps.settings.plan) ?? {};
     const problem = `from.pool.${callerIds.indexOf(number)}`;
     const agent_id = one?.agentId ?? "";
-    deps.log("alarm", "caller_id.rests", { agent_id, provider: account, problem });
+    deps.log("alarm", "caller_id.rests", { agent_id, account, problem });
   }
 }
 

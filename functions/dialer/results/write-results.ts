@@ -53,15 +53,15 @@ export async function writeResults(
   for (const next of changed) {
     if (next.backlog !== null && next.next === undefined) continue;
     const { id: call_id, agentId: agent_id, client, route } = next;
-    const provider = route?.provider ?? "";
+    const account = route?.account ?? "";
     if (next.history.at(-1)?.reason === contradicted) {
-      log("alarm", "result.contradicted", { call_id, provider });
+      log("alarm", "result.contradicted", { call_id, account });
       await cancelNextTry(next, deps);
       continue;
     }
     const status = next.result?.status ?? "";
-    log("info", "call.result", { call_id, client, agent_id, provider, result: status });
-    if (next.result?.unmapped === true) log("warning", "result.unmapped", { call_id, provider });
+    log("info", "call.result", { call_id, client, agent_id, account, result: status });
+    if (next.result?.unmapped === true) log("warning", "result.unmapped", { call_id, account });
   }
   const ended = changed.filter(({ result }) => hasEnded(result));
   await leaveLive(

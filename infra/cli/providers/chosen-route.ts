@@ -57,16 +57,16 @@ export function chosenRoute(
   agentId: string | undefined,
 ): { agentId: string; route: Route } {
   const all = Object.entries(plan.agents);
-  const own = all.filter(([, { provider }]) => provider === account);
+  const own = all.filter(([, one]) => one.account === account);
   const names = own.map(([name]) => name).join(", ");
   const [first] = own;
   if (first === undefined) {
-    const accounts = [...new Set(all.map(([, { provider }]) => provider))].join(", ");
+    const accounts = [...new Set(all.map(([, { account }]) => account))].join(", ");
     throw new Failure(`No agent of the dial plan dials through ${account}. There is: ${accounts}.`);
   }
   if (agentId !== undefined) {
     const route = findAgentRoute(agentId, plan);
-    if (route?.provider === account) return { agentId, route };
+    if (route?.account === account) return { agentId, route };
     throw new Failure(`${agentId} has no route through ${account}. Those that have: ${names}.`);
   }
   const [name, route] = first;

@@ -38,7 +38,7 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
         ancestors: [aRow().id],
         tries: { number: 2, budget: 3, until: suiteNow + 1000, dialedAt: [suiteNow - 9000] },
         next: { id: aRow().id, dueAt: suiteNow + 500 },
-        route: { type: "webhook", provider: "main", url: "https://example.com/dial" },
+        route: { type: "webhook", account: "main", url: "https://example.com/dial" },
         providerCallId: "CA123",
         redialedAs: aRow().id,
         history: [
@@ -66,7 +66,7 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
 
     it("says which rows only a later version can read: by their state, or by their route", async () => {
       const [later, row] = [aLaterRow(), aRow()];
-      const route = { type: "carrier-pigeon", provider: "main", loft: "a" };
+      const route = { type: "carrier-pigeon", account: "main", loft: "a" };
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test needs an unknown type of route
       const elsewhere = aRow({ route: route as unknown as CallRow["route"] });
       await write(later, row, elsewhere);

@@ -112,9 +112,7 @@ describe("the callback door", () => {
     expect([used, events]).toEqual([[], []]);
     expect((await post(app)).status).toBe(204);
     expect(used).toEqual(["send"]);
-    expect(events).toMatchObject([
-      { event: "callback.taken", provider: account, call_id: call.id },
-    ]);
+    expect(events).toMatchObject([{ event: "callback.taken", account, call_id: call.id }]);
   });
 
   it("does not read the body of a forged callback", async () => {
@@ -218,7 +216,7 @@ describe("a webhook's callback", () => {
     const wrong = '{"status":"+12025550123","seconds":-5}';
     expect((await tell(wrong, sign(wrong))).status).toBe(422);
     expect((await tell(busy, sign(wrong))).status).toBe(401);
-    const of = { provider: "webhook", call_id: call.id, request_id: expect.any(String) };
+    const of = { account: "webhook", call_id: call.id, request_id: expect.any(String) };
     expect(events).toMatchObject([
       { event: "callback.malformed", level: "warning", ...of },
       { event: "callback.unverified", level: "alarm", problem: "webhook-signature", ...of },

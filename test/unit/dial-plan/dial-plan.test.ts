@@ -3,6 +3,7 @@ import {
   malformedSecrets,
   missingSecrets,
   parseDialPlan,
+  routeFrom,
 } from "#test/support/plans.ts";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
@@ -52,12 +53,12 @@ describe("the dial plan", () => {
   it("of the repository is a plan, and so is the local one, where the simulator is allowed", async () => {
     const production: unknown = JSON.parse(await readFile("infra/dial-plan.json", "utf8"));
     expect(parseDialPlan(production, {})).toMatchObject({
-      agents: { "*": { provider: "webhook" } },
+      agents: { "*": { account: "webhook" } },
       callingHours: { default: "us-federal" },
     });
     const local: unknown = JSON.parse(await readFile("infra/local/dial-plan.json", "utf8"));
     expect(parseDialPlan(local, { ALLOW_SIMULATOR: "true" })).toMatchObject({
-      agents: { "*": { provider: "simulator", type: "simulator" } },
+      agents: { "*": { account: "simulator", type: "simulator" } },
       callingHours: { default: "always" },
     });
     expect(() => parseDialPlan(local, {})).toThrow(/simulator/);
@@ -85,6 +86,10 @@ describe("the dial plan", () => {
     [
       { agents: { a: { provider: "webhoook" } } },
       /^dial plan: agents\.a\.provider: must be an account of providers, or one of/,
+    ],
+    [
+      { agents: { a: { provider: "webhook", account: "webhook" } } },
+      /^dial plan: agents\.a\.account: must be named provider$/,
     ],
     [{ agents: { a: { provider: "webhook" } } }, /^dial plan: agents\.a\.url: /],
     [
@@ -282,7 +287,7 @@ describe("the dial plan", () => {
       providers: { "hook-eu": { type: "webhook", timeoutSeconds: 5 } },
     });
     const [all, eu] = [findAgentRoute("x", accounts), findAgentRoute("eu", accounts)];
-    expect(eu).toEqual({ provider: "hook-eu", type: "webhook", url });
+    expect(eu).toEqual({ account: "hook-eu", type: "webhook", url });
     expect(missingSecrets(accounts, {})).toEqual(["WEBHOOK_SECRET", "HOOK_EU_SECRET"]);
     expect(
       [all, eu].map((route) => route && createRouteTable(accounts).account(route).timeoutSeconds),
@@ -296,8 +301,8 @@ describe("the dial plan", () => {
   it("routes an agent to its own route, and any other to *", () => {
     const own = { provider: "webhook", url: "https://example.com/own" } as const;
     const both = parsed({ agents: { ...plan.agents, own } });
-    expect(findAgentRoute("own", both)).toEqual({ ...own, type: "webhook" });
-    expect(findAgentRoute("other", both)).toEqual({ ...plan.agents["*"], type: "webhook" });
+    expect(findAgentRoute("own", both)).toEqual(routeFrom("webhook", own));
+    expect(findAgentRoute("other", both)).toEqual(routeFrom("webhook", plan.agents["*"]));
     expect(findAgentRoute("constructor", parsed({ agents: { own } }))).toBeUndefined();
     expect(findAgentRoute("__proto__", parsed({ agents: { own } }))).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
+import { createRouteTable, parseDialPlan, routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "#shared/calls/call-request.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
@@ -216,7 +216,7 @@ describe("a call's schedule", () => {
       {},
     );
     const schedule = createSchedule(createRouteTable(plan), () => undefined);
-    const route = { ...webhook, type: "webhook", callingHours: "lost" } as const;
+    const route = { ...routeFrom("webhook", webhook), callingHours: "lost" };
     const now = Date.parse("2026-06-01T12:00Z");
     expect(schedule.closedBy(call("+12125550100"), route, now)).toBe("callingHours.lost");
     expect(

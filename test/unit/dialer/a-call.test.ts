@@ -49,7 +49,7 @@ describe("a call", () => {
         request_id: call.requestId,
         client: "crm",
         agent_id: "agent_sales",
-        provider: "webhook",
+        account: "webhook",
         attempt: 1,
         state: "PLACED",
       }),

@@ -1,3 +1,4 @@
+import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { eventMessageSchema } from "#shared/ports/event-messages.ts";
@@ -56,7 +57,7 @@ describe("the events of one delivery", () => {
     const { bench, rows, callback } = await createBench(2);
     const [one, other] = rows;
     if (one === undefined || other === undefined) throw new Error("there are two");
-    const busy = { ...other, route: { type: "webhook", ...slow } as const, version: "slow" };
+    const busy = { ...other, route: routeFrom("webhook", slow), version: "slow" };
     await bench.rows.write([{ next: busy, seen: other.version }]);
     const sentAt: number[] = [];
     const { eventsQueue } = bench;
@@ -68,7 +69,7 @@ describe("the events of one delivery", () => {
       },
     };
     bench.told = async (_, route) => {
-      if (route.provider === "slow") await bench.sleep(20_000);
+      if (route.account === "slow") await bench.sleep(20_000);
       return { kind: "told", result: completed };
     };
     await eventsQueue.sendMany([callback(one), callback(busy, "slow")]);

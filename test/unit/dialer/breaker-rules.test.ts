@@ -72,9 +72,9 @@ describe("the counts of failures", () => {
     const current = { since: bench.now(), inRow: 9, of_shop: 9 };
     await putDocument(bench, key, current);
     const read = await bench.deps.documents.read([key]);
-    const route = { type: "vapi", provider: "vapi" } as const;
+    const route = { type: "vapi", account: "vapi" } as const;
     const of = { numberHash: "hash", country: "US" };
-    const call = { client: "crm", agentId: "agent_sales", route, account: route.provider, ...of };
+    const call = { client: "crm", agentId: "agent_sales", route, account: route.account, ...of };
     await recordOutcome(placed, { call: { ...call, sentAt: bench.now() - 1 }, read }, bench.deps);
     expect((await documentOf(bench, "failures", account))?.value).toEqual(current);
     await recordOutcome(placed, { call: { ...call, sentAt: bench.now() + 1 }, read }, bench.deps);

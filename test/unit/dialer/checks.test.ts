@@ -1,3 +1,4 @@
+import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { CheckAnswer } from "#shared/policy/check-answers.ts";
@@ -245,7 +246,9 @@ describe("a check before the call", () => {
     };
     const rows = calls.map(({ id, request }) => ({
       id,
-      account: accountNameOf(request.agent_id === "agent_far" ? far : webhook),
+      account: accountNameOf(
+        routeFrom("webhook", request.agent_id === "agent_far" ? far : webhook),
+      ),
     }));
     await bench.send({ kind: "dispatch", rows });
     await bench.deliver();

@@ -274,7 +274,7 @@ function hanging() {
     },
   });
   bench.answer = async (_call, route) => {
-    if (route.provider !== "slow") return { kind: "placed" };
+    if (route.account !== "slow") return { kind: "placed" };
     await bench.sleep(30_000);
     return { kind: "unknown", code: "time_out" };
   };

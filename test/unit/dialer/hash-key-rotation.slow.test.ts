@@ -211,7 +211,7 @@ it("callback URLs are under the former key until every process of the API knows 
     const [code = ""] = bench.callbackUrls.at(-1)?.split("/").slice(-1) ?? [];
     const { id = "", claims: [claim = ""] = [], numberHash } = row ?? {};
     const call = { id, claim, numberHash };
-    const subject = { account: row?.route?.provider ?? "", call };
+    const subject = { account: row?.route?.account ?? "", call };
     return (["before", "after"] as const).filter((key) =>
       callbackCheck(holders[key])({ subject, code }),
     );

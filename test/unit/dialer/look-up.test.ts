@@ -63,7 +63,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
       providerCallId: "019a",
       request: null,
     });
-    expect(bench.eventsOf("call.placed")).toMatchObject([{ reason: "found", provider: "vapi" }]);
+    expect(bench.eventsOf("call.placed")).toMatchObject([{ reason: "found", account: "vapi" }]);
     await bench.run(600);
     expect(asked).toHaveLength(1);
     expect(bench.dialed).toHaveLength(1);

@@ -1,3 +1,4 @@
+import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -22,7 +23,7 @@ import {
 
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 const busy: CallResult = { ...nothing, status: "busy", word: "busy" };
-const route = { type: "webhook", ...webhook } as const;
+const route = routeFrom("webhook", webhook);
 const signed = { body: "{}", headers: {}, receivedAt: 1 };
 
 function createBench(told: Partial<ToldResult & { kind: "told" }> = {}): Bench {

@@ -32,7 +32,7 @@ describe("a row whose record cannot be handled", () => {
     expect(row.result).toBeNull();
     expect(Math.abs((row.dueAt ?? 0) - bench.now() - 5 * minuteMs)).toBeLessThan(5_000);
     expect(bench.eventsOf("result.not_handled")).toMatchObject([
-      { level: "alarm", call_id: first.id, provider: "twilio" },
+      { level: "alarm", call_id: first.id, account: "twilio" },
     ]);
     // However long it takes, the record is not given up.
     await pollAfter(bench, 60 * 24 * 3);

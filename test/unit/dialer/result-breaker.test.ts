@@ -147,7 +147,7 @@ describe("an agent whose calls are blocked", () => {
 });
 
 describe("results of an agent", () => {
-  const from = (number: string) => ({ type: "twilio", provider: "twilio", from: number });
+  const from = (number: string) => ({ type: "twilio", account: "twilio", from: number });
   const blocked: fc.Arbitrary<EndedRow> = fc.record({
     agentId: fc.constant(agent),
     claimedAt: fc.constant(100),

@@ -1,3 +1,4 @@
+import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import { type CallResult, resultStatuses } from "#shared/calls/call-result.ts";
 import { recordResult } from "#shared/calls/record-result.ts";
@@ -17,7 +18,7 @@ import {
 const minuteMs = 60_000;
 const agent = { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" };
 const twilio = { agents: { agent_sales: agent } };
-const route = { type: "twilio", ...agent } as const;
+const route = routeFrom("twilio", agent);
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 const completed: CallResult = { ...nothing, status: "completed" };
 const write = { version: "next", at: 5 };

@@ -1,3 +1,4 @@
+import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -17,7 +18,7 @@ import {
 const minuteMs = 60_000;
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 const busy: CallResult = { ...nothing, status: "busy", word: "busy" };
-const route = { type: "webhook", ...webhook } as const;
+const route = routeFrom("webhook", webhook);
 
 function createBench(told: ToldResult = { kind: "told", result: busy }): Bench {
   const bench = createDialerBench({ plan: { results: { waitMinutes: 30 } } });
@@ -263,7 +264,7 @@ describe("a signed callback", () => {
     expect(await tell(bench, placed)).toEqual(["ack"]);
     bench.told = async () => ({ kind: "unverified" });
     await tell(bench, placed);
-    const fields = { provider: "webhook", call_id: placed.id };
+    const fields = { account: "webhook", call_id: placed.id };
     expect(bench.eventsOf("callback.malformed")).toMatchObject([{ level: "warning", ...fields }]);
     expect(bench.eventsOf("callback.unverified")).toMatchObject([{ level: "alarm", ...fields }]);
     expect(await rowOf(bench, placed)).toEqual(placed);

@@ -22,7 +22,7 @@ const now = 1_000_000;
 const call = aCall();
 const known = { call, numberHash: "hash", numberTail: "23" };
 const write = { version: "fresh", at: now };
-const route = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+const route = { account: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
 const idempotent = { ...route, idempotent: true } as const;
 
 /** Returns a row in each state, as read: claimed twice, unless it waits, and due a second ago. */

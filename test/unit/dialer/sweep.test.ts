@@ -1,3 +1,4 @@
+import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
 import { sweep } from "#functions/dialer/sweep/sweep.ts";
@@ -24,7 +25,7 @@ const minute = 60_000;
 const startAt = "2026-06-01T10:00Z";
 const never = aCall();
 /** A route whose provider has records to look into. */
-const route = { provider: "vapi", type: "vapi", agent: "a", from: "n" } as const;
+const route = { account: "vapi", type: "vapi", agent: "a", from: "n" } as const;
 const idsOf = (calls: readonly { id: string }[]) => calls.map(({ id }) => id);
 const sweepOf = async (bench: Bench) => (await documentOf(bench, "sweep", "sweep"))?.value;
 /** Begins a sweep, which waits in the bench's clock alone. */
@@ -49,7 +50,7 @@ describe("a sweep", () => {
       plan: { agents: { agent_sales: again }, callingHours },
     });
     const dueAt = bench.now();
-    const resent = { dueAt, route: { ...again, type: "webhook" } as const };
+    const resent = { dueAt, route: routeFrom("webhook", again) };
     const closed = callsNow(bench, 600, { timezone: "+09:00" });
     for (const call of closed) await putIn(bench, "UNKNOWN", call, resent);
     bench.advance(1);

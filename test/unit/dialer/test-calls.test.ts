@@ -172,7 +172,7 @@ function isOfTests(backlog: string): boolean {
     client,
     agentId: "agent_sales",
   });
-  const names = [dialing, "watch", resultsBacklogOf({ provider: `${client}:twilio-eu` })];
+  const names = [dialing, "watch", resultsBacklogOf({ account: `${client}:twilio-eu` })];
   return (
     names.includes(backlog) || backlog === waitingBacklogOf({ client, agentId: "agent_sales" })
   );
@@ -183,7 +183,7 @@ describe("a test client's account", () => {
     const own = table.find({ ...clientNamed("acme"), agentId: "a" });
     if (own === undefined || sandboxRoute === undefined) throw new Error("there is no route");
     const { name, mode } = table.account(sandboxRoute);
-    expect({ name, mode }).toEqual({ name: sandboxRoute.provider, mode: "test" });
+    expect({ name, mode }).toEqual({ name: sandboxRoute.account, mode: "test" });
     expect({ ...table.account(own), name, mode }).toEqual(table.account(sandboxRoute));
     expect(table.account(own)).toMatchObject({ timeoutSeconds: 7, callsPerDay: 3, liveCalls: 2 });
     expect(table.account(own).pace).toBeDefined(); // twilio's default
@@ -270,8 +270,8 @@ describe("an operator", () => {
       expect(await enter()).toMatchObject({ kind: "hold", reason: "calls_per_day" });
     }
     expect(events).toMatchObject([
-      { level: "alarm", event: "account.calls_per_day", provider: "twilio-eu" },
-      { level: "info", event: "account.calls_per_day", provider: `${client}:twilio-eu` },
+      { level: "alarm", event: "account.calls_per_day", account: "twilio-eu" },
+      { level: "info", event: "account.calls_per_day", account: `${client}:twilio-eu` },
     ]);
   });
 

@@ -16,7 +16,7 @@ const now = 1_000_000;
 const call = aCall();
 const newCall = { call, numberHash: "hash", numberTail: "23" };
 const write = { version: "fresh", at: now };
-const route = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+const route = { account: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
 const claimed = (more: Partial<CallRow> = {}) =>
   aRowIn("DIALING", { id: call.id, claims: ["last"], dueAt: now - 1, route, ...more });
 

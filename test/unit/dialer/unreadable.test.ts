@@ -21,10 +21,10 @@ import {
 // at once.
 
 const later = {
-  "a type of route": { route: { type: "carrier-pigeon", provider: "webhook" } },
+  "a type of route": { route: { type: "carrier-pigeon", account: "webhook" } },
   "a type of route, UNKNOWN,": {
     state: "UNKNOWN",
-    route: { type: "carrier-pigeon", provider: "webhook" },
+    route: { type: "carrier-pigeon", account: "webhook" },
   },
   "a state": { state: "RINGING" },
 };

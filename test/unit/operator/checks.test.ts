@@ -10,7 +10,7 @@ import { aCall } from "#test/support/calls.ts";
 import { rowIn } from "#test/support/rows.ts";
 
 const at = Date.parse("2026-06-01T10:00Z");
-const route = { type: "webhook", provider: "webhook", url: "http://127.0.0.1:9/", checks: ["crm"] };
+const route = { type: "webhook", account: "webhook", url: "http://127.0.0.1:9/", checks: ["crm"] };
 const checks = [{ check: "crm", at: at - 500, evidence: "consent 7" }];
 const write: Write = { version: "v", at };
 

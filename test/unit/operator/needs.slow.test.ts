@@ -183,7 +183,7 @@ describe("what needs a person", () => {
     await put("sweep", sweepKey.key, { ...sweptAt(now - 6 * minuteMs), size });
     const rests = { blocked: 3, restsUntil: now + minuteMs, since: now };
     const numbers = Object.fromEntries(pool.map((number) => [number, rests]));
-    await put("caller-ids", callerIdsKeyOf({ provider: "retell" }).key, { numbers });
+    await put("caller-ids", callerIdsKeyOf({ account: "retell" }).key, { numbers });
     const kindsOf = async () => (await ask()).needs.map(({ kind, what }) => `${kind}: ${what}`);
     expect(await kindsOf()).toEqual([
       "sweep_halted: sweeps",

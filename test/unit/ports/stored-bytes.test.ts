@@ -21,7 +21,7 @@ import { createSqliteD1 } from "#test/support/sqlite-d1.ts";
 const calls = 400;
 const route = {
   type: "twilio",
-  provider: "twilio",
+  account: "twilio",
   baseUrl: "http://127.0.0.1:39341",
   from: "+12025550100",
   stream: "wss://example.com/audio",

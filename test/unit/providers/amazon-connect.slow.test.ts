@@ -51,7 +51,7 @@ describeProvider({
 describe("Amazon Connect", () => {
   const time = Date.parse("2026-11-21T09:30:00.123Z");
   const routeFrom = (account: string, baseUrl: string, more: object = {}) =>
-    routeOf("amazon-connect", { ...fields, provider: account, ...more }, baseUrl);
+    routeOf("amazon-connect", { ...fields, account, ...more }, baseUrl);
   async function dial(
     environment: Record<string, string>,
     {

@@ -50,7 +50,7 @@ describeProvider(through("sip-trunk"));
 describe("elevenlabs", () => {
   it("refuses names of variables that are ElevenLabs' own", () => {
     const parsed = routeKinds.parseRoute(
-      { provider: "elevenlabs", ...fields, through: "twilio" },
+      { account: "elevenlabs", ...fields, through: "twilio" },
       { type: "elevenlabs" },
     );
     if ("issues" in parsed) throw new Error("the route was refused");

@@ -28,7 +28,7 @@ const provider = sandbox.create(
   { secret: () => undefined, fetch, now: () => 0, print: () => undefined },
   [],
 );
-const route = { type: "sandbox", provider: "test:acme:vapi" } as const;
+const route = { type: "sandbox", account: "test:acme:vapi" } as const;
 const dial = (phone_number: string, ring = (send: Send): Send => send) =>
   provider.dial(
     {

@@ -39,7 +39,7 @@ describeProvider({
 
 describe("signalwire", () => {
   const problemsOf = (fields: object, baseUrl?: string) => {
-    const route = { provider: "signalwire", from: "+12025550100", answerUrl, ...fields };
+    const route = { account: "signalwire", from: "+12025550100", answerUrl, ...fields };
     const parsed = routeKinds.parseRoute(route, { type: "signalwire", baseUrl });
     return "issues" in parsed ? parsed.issues.map(({ message }) => message).join() : "";
   };

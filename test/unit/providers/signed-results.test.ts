@@ -136,8 +136,8 @@ describe("a webhook's signed result", () => {
       HOOK_EU_SECRET: secretOf(Buffer.alloc(32, 8)),
     };
     const options = { environment, fetch, now: () => now, print: () => undefined };
-    const kindAt = async (provider: string, url: string) => {
-      const route = { type: "webhook", provider, url } as const;
+    const kindAt = async (account: string, url: string) => {
+      const route = { type: "webhook", account, url } as const;
       const told = await createProviders(
         options,
         [],

@@ -5,7 +5,7 @@ import { aCall } from "#test/support/calls.ts";
 
 describe("the simulator", () => {
   const dialedAt = Date.parse("2026-11-21T00:00:00Z");
-  const parsed = routeKinds.parseRoute({ provider: "simulator" }, { type: "simulator" });
+  const parsed = routeKinds.parseRoute({ account: "simulator" }, { type: "simulator" });
   if ("issues" in parsed) throw new Error("the route is wrong");
   const { route } = parsed;
   let time = dialedAt;

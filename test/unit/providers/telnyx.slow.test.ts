@@ -69,7 +69,7 @@ describe("telnyx", () => {
     [{ machineDetection: "Enable" }, /^must be one of /],
     [{ callReason: "Your appointment" }, /^must not have /],
   ])("refuses the route's %j", (more, problem) => {
-    const route = { provider: "telnyx", ...fields, ...more };
+    const route = { account: "telnyx", ...fields, ...more };
     const parsed = routeKinds.parseRoute(route, { type: "telnyx" });
     const issues = "issues" in parsed ? parsed.issues : [];
     expect(issues.map(({ message }) => message).join()).toMatch(problem);

@@ -17,7 +17,7 @@ const plan = parseDialPlan(
   },
   {},
 );
-const account = createRouteTable(plan).account({ type: "vapi", provider: "vapi" });
+const account = createRouteTable(plan).account({ type: "vapi", account: "vapi" });
 
 const closed = {
   code: "http_429",
