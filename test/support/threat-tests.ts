@@ -47,6 +47,9 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   "test/unit/api/hostile-memory.slow.test.ts": [
     "answers the worst of bodies within its memory, briefly, and keeps nothing of them",
   ],
+  "test/unit/api/hostile-workerd.slow.test.ts": [
+    "answers the largest batches in a workerd that has half of a Worker's memory",
+  ],
   "test/unit/dial-plan/dial-plan.test.ts": [
     "with destinations %j and the number %s: %s",
     "with %j is refused: %s",
@@ -63,6 +66,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   ],
   "test/unit/api/bounded-orders.test.ts": [
     "are taken, leave one entry a minute, and are all given again after a restore",
+    "repeated orders are one after a restore, as they were before",
   ],
   "test/unit/api/write-budgets.test.ts": ["of %s by %o are refused above the hour's maximum: %o"],
   "test/unit/api/readiness.test.ts": ["reads the ledger once in five seconds, however many ask"],
