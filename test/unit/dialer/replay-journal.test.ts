@@ -3,11 +3,12 @@ import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
 import { checkEpoch } from "#functions/dialer/runtime/epoch.ts";
 import { replayJournal } from "#functions/dialer/sweep/replay-journal.ts";
 import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
-import { appendEntry } from "#shared/policy/journal-entries.ts";
+import { appendEntry, type JournalEntry } from "#shared/policy/journal-entries.ts";
 import { nameOfEntry, nameOfPart } from "#shared/ports/journal.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { countQueries } from "#test/support/count-queries.ts";
 import { type Bench, hashOf, putDocument } from "#test/support/dialer-calls.ts";
+import { aRequestId } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 
 const time = { isOver: () => false };
@@ -62,6 +63,73 @@ it("many entries are applied together, in a few statements", async () => {
   expect(await replayAll({ ...bench.deps, ...counted })).toBe(5);
   expect(counted.count()).toBeLessThan(40);
   expect(await listedOf(bench, hashes)).toEqual(hashes);
+});
+
+it("a replay that is killed at each step ends as one that is not", async () => {
+  const hashes = numbers(60);
+  const [unlisted, erased] = [hashes.slice(0, 20), hashes.slice(20, 40)];
+  const requests = Array.from({ length: 60 }, () => aRequestId());
+  /** Replays a journal of each kind of entry, where every run dies at a later step than the one before. */
+  const restored = async (stepsMin: number) => {
+    const bench = createDialerBench();
+    const { deps } = bench;
+    const append = (entry: JournalEntry) => {
+      bench.advance(1);
+      return appendEntry(entry, deps);
+    };
+    const order = { client: "crm", at: 1_000_000, by: "token", indexes: null };
+    for (const [n, one] of hashes.entries()) {
+      const of = { request: requests[n] ?? "" };
+      await append({ kind: "cancel", of, order, expiresAt: 9e12 });
+      await append({ kind: "list", entries: [one] });
+    }
+    for (const one of unlisted) await append({ kind: "unlist", entries: [one] });
+    const erasure = { at: 1_000_000, by: "ops", retentionMs: 9e9 };
+    for (const one of erased) await append({ kind: "erase", hashes: [one], ...erasure });
+    let replayed: Awaited<ReturnType<typeof replayJournal>> = { isJournalDone: false };
+    let [runs, steps] = [0, stepsMin];
+    const dying = <Values extends unknown[], Answer>(
+      work: (...values: Values) => Promise<Answer>,
+    ) => {
+      return async (...values: Values) => {
+        if (--steps < 0) throw new Error("killed");
+        return work(...values);
+      };
+    };
+    const { documents, journal } = deps;
+    const broken = {
+      ...deps,
+      journal: { ...journal, list: dying(journal.list), read: dying(journal.read) },
+      documents: {
+        ...documents,
+        read: dying(documents.read),
+        write: dying(documents.write),
+        remove: dying(documents.remove),
+      },
+    };
+    for (; replayed.isJournalDone !== true && runs < 1_000; runs++) {
+      steps = stepsMin + runs;
+      const killed = { ...confirmed, ...replayed };
+      replayed = await replayJournal(killed, time, broken).catch(() => replayed);
+    }
+    const ofKind = async (kind: "do-not-call" | "cancellation" | "erasure") =>
+      (await documents.list(kind, { limit: 1_000 }))
+        .map(({ key, ...one }) => [key, "value" in one ? one.value : null])
+        .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+    const all = [
+      await ofKind("do-not-call"),
+      await ofKind("cancellation"),
+      await ofKind("erasure"),
+    ];
+    return { all, runs };
+  };
+  const whole = await restored(Infinity);
+  expect(whole.all.map(({ length }) => length)).toEqual([40, 60, 20]);
+  for (const steps of [0, 60]) {
+    const killed = await restored(steps);
+    expect(killed.runs).toBeGreaterThan(whole.runs + 3);
+    expect(killed.all).toEqual(whole.all);
+  }
 });
 
 it("a page of long lists takes no more statements than an invocation has", async () => {
