@@ -10,7 +10,7 @@ import parts from "#config/parts.json" with { type: "json" };
 const root = resolve(import.meta.dirname, "../../..");
 type PartName = keyof typeof parts;
 const run = promisify(execFile);
-/** What types need besides the packages of a part. */
+/** Packages that types need besides those of a part. */
 const typing = ["typescript", "@types/node", "@types/aws-lambda", "@cloudflare/workers-types"];
 
 /** Returns a part with everything that it reaches. */
