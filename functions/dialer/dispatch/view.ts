@@ -152,9 +152,16 @@ function withListed(
     get<K extends Kind>(kind: K, key: string) {
       if (!(kind in lists)) return read.get(kind, key);
       const found = listed.get(kind)?.get(key);
-      return found as StoredDocument<K> | undefined; // each list has its own kind alone
+      return found !== undefined && isOfKind(found, kind) ? found : undefined;
     },
   };
+}
+
+function isOfKind<K extends Kind>(
+  document: StoredDocument,
+  kind: K,
+): document is StoredDocument<K> {
+  return document.kind === kind;
 }
 
 /** Returns the backlogs, an urgent one with the answers to all calls of its client and agent. */
