@@ -86,7 +86,22 @@ describe("an exported list", () => {
   });
 
   it("has no field that a spreadsheet takes for a formula", async () => {
-    const items = ["=1+1", "+1", "-1", "@x", "\tx", 'a"b', "a,b", "a\nb", null, 5, true, ["x", "=y"], [], [{ a: 1 }]];
+    const items = [
+      "=1+1",
+      "+1",
+      "-1",
+      "@x",
+      "\tx",
+      'a"b',
+      "a,b",
+      "a\nb",
+      null,
+      5,
+      true,
+      ["x", "=y"],
+      [],
+      [{ a: 1 }],
+    ];
     const { parts } = await exportRows(
       { format: "csv", columns: ["value"] },
       {
