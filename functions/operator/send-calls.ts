@@ -22,7 +22,6 @@ const sendersSchema = z.strictObject({
     }),
   ),
 });
-export type Senders = z.infer<typeof sendersSchema>;
 
 const listSenders = declareRoute({
   operationId: "listSenders",

@@ -12,7 +12,12 @@ import {
 } from "#shared/policy/kept-tokens.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { createTokenMaker, hasHash } from "#shared/settings/made-token.ts";
-import { type Caller, joinAgents, tokenRights } from "#shared/settings/tokens.ts";
+import {
+  type AgentsByClient,
+  type Caller,
+  joinAgents,
+  tokenRights,
+} from "#shared/settings/tokens.ts";
 import type { ApiDeps, FoundCaller } from "./context.ts";
 import { createKeptReads } from "./kept-reads.ts";
 import { causeForLog, UncheckedTokenError } from "./port-limits.ts";
@@ -87,23 +92,29 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       if (known !== undefined) return toCaller(token, known.value, now);
       return tokens.find(id).then((found) => toCaller(token, found, now));
     },
-    async agentsByClient(now) {
-      const made: KeptToken[] = [];
-      for await (const { value } of allTokens(documents)) {
-        if (value.rights.includes("call")) made.push(value);
-      }
-      const names = [...new Set(made.map(({ client }) => client))];
-      const read = await documents.read(names.map(clientKeyOf));
-      return joinAgents(
-        made.flatMap((token) => {
-          const client = read.get("client", token.client)?.value;
-          return client !== undefined && isTokenValid(token, client, now)
-            ? [[ownerOf(token), agentsOfBoth(token.agents, client.agents)] as const]
-            : [];
-        }),
-      );
-    },
+    agentsByClient: (now) => readMadeAgents(documents, now),
   };
+}
+
+/** Reads the clients whose valid tokens operators made and may place calls, with their agents. */
+async function readMadeAgents(
+  documents: ApiDeps["documents"],
+  now: number,
+): Promise<AgentsByClient> {
+  const made: KeptToken[] = [];
+  for await (const { value } of allTokens(documents)) {
+    if (value.rights.includes("call")) made.push(value);
+  }
+  const names = [...new Set(made.map(({ client }) => client))];
+  const read = await documents.read(names.map(clientKeyOf));
+  return joinAgents(
+    made.flatMap((token) => {
+      const client = read.get("client", token.client)?.value;
+      return client !== undefined && isTokenValid(token, client, now)
+        ? [[ownerOf(token), agentsOfBoth(token.agents, client.agents)] as const]
+        : [];
+    }),
+  );
 }
 
 function callerOf({ key, value }: StoredDocument<"token">, client: KeptClient): Caller {

@@ -102,6 +102,23 @@ export function useSession(say: (words: string) => void): Session {
     },
     [end],
   );
+  const { ask, postFor } = useAsks(withToken);
+  const enter = useCallback((token: string) => {
+    const mine = work.current ?? workWith("");
+    sessionStorage.setItem(tokenKey, token);
+    mine.token = token;
+    setIsOpen(true);
+    for (const { go } of mine.waiting.splice(0)) go();
+  }, []);
+  const leave = useCallback(() => end("Signed out."), [end]);
+  return useMemo(
+    () => ({ isOpen, ask, postFor, refused, enter, leave }),
+    [isOpen, ask, postFor, refused, enter, leave],
+  );
+}
+
+/** Returns what asks and posts with the operator's token. */
+function useAsks(withToken: WithToken): Pick<Session, "ask" | "postFor"> {
   const ask = useCallback<Ask>(
     (path, body) => withToken(body !== undefined, (token) => send<never>(token, path, body)),
     [withToken],
@@ -115,18 +132,7 @@ export function useSession(say: (words: string) => void): Session {
       }),
     [withToken],
   );
-  const enter = useCallback((token: string) => {
-    const mine = work.current ?? workWith("");
-    sessionStorage.setItem(tokenKey, token);
-    mine.token = token;
-    setIsOpen(true);
-    for (const { go } of mine.waiting.splice(0)) go();
-  }, []);
-  const leave = useCallback(() => end("Signed out."), [end]);
-  return useMemo(
-    () => ({ isOpen, ask, postFor, refused, enter, leave }),
-    [isOpen, ask, postFor, refused, enter, leave],
-  );
+  return { ask, postFor };
 }
 
 /** Resolves once the operator has entered another token, or has signed out. */

@@ -10,7 +10,7 @@ export function stateText(state: CallDetail["history"][number]["state"]): string
 }
 
 /** Formats a time in the browser's zone, with the zone's short name: `24/11/2026, 14:20:05 GMT+1`. */
-export function timeText(time: string | null): string {
+function timeText(time: string | null): string {
   if (time === null) return "";
   return new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "long" });
 }
