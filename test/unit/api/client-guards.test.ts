@@ -301,7 +301,9 @@ describe("callsPerDay of a client", () => {
       waiting.splice(index, 1)[0]?.();
       await settle();
     };
-    const posts = [post(3), post(1, { key: "one" }), post(1, { key: "one" })];
+    const posts = [{}, { key: "one" }, { key: "one" }].map(async (more, n) =>
+      post(n === 0 ? 3 : 1, more),
+    );
     await settle();
     for (const _ of posts) await go(0); // each is above the limit, as the first one's calls stand
     await go(0); // the first gives its calls back

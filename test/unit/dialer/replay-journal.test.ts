@@ -114,8 +114,8 @@ it("a replay that is killed at each step ends as one that is not", async () => {
     }
     const ofKind = async (kind: "do-not-call" | "cancellation" | "erasure") =>
       (await documents.list(kind, { limit: 1_000 }))
-        .map(({ key, ...one }) => [key, "value" in one ? one.value : null])
-        .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+        .map((one) => ({ key: one.key, value: "value" in one ? one.value : null }))
+        .toSorted((a, b) => (a.key < b.key ? -1 : 1));
     const all = [
       await ofKind("do-not-call"),
       await ofKind("cancellation"),
