@@ -56,7 +56,7 @@ export async function findPauseProblem(
   if (agent_id !== undefined && findAgentRoute(agent_id, plan) === undefined) {
     return { pointer: "/agent_id", detail: "is no agent of the dial plan" };
   }
-  const accounts = Object.values(plan.agents).map(({ account }) => account);
+  const accounts = Object.values(plan.agents).map((route) => route.account);
   if (account !== undefined && !accounts.includes(account)) {
     const detail = "is no account that an agent of the dial plan goes through";
     return { pointer: "/account", detail };

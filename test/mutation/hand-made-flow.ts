@@ -79,7 +79,6 @@ const ofSandbox = toMutants(
       "createRouteTable.find.sandbox",
       becomes("own"),
     ],
-    ["an older version cannot read a test call's row", "createFirstRow.route", becomes("null")],
   ],
 );
 

@@ -254,7 +254,7 @@ const ofMeasures = [
           "findReceiverOf",
           callBecomes(
             "find",
-            "ownReceiversOf(key.client, own).find((one) => one.own.name === key.name)",
+            "ownReceiversOf(client, own).find((one) => one.own.name === key.name)",
           ),
         ],
         ["readPending.isOwn", becomes("() => true")],

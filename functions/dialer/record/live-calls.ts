@@ -141,9 +141,8 @@ export async function leaveLive(ended: readonly EndedCall[], deps: LiveDeps): Pr
       try {
         await leaveAccount(account, own, deps);
       } catch (error) {
-        const { account = "" } = own[0]?.route ?? {};
         deps.log("warning", "live_calls.not_removed", {
-          account,
+          account: own[0]?.route.account ?? "",
           count: own.length,
           error: errorForLog(error),
         });

@@ -61,7 +61,7 @@ export function chosenRoute(
   const names = own.map(([name]) => name).join(", ");
   const [first] = own;
   if (first === undefined) {
-    const accounts = [...new Set(all.map(([, { account }]) => account))].join(", ");
+    const accounts = [...new Set(all.map(([, one]) => one.account))].join(", ");
     throw new Failure(`No agent of the dial plan dials through ${account}. There is: ${accounts}.`);
   }
   if (agentId !== undefined) {
