@@ -11,6 +11,23 @@ import * as z from "../lib/zod.ts";
 const time = z._default(z.nullable(z.number()), null);
 const text = z._default(z.nullable(z.string()), null);
 
+const historySchema = () =>
+  z.looseObject({
+    at: z.number(),
+    state: z.enum(callStates),
+    reason: z.string(),
+    dueAt: z.optional(z.number()),
+    by: z.optional(z.string()),
+    checks: z.optional(
+      z.array(
+        z.looseObject({ check: z.string(), at: z.number(), evidence: z.optional(z.string()) }),
+      ),
+    ),
+  });
+
+const routeSchema = () =>
+  z.looseObject({ type: z.string().check(z.refine(isRouteType)), account: z.string() });
+
 const rowSchema = () =>
   z.looseObject({
     state: z.enum(callStates),
@@ -34,15 +51,7 @@ const rowSchema = () =>
     ancestors: z._default(z.array(z.string()), []),
     tries: z.optional(triesSchema),
     next: z.optional(nextTrySchema),
-    route: z._default(
-      z.nullable(
-        z.looseObject({
-          type: z.string().check(z.refine(isRouteType)),
-          account: z.string(),
-        }),
-      ),
-      null,
-    ),
+    route: z._default(z.nullable(routeSchema()), null),
     providerCallId: text,
     result: z._default(z.nullable(callResultSchema), null),
     optedOut: z._default(z.boolean(), false),
@@ -62,27 +71,7 @@ const rowSchema = () =>
     numberTail: z.string(),
     acceptedAt: z.number(),
     updatedAt: z.number(),
-    history: z._default(
-      z.array(
-        z.looseObject({
-          at: z.number(),
-          state: z.enum(callStates),
-          reason: z.string(),
-          dueAt: z.optional(z.number()),
-          by: z.optional(z.string()),
-          checks: z.optional(
-            z.array(
-              z.looseObject({
-                check: z.string(),
-                at: z.number(),
-                evidence: z.optional(z.string()),
-              }),
-            ),
-          ),
-        }),
-      ),
-      [],
-    ),
+    history: z._default(z.array(historySchema()), []),
   });
 
 /**
