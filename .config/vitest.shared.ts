@@ -44,7 +44,7 @@ type Files = Parameters<BaseSequencer["sort"]>[0];
 class Interleaved extends BaseSequencer {
   override async sort(files: Files) {
     const isWaiting = ({ project }: Files[number]) => waitingProjects.has(project.name);
-    const workers = Number(this.ctx.config.maxWorkers);
+    const workers = this.ctx.config.maxWorkers;
     const share = Math.min(workers, Math.ceil(workers * waitingShare));
     // oxlint-disable-next-line unicorn/no-array-sort -- not of an array
     const all = await super.sort(files);

@@ -309,7 +309,7 @@ describe("callsPerDay of a client", () => {
     await go(0); // the first gives its calls back
     await go(1); // and the third finds room
     while (waiting.length > 0) await go(0);
-    const statuses = (await Promise.all(posts)).map(({ status }) => status);
+    const statuses = await Promise.all(posts.map(async (one) => (await one).status));
     expect(statuses).toEqual([422, 201, 201]);
     expect(await counted()).toBe(1);
   });
