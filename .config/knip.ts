@@ -5,7 +5,7 @@ import type { KnipConfig } from "knip";
 const installedApart = globSync("{infra/aws,infra/mcp,test}/packages/package.json").flatMap(
   (file) => {
     const list: { dependencies: Record<string, string> } = JSON.parse(readFileSync(file, "utf8"));
-    return Object.keys(list.dependencies);
+    return Object.keys(list.dependencies).filter((name) => name !== "deno" && name !== "aws-cdk");
   },
 );
 
