@@ -52,7 +52,6 @@ export default defineConfig({
           ...slow,
           ...native,
           name: "aws",
-          isolate: false,
           include: slowFiles("test/aws"),
         },
       },

@@ -6,9 +6,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { endpoints } from "#functions/api/calls/endpoints.ts";
 import { findExcess } from "#functions/api/http/json-structure.ts";
+import { type BundledModule, bundleForWorkers } from "#infra/generate/workers.ts";
+import { toMiniflare } from "#infra/local/bundles.ts";
 import { tokens } from "../support/environment.ts";
 import { jsonRequest } from "../support/json-request.ts";
-import { workerText } from "./bundle-size.ts";
 import { workerdPids } from "./counted-cloudflare.ts";
 import { cpuOf, inTurns } from "./measure.ts";
 import { report, table, times } from "./report.ts";
@@ -87,28 +88,31 @@ for (const [name, text] of Object.entries(usual)) {
   rows.push([name, inMiB(bytes.byteLength), times(judged, parsed)]);
 }
 
-const script = await workerText("test/bench/bodies-worker.ts");
+const worker = await bundleForWorkers("test/bench/bodies-worker.ts");
 /** Reads a body and does nothing with it: what the runtime itself takes. */
-const floorScript = `export default {
+const contents = `export default {
   async fetch(request) {
     const body = await request.arrayBuffer();
     return new Response(null, { status: body.byteLength > 0 ? 422 : 400 });
   },
 };`;
+const reader: BundledModule[] = [{ path: "index.mjs", contents }];
 /** Memory that workerd takes at most for a body, above what it has taken before, and the answer's status. */
-async function memoryFor(body: string, of: string): Promise<{ bytes: number; status: number }> {
+async function memoryFor(
+  body: string,
+  of: BundledModule[],
+): Promise<{ bytes: number; status: number }> {
   const others = await workerdPids();
-  const worker = new Miniflare(
+  const started = new Miniflare(
     convertV4MiniflareOptions({
-      modules: true,
-      script: of,
+      modules: toMiniflare(of),
       compatibilityDate: "2026-06-01",
       compatibilityFlags: ["nodejs_compat"],
       log: new Log(LogLevel.ERROR),
     }),
   );
   try {
-    const url = new URL(path, await worker.ready);
+    const url = new URL(path, await started.ready);
     const post = async (text: string) => {
       const response = await fetch(url, jsonRequest(tokens.crm, "POST", text));
       await response.arrayBuffer();
@@ -122,7 +126,7 @@ async function memoryFor(body: string, of: string): Promise<{ bytes: number; sta
     const status = await post(body);
     return { bytes: (await memoryOf(pid, "VmHWM")) - before, status };
   } finally {
-    await worker.dispose();
+    await started.dispose();
   }
 }
 
@@ -136,7 +140,7 @@ function inMiB(bytes: number): string {
 }
 
 /** Returns the median of three starts, as a collection of garbage may come or not. */
-async function medianFor(body: string, of = script): Promise<{ bytes: number; status: number }> {
+async function medianFor(body: string, of = worker): Promise<{ bytes: number; status: number }> {
   const starts: { bytes: number; status: number }[] = [];
   for (let n = 0; n < 3; n++) starts.push(await memoryFor(body, of));
   const [, median] = starts.toSorted((one, other) => one.bytes - other.bytes);
@@ -152,7 +156,7 @@ for (const [name, body] of Object.entries({ ...hostile, ...usual })) {
   const { bytes, status } = await medianFor(body);
   if (status !== (isRefused ? 422 : 201)) throw new Error(`${name} was answered ${status}`);
   const size = Buffer.byteLength(body);
-  const floor = (await medianFor(body, floorScript)).bytes;
+  const floor = (await medianFor(body, reader)).bytes;
   if (isRefused) refusedMax = Math.max(refusedMax, 1 + (bytes - floor) / size);
   else acceptedMax = Math.max(acceptedMax, bytes / mebibyte);
   memory.push([name, inMiB(size), String(status), inMiB(bytes), inMiB(floor)]);

@@ -135,7 +135,7 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
       const requestId = withCalls(aCall({ acceptedAt: now }).requestId, 1);
       ids.set(digits, toCallId(requestId, 0));
       const text = JSON.stringify(request);
-      const owner = { requestId, client, acceptedAt: now };
+      const owner = { requestId, client, mode: "test" as const, acceptedAt: now };
       calls.push(toJson(createRequestMessage(owner, { text, isBatch: false })));
       await deliver();
     },

@@ -1,5 +1,5 @@
 import { env } from "node:process";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import {
   type Browser,
   type BrowserContext,
@@ -66,5 +66,5 @@ export async function openPage(browser: Browser, options?: BrowserContextOptions
 
 /** Returns the text of a downloaded file, which lies where the browser runs. */
 export async function readDownload(download: Download): Promise<string> {
-  return text(await download.createReadStream());
+  return (await buffer(await download.createReadStream())).toString(); // with the mark of its encoding
 }

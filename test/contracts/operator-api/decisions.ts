@@ -56,6 +56,7 @@ export function itActsOnCalls(api: OperatorApiBench): void {
     const call = await callIn("REJECTED");
     const { body } = await ask(`/calls/${call.id}/redial`, {});
     expect(await cancelAsClient(api, body.id)).toBe(200);
+    await api.queued(1);
   });
 
   it("redials a redial with all its ancestors", async () => {

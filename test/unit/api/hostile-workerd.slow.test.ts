@@ -1,6 +1,7 @@
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { afterEach, expect, it, vi } from "vitest";
-import { workerText } from "#test/bench/bundle-size.ts";
+import { type BundledModule, bundleForWorkers } from "#infra/generate/workers.ts";
+import { toMiniflare } from "#infra/local/bundles.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import { largeBatches } from "#test/support/large-batches.ts";
@@ -15,12 +16,11 @@ afterEach(async () => {
 });
 
 /** Starts a Worker in a workerd whose heap is limited, and returns what posts a batch to it. */
-async function start(script: string): Promise<(body: string) => Promise<number>> {
+async function start(modules: BundledModule[]): Promise<(body: string) => Promise<number>> {
   vi.stubEnv("MINIFLARE_WORKERD_V8_FLAGS", `--max-old-space-size=${heapMiBMax}`);
   const worker = new Miniflare(
     convertV4MiniflareOptions({
-      modules: true,
-      script,
+      modules: toMiniflare(modules),
       compatibilityDate: "2026-06-01",
       compatibilityFlags: ["nodejs_compat"],
       log: new Log(LogLevel.NONE),
@@ -40,7 +40,7 @@ async function start(script: string): Promise<(body: string) => Promise<number>>
 }
 
 it("answers the largest batches in a workerd that has half of a Worker's memory", async () => {
-  const post = await start(await workerText("test/bench/bodies-worker.ts"));
+  const post = await start(await bundleForWorkers("test/bench/bodies-worker.ts"));
   for (const [name, bodyOf] of Object.entries(largeBatches)) {
     const status = await post(bodyOf(1)).catch(() => 0);
     expect([name, status]).toEqual([name, name.startsWith("right: ") ? 201 : 422]);
@@ -48,14 +48,15 @@ it("answers the largest batches in a workerd that has half of a Worker's memory"
 });
 
 it("loses a workerd that takes more than that, so that the limit is one", async () => {
-  const post = await start(`const kept = [];
+  const contents = `const kept = [];
     export default {
       async fetch(request) {
         const text = await request.text();
         for (let n = 0; n < 4; n++) kept.push(JSON.parse(text));
         return new Response(null, { status: kept.length > 0 ? 422 : 400 });
       },
-    };`);
+    };`;
+  const post = await start([{ path: "index.mjs", contents }]);
   const nested = largeBatches["two million arrays, one in another"]?.(1) ?? "";
   await expect(post(nested)).rejects.toThrow("fetch failed");
 });

@@ -218,7 +218,7 @@ describe("calls of an agent with a pool", () => {
           level: "alarm",
           event: "caller_id.rests",
           agent_id: "agent_sales",
-          provider: "twilio",
+          account: "twilio",
           problem: "from.pool.1",
         },
       ]);

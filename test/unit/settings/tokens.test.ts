@@ -184,6 +184,7 @@ describe("npm run token", inSlowTier, () => {
     expect(findCaller(token, parseTokens(`[${entry}]`), Date.now())).toEqual({
       tokenId: "crm",
       client: "acme",
+      mode: "live",
       agents: ["a", "b"],
       rights: ["call", "read"],
     });
