@@ -1,8 +1,8 @@
 /** The client libraries as they are published: packed, and installed without a registry into an empty project. */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type * as Library from "#infra/client/index.ts";
@@ -24,7 +24,12 @@ const importedPackages = [
 /** Creates an empty project with the packed TypeScript library installed. */
 export async function installTypescript(): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "outbound-calls-packed-"));
-  await run("npm", ["pack", "--pack-destination", folder], { cwd: typescriptFolder });
+  // Packing builds `dist`, so each packs a copy: others pack at the same time.
+  const copy = join(folder, "source");
+  const filter = (source: string) => !["node_modules", "dist"].includes(basename(source));
+  await cp(typescriptFolder, copy, { recursive: true, filter });
+  await symlink(join(typescriptFolder, "node_modules"), join(copy, "node_modules"));
+  await run("npm", ["pack", "--pack-destination", folder], { cwd: copy });
   const archive = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
   await mkdir(join(folder, "node_modules"));
   await run("tar", ["-xzf", archive, "-C", "node_modules"], { cwd: folder });
