@@ -8,6 +8,7 @@ import { recordAction } from "../api/actions/audit-log.ts";
 import { acceptCalls } from "../api/calls/create-calls.ts";
 import { endpoints } from "../api/calls/endpoints.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
+import { UncheckedTokenError } from "../api/http/port-limits.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { declareRoute, type Route } from "../api/http/route.ts";
 import { findSentFile, markSentPart, startSentFile } from "../api/requests/sent-files.ts";
@@ -30,7 +31,8 @@ const listSenders = declareRoute({
   path: "/senders",
   answer: sendersSchema,
   async handle({ deps }) {
-    const all = [...(await deps.agentsByClient(deps.clock.now()))];
+    const every = [...(await deps.agentsByClient(deps.clock.now()))];
+    const all = every.filter(([client]) => isAddressable(client));
     const clients = all.map(([client, agents]) => ({
       client,
       is_test: isTestClient(client),
@@ -41,6 +43,11 @@ const listSenders = declareRoute({
     return { clients: clients.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1)) };
   },
 });
+
+/** Returns whether a path can name a client: a path with a percent sign is answered 404. */
+function isAddressable(client: string): boolean {
+  return !encodeURIComponent(client.replaceAll(":", "")).includes("%");
+}
 
 const path = "/v1/calls/batch";
 
@@ -101,6 +108,7 @@ async function findSender(c: Context<ApiEnv>, deps: RouteDeps): Promise<Caller |
   const client = c.req.param("id") ?? "";
   const restored = await refuseWhileRestored(c, deps);
   if (restored !== undefined) return restored;
+  if (deps.listedTokens === undefined) throw new UncheckedTokenError("API_TOKENS cannot be read");
   const agents = (await deps.agentsByClient(deps.clock.now())).get(client);
   if (agents === undefined) {
     const detail = "There is no client of this name with a valid token that may place calls.";

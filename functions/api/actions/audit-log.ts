@@ -167,7 +167,7 @@ export async function recordAction(
   const { clock, log } = deps;
   const at = clock.now();
   const by = c.get("caller").tokenId;
-  const id = once?.id ?? deps.randomId();
+  const id = once === undefined ? deps.randomId() : `${once.id} ${by}`;
   const counted = count === undefined ? {} : { count };
   const changed = {
     ...(numbers === undefined ? {} : { numbers: [...numbers] }),

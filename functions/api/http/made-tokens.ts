@@ -92,18 +92,21 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       if (known !== undefined) return toCaller(token, known.value, now);
       return tokens.find(id).then((found) => toCaller(token, found, now));
     },
-    agentsByClient: (now) => readMadeAgents(documents, now),
+    agentsByClient: (now) => readMadeAgents(deps, now),
   };
 }
 
-/** Reads the clients whose valid tokens operators made and may place calls, with their agents. */
+/**
+ * Reads the clients whose valid tokens operators made and may place calls, with their agents. A token whose id has an entry in
+ * API_TOKENS is left out, as that entry stands in its place.
+ */
 async function readMadeAgents(
-  documents: ApiDeps["documents"],
+  { documents, listedTokens }: Pick<ApiDeps, "documents" | "listedTokens">,
   now: number,
 ): Promise<AgentsByClient> {
   const made: KeptToken[] = [];
-  for await (const { value } of allTokens(documents)) {
-    if (value.rights.includes("call")) made.push(value);
+  for await (const { key, value } of allTokens(documents)) {
+    if (value.rights.includes("call") && listedTokens?.has(key) !== true) made.push(value);
   }
   const names = [...new Set(made.map(({ client }) => client))];
   const read = await documents.read(names.map(clientKeyOf));

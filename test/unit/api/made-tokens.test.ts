@@ -297,6 +297,19 @@ describe("a token that operators made", () => {
     expect((await app.request("/v1/calls", { method: "POST", headers })).status).toBe(401);
   });
 
+  it("lets no operator place its client's calls once API_TOKENS has its id", async () => {
+    const bench = await createBench();
+    const statusWith = async (listedTokens: ReadonlySet<string> | undefined) => {
+      const app = createApp({ ...bench.deps, listedTokens });
+      const calls = [{ phone_number: "+12025550123", agent_id: "agent_sales" }];
+      const request = jsonRequest(tokens.operator, "POST", calls);
+      return (await app.request("/operator/clients/store/calls", request)).status;
+    };
+    expect(await statusWith(new Set())).toBe(201);
+    expect(await statusWith(new Set([bench.made.id]))).toBe(404);
+    expect(await statusWith(undefined)).toBe(503);
+  });
+
   it("needs no token in API_TOKENS, and one that can be read", async () => {
     for (const [API_TOKENS, status, alarms] of [
       [undefined, 201, 1],
