@@ -11,6 +11,9 @@ export interface SqsMessage {
   MessageAttributes?: Record<string, { StringValue?: string }>;
 }
 
+/** Time limit of a request, in milliseconds: three times the longest wait for messages. */
+const requestMsMax = 60_000;
+
 interface Answers {
   ReceiveMessage: { Messages?: SqsMessage[] };
   DeleteMessageBatch: object;
@@ -27,13 +30,14 @@ export async function askSqs<Action extends keyof Answers>(
   input: { QueueUrl: string; [field: string]: unknown },
   signal?: AbortSignal,
 ): Promise<Answers[Action]> {
+  const limit = AbortSignal.timeout(requestMsMax);
   const asked = request(new URL(input.QueueUrl).origin, {
     method: "POST",
     headers: {
       "content-type": "application/x-amz-json-1.0",
       "x-amz-target": `AmazonSQS.${action}`,
     },
-    signal,
+    signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
   });
   asked.end(JSON.stringify(input));
   const response = await new Promise<IncomingMessage>((answered, failed) => {
