@@ -1,7 +1,7 @@
 import { timeOfId } from "#shared/calls/ids.ts";
 import type { Documents } from "#shared/ports/documents.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
-import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import type { FoundDocument, StoredDocument } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import { type CallLedger, comparePositions, type DuePosition } from "#shared/ports/ledger.ts";
 import { sweepKey } from "#shared/policy/controls.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -128,8 +128,8 @@ export const backlogRoutes = [listBacklogs];
 async function windowAfter(
   from: string | undefined,
   documents: Documents,
-): Promise<{ backlogs: StoredDocument<"backlog">[]; last?: string | undefined }> {
-  const backlogs: StoredDocument<"backlog">[] = [];
+): Promise<{ backlogs: FoundDocument<"backlog">[]; last?: string | undefined }> {
+  const backlogs: FoundDocument<"backlog">[] = [];
   for (let page = 0; page < windowPages; page++) {
     const after = backlogs.at(-1)?.key ?? from;
     const listed = await documents.list("backlog", { after, limit: pageBacklogs });
@@ -141,7 +141,7 @@ async function windowAfter(
 
 /** Returns the backlogs in which a call waits, in the order of their heads. */
 async function waitingIn(
-  backlogs: readonly StoredDocument<"backlog">[],
+  backlogs: readonly FoundDocument<"backlog">[],
   ledger: CallLedger,
   { settings: { table } }: RouteDeps,
 ): Promise<Waiting[]> {

@@ -184,9 +184,8 @@ async function act(
   if (ids.length === 0) return { done: 0, refused: {} };
   const { action, bulk, until } = position;
   const { to } = actions[action];
-  const { rows: read, unreadable } = await deps.ledger.read(ids);
+  const { rows, unreadable } = await deps.ledger.read(ids);
   const by = c.get("caller").tokenId;
-  const rows = [...read.values()];
   const isDone = (row: CallRow) => row.state === to && isEndedBy(row, { by, from: until });
   const meant = { ...filter, state: stateOf(filter, action) };
   const isOpen = (row: CallRow) =>

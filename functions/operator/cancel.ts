@@ -162,7 +162,7 @@ async function cancelAgent(
       const [positions = []] = await ledger.due({ backlogs, until: endOfTime, each: pageRows });
       if (positions.length === 0) break;
       const { rows } = await ledger.read(positions.map(({ id }) => id));
-      cancelled += await cancelRows(c, { given, rows: [...rows.values()] }, deps);
+      cancelled += await cancelRows(c, { given, rows }, deps);
       after = positions.at(-1);
       if (positions.length < pageRows) break;
     }

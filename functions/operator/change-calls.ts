@@ -42,7 +42,7 @@ export async function changeCalls(
     changed.push(...changes.filter((_, n) => done[n] === true).map(({ next }) => next));
     const lost = changes.filter((_, n) => done[n] !== true).map(({ next }) => next.id);
     const former = new Map(left.map((row) => [row.id, row]));
-    const now = lost.length === 0 ? [] : [...(await deps.ledger.read(lost)).rows.values()];
+    const now = lost.length === 0 ? [] : (await deps.ledger.read(lost)).rows;
     const isLast = writes + 1 === writesMax;
     others.push(...now.filter(({ id, state }) => isLast || state !== former.get(id)?.state));
     left = isLast ? [] : now.filter(({ id, state }) => state === former.get(id)?.state);
@@ -77,7 +77,8 @@ async function writeAll(changes: readonly Change[], ledger: CallLedger): Promise
     return await ledger.write(changes);
   } catch (error) {
     const { rows } = await ledger.read(changes.map(({ next }) => next.id));
-    const done = changes.map(({ next }) => rows.get(next.id)?.version === next.version);
+    const versions = new Set(rows.map(({ version }) => version));
+    const done = changes.map(({ next }) => versions.has(next.version));
     if (!done.includes(true)) throw error;
     return done;
   }

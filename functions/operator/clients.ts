@@ -5,7 +5,7 @@ import { clientKeyOf, type KeptClient } from "#shared/policy/kept-tokens.ts";
 import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/controls.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { anyName, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";

@@ -10,7 +10,7 @@ import {
 import { type Receiver, findReceiverNamed, findReceiver } from "#shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "#shared/policy/breakers.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";
@@ -193,8 +193,9 @@ async function listExhausted(
     each: most,
   });
   const { rows } = await ledger.read(positions.map(({ id }) => id));
+  const byId = new Map(rows.map((row) => [row.id, row]));
   const exhausted = positions.flatMap(({ id }) => {
-    const row = rows.get(id);
+    const row = byId.get(id);
     return row === undefined ? [] : exhaustedOfCall(row);
   });
   const last = positions.at(-1);

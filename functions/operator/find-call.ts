@@ -1,3 +1,4 @@
+import { unreadable } from "#shared/ports/unreadable.ts";
 import type { Context } from "hono";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { readCallId } from "#shared/calls/ids.ts";
@@ -9,12 +10,12 @@ export async function findCall(c: Context<ApiEnv>, deps: RouteDeps): Promise<Cal
   const id = readCallId(c.req.param("id") ?? "");
   const noCall = () => answerProblem(c, 404, { detail: "There is no call of this id." });
   if (id === undefined) return noCall();
-  const { rows, unreadable } = await deps.ledger.read([id]);
-  if (unreadable.has(id)) {
+  const row = (await deps.ledger.read([id])).get(id);
+  if (row === unreadable) {
     deps.log("alarm", "row.unreadable", { request_id: c.get("requestId"), call_id: id });
     return answerProblem(c, 503, {
       detail: "A later version of the service has written this call: deploy it here.",
     });
   }
-  return rows.get(id) ?? noCall();
+  return row ?? noCall();
 }

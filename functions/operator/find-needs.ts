@@ -6,7 +6,7 @@ import { throttles } from "#shared/policy/breaker-causes.ts";
 import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
 import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { Kind, StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { type BreakerView, listBreakerViews } from "./breaker-views.ts";

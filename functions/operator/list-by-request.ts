@@ -42,7 +42,7 @@ export async function listByRequest(
 ): Promise<Page> {
   const { ids, next, skipped } = await listIds(ledger, of, { before, limit });
   const read = await ledger.read(ids);
-  const tries = await readTries(read.rows.values(), (some) => ledger.read(some));
+  const tries = await readTries(read.rows, (some) => ledger.read(some));
   const rows = ids.flatMap((id) => tries.get(id)?.toReversed() ?? []);
   return { rows, unreadable: skipped + read.unreadable.size, next };
 }

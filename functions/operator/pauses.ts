@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { UnreachableError } from "../api/http/port-limits.ts";

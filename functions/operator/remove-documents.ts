@@ -20,5 +20,5 @@ export async function removeDocuments(
   await documents.remove(removals);
   // One that was not there may be by now: a dialer moves do-not-call entries from one HASH_KEY to the other.
   const left = await documents.read(keys);
-  return keys.every(({ kind, key }) => left.get(kind, key) === undefined);
+  return keys.every(({ kind, key }) => left.find(kind, key) === undefined);
 }

@@ -105,8 +105,8 @@ async function suggest(text: string, deps: RouteDeps): Promise<Found[]> {
 async function findCallOf(text: string, { ledger }: RouteDeps): Promise<Found[]> {
   const id = readCallId(text);
   if (id === undefined) return [];
-  const { rows, unreadable } = await ledger.read([id]);
-  return rows.has(id) || unreadable.has(id) ? [{ kind: "call", id }] : [];
+  const found = (await ledger.read([id])).get(id);
+  return found === undefined ? [] : [{ kind: "call", id }];
 }
 
 async function findRequestOf(text: string, deps: RouteDeps): Promise<Found[]> {

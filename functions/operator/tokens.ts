@@ -9,7 +9,7 @@ import {
   tokenKeyOf,
 } from "#shared/policy/kept-tokens.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import { createTokenMaker, madeIdPattern } from "#shared/settings/made-token.ts";
 import { tokenRights } from "#shared/settings/tokens.ts";
 import { nameOfKey } from "#shared/telephony/phone-number.ts";

@@ -1,3 +1,4 @@
+import { type Unreadable, unreadable } from "#shared/ports/unreadable.ts";
 import { type CallRow, toCall, waitingBacklogOf } from "#shared/calls/call-row.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
@@ -161,9 +162,10 @@ async function readRequests(
 
 /** Returns a call if it waits, with what holds it by its own row. */
 async function findCall(id: string, waiting: WaitingNow, deps: RouteDeps): Promise<CallNow[]> {
-  const row: CallRow | undefined = (await deps.ledger.read([id])).rows.get(id);
-  const call = row?.state === "WAITING" ? toCall(row) : undefined;
-  if (row === undefined || call === undefined) return [];
+  const row: CallRow | Unreadable | undefined = (await deps.ledger.read([id])).get(id);
+  if (row === undefined || row === unreadable) return [];
+  const call = row.state === "WAITING" ? toCall(row) : undefined;
+  if (call === undefined) return [];
   const known = waiting.calls.find((one) => one.id === id);
   if (known?.heldBy.isExact === true) return [known];
   const { reason, dueAt } = row;

@@ -21,9 +21,8 @@ import {
 } from "./dynamodb-document-items.ts";
 import { createDynamoPermits } from "./dynamodb-permits.ts";
 import { createDynamoTime } from "./dynamodb-time.ts";
-import { toListed } from "../ports/listed-document.ts";
 import type { Documents } from "../ports/documents.ts";
-import { type DocumentKey, type Kind, toDocumentsRead } from "../ports/document-kinds.ts";
+import { type DocumentKey, type Kind, toDocumentsRead, toFound } from "../ports/document-kinds.ts";
 
 /** Maximum tries of an addition while other writers replace the same expired document. */
 const additionsMax = 3;
@@ -83,11 +82,11 @@ export function createDynamoDocuments(
         last = textIn(page.at(-1) ?? {}, "sk");
         isEnd = page.length < limit;
       }
-      return found.slice(0, limit).map((item) => toListed(kind, toStoredText(kind, item)));
+      return found.slice(0, limit).map((item) => toFound(kind, toStoredText(kind, item)));
     },
     async listByPrefix(kind, query) {
       const found = await findByPrefix(listedPartitionsOf(kind), query, { items, now });
-      return found.map((item) => toListed(kind, toStoredText(kind, item)));
+      return found.map((item) => toFound(kind, toStoredText(kind, item)));
     },
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
     takePermits: createDynamoPermits({ items, now, freshVersion }),

@@ -1,3 +1,4 @@
+import { toRowsRead } from "../ports/unreadable.ts";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { CallRow } from "../calls/call-row.ts";
 import type { CallLedger, DuePosition } from "../ports/ledger.ts";
@@ -41,14 +42,14 @@ export function createDynamoLedger(
   const rowsStandMs = retentionMs + graceMs;
 
   const read: CallLedger["read"] = async (ids) => {
-    const rows = new Map<string, CallRow>();
-    const unreadable = new Set<string>();
+    const rows: CallRow[] = [];
+    const unreadable: string[] = [];
     for (const item of await items.getAll(ids.map(keyOfCall))) {
       const row = toRow(item);
-      if (row === undefined) unreadable.add(textIn(item, "sk"));
-      else rows.set(row.id, row);
+      if (row === undefined) unreadable.push(textIn(item, "sk"));
+      else rows.push(row);
     }
-    return { rows, unreadable };
+    return toRowsRead(rows, unreadable);
   };
 
   return {
@@ -56,12 +57,12 @@ export function createDynamoLedger(
     // The row is one value, so its context is read and dropped.
     async readWithoutContext(ids) {
       const { rows, unreadable } = await read(ids);
-      const withoutContext = [...rows].map(([id, row]): [string, CallRow] => {
-        if (row.request === null) return [id, row];
+      const withoutContext = rows.map((row): CallRow => {
+        if (row.request === null) return row;
         const { context: _, ...request } = row.request;
-        return [id, { ...row, request }];
+        return { ...row, request };
       });
-      return { rows: new Map(withoutContext), unreadable };
+      return toRowsRead(withoutContext, unreadable);
     },
     async dialing(limit) {
       return (await items.queryAll("due", dialingHashes(), { limit })).map(toDialing);

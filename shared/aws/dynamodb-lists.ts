@@ -1,3 +1,4 @@
+import { unreadable } from "../ports/unreadable.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
 import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
@@ -46,15 +47,15 @@ export function createDynamoLists(
   ): Promise<Page> {
     const { ids, next } = await readIdsBelow(before, looks, deps);
     const rows: CallRow[] = [];
-    let unreadable = 0;
+    let skipped = 0;
     for (let start = 0; start < ids.length && rows.length <= limit; start += looksAtOnce) {
       const found = await readRows(ids.slice(start, start + looksAtOnce), deps);
       rows.push(...found.rows.filter(isListed));
-      unreadable += found.unreadable;
+      skipped += found.unreadable;
     }
-    if (rows.length <= limit) return { rows, unreadable, next };
+    if (rows.length <= limit) return { rows, unreadable: skipped, next };
     const page = rows.slice(0, limit);
-    return { rows: page, unreadable, next: page.at(-1)?.id };
+    return { rows: page, unreadable: skipped, next: page.at(-1)?.id };
   }
 
   return {
@@ -96,8 +97,12 @@ async function readRows(
   ids: readonly string[],
   { read }: ListDeps,
 ): Promise<{ rows: CallRow[]; unreadable: number }> {
-  const { rows, unreadable } = await read(ids);
-  return { rows: ids.flatMap((id) => rows.get(id) ?? []), unreadable: unreadable.size };
+  const found = await read(ids);
+  const rows = ids.flatMap((id) => {
+    const row = found.get(id);
+    return row === undefined || row === unreadable ? [] : row;
+  });
+  return { rows, unreadable: found.unreadable.size };
 }
 
 /** Lists calls by an index. It lags behind the table: a row may be in another state than that of the list by now. */
@@ -107,13 +112,13 @@ async function listByIndex(
   deps: ListDeps,
 ): Promise<Page> {
   const found = await deps.items.queryAll(index, hashes, range);
-  const { rows, unreadable } = await readRows(
+  const { rows, unreadable: skipped } = await readRows(
     found.map((item) => textIn(item, "sk")),
     deps,
   );
   return {
     rows: state === undefined ? rows : rows.filter((row) => row.state === state),
-    unreadable,
+    unreadable: skipped,
     next: found.length < range.limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
   };
 }

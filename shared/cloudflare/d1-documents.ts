@@ -1,10 +1,10 @@
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 import { listPermitTimes } from "../telephony/rate.ts";
-import { toListed } from "../ports/listed-document.ts";
 import type { Addition, DocumentChange, Documents, PurgePosition } from "../ports/documents.ts";
 import {
   type DocumentKey,
   toDocumentsRead,
+  toFound,
   paceExpiresAt,
   type StoredText,
 } from "../ports/document-kinds.ts";
@@ -139,12 +139,12 @@ export function createD1Documents(
         ${after === undefined ? "" : `AND key ${below} ?4`} ORDER BY key ${order} LIMIT ?3`;
       const bound = after === undefined ? [] : [after];
       const found = await all<StoredText>(sql, kind, now(), limit, ...bound);
-      return found.map((one) => toListed(kind, one));
+      return found.map((one) => toFound(kind, one));
     },
     async listByPrefix(kind, { prefixes, before = highest, limit }) {
       const bound = [kind, now(), JSON.stringify(prefixes), before, limit];
       const found = await all<StoredText>(listByPrefix, ...bound);
-      return found.map((one) => toListed(kind, one));
+      return found.map((one) => toFound(kind, one));
     },
     storeTime: () => readTime(all),
     async remove(removals) {

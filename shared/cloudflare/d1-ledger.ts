@@ -1,3 +1,4 @@
+import { toRowsRead } from "../ports/unreadable.ts";
 import { type CallRow, dialingPrefix, parseDialingBacklog } from "../calls/call-row.ts";
 import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
 import { pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
@@ -91,9 +92,12 @@ export function createD1Ledger(database: D1Database): CallLedger {
 
   async function readBy(sql: string, ids: readonly string[]) {
     const found = await all<Stored>(sql, JSON.stringify(ids));
-    const rows = new Map(found.flatMap((one) => rowsOf(one).map((row) => [row.id, row])));
-    const unreadable = found.map(({ id }) => id).filter((id) => !rows.has(id));
-    return { rows, unreadable: new Set(unreadable) };
+    const read = found.map((one) => ({ id: one.id, rows: rowsOf(one) }));
+    const unreadable = read.flatMap(({ id, rows }) => (rows.length === 0 ? id : []));
+    return toRowsRead(
+      read.flatMap(({ rows }) => rows),
+      unreadable,
+    );
   }
 
   return {

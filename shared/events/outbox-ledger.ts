@@ -1,3 +1,4 @@
+import { unreadable } from "../ports/unreadable.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { pendingOf, withEvents } from "./outbox-rows.ts";
 import { ownNamesOf } from "./own-events.ts";
@@ -128,12 +129,13 @@ export function noteReceivers(
     if (ownReceivers.size >= clientsKnownMax)
       ownReceivers.delete([...ownReceivers.keys()][0] ?? "");
     const readAt = clock.now();
-    try {
-      const own = toOwnReceivers(key, read.get(kind, key)?.value ?? { receivers: {} });
-      ownReceivers.set(key, { readAt, own });
-    } catch {
-      ownReceivers.set(key, { readAt, own: before, isUnreadable: true });
-    }
+    const value = read.find(kind, key)?.value ?? { receivers: {} };
+    ownReceivers.set(
+      key,
+      value === unreadable
+        ? { readAt, own: before, isUnreadable: true }
+        : { readAt, own: toOwnReceivers(key, value) },
+    );
   }
 }
 

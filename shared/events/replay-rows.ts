@@ -41,7 +41,7 @@ export async function replayRows(
     await sendDeliverMessages(written, deps);
     const lost = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
     if (lost.length === 0) return;
-    left = [...(await ledger.read(lost)).rows.values()];
+    left = (await ledger.read(lost)).rows;
     throw new ConflictError("a call was changed by others each time");
   }, onConflict(writesMax));
   return count;

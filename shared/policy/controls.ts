@@ -178,7 +178,7 @@ export interface ControlDocuments extends DocumentsRead {
  * @param epochSeen the highest epoch that was seen anywhere before the documents were read
  */
 export function isLedgerSuspended(documents: DocumentsRead, epochSeen: number): boolean {
-  const { state } = documents.get("restore", restoreKey.key)?.value ?? {};
+  const state = documents.get("restore", restoreKey.key)?.value.state;
   if (state === "suspended" || state === "confirmed") return true;
   const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
   return epoch < epochSeen;

@@ -1,7 +1,7 @@
 import { changeDocument } from "../ports/change-document.ts";
 import type { DocumentKey, StoredDocument, ValueOf } from "../ports/document-kinds.ts";
+import { isReadable } from "../ports/unreadable.ts";
 import type { Documents } from "../ports/documents.ts";
-import { isReadable } from "../ports/listed-document.ts";
 
 export type KeptClient = ValueOf<"client">;
 export type KeptToken = ValueOf<"token">;

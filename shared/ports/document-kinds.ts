@@ -1,4 +1,5 @@
 import * as z from "../lib/zod.ts";
+import { toRead, type Unreadable, unreadable, UnreadableError } from "./unreadable.ts";
 import { modes } from "../calls/ids.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
@@ -390,10 +391,12 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "token",
 ]);
 
-/** @throws if the value does not fit the kind; a later version may have written it */
+/** @throws UnreadableError if the value does not fit the kind: a later version has written it */
 export function parseValue<K extends Kind>(kind: K, value: unknown): ValueOf<K> {
+  const parsed = z.built<z.ZodMiniType>(kinds[kind]).safeParse(value);
+  if (!parsed.success) throw new UnreadableError(`a document of ${kind}`, { cause: parsed.error });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema is that of the kind
-  return z.built<z.ZodMiniType>(kinds[kind]).parse(value) as ValueOf<K>;
+  return parsed.data as ValueOf<K>;
 }
 
 /** Name of a document: its kind, and its key within the kind. */
@@ -410,8 +413,16 @@ export interface StoredDocument<K extends Kind = Kind> extends DocumentKey<K> {
   expiresAt: number | null;
 }
 
+/** A document that was found. Its value is `unreadable` if only a later version can read it. */
+export type FoundDocument<K extends Kind = Kind> = Omit<StoredDocument<K>, "value"> & {
+  readonly value: ValueOf<K> | Unreadable;
+};
+
 /** Documents as read, by kind and key. */
 export interface DocumentsRead {
+  /** Returns a document, readable or not; undefined: there is none. */
+  find<K extends Kind>(kind: K, key: string): FoundDocument<K> | undefined;
+  /** @throws UnreadableError for a document that only a later version can read, so that whoever decides by it waits */
   get<K extends Kind>(kind: K, key: string): StoredDocument<K> | undefined;
 }
 
@@ -429,19 +440,34 @@ export function paceExpiresAt(permitAt: number): number {
   return (Math.floor(permitAt / dayMs) + 2) * dayMs;
 }
 
-/** Parses a stored document of this kind. @throws if its value does not fit the kind */
-export function toDocument<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
+/** Returns a stored document of this kind, whose value is parsed when it is first read. */
+export function toFound<K extends Kind>(kind: K, stored: StoredText): FoundDocument<K> {
   const { key, version, json, expiresAt } = stored;
-  return { kind, key, version, value: parseValue(kind, JSON.parse(json)), expiresAt };
+  let value: ValueOf<K> | Unreadable | undefined;
+  return {
+    kind,
+    key,
+    version,
+    expiresAt,
+    get value() {
+      return (value ??= readValue(kind, json));
+    },
+  };
+}
+
+function readValue<K extends Kind>(kind: K, json: string): ValueOf<K> | Unreadable {
+  try {
+    return parseValue(kind, JSON.parse(json));
+  } catch {
+    return unreadable;
+  }
 }
 
 /** Wraps the documents that an adapter has read, and parses each value by its kind. */
 export function toDocumentsRead(found: readonly StoredText[]): DocumentsRead {
   const byName = new Map(found.map((one) => [`${one.kind} ${one.key}`, one]));
-  return {
-    get(kind, key) {
-      const one = byName.get(`${kind} ${key}`);
-      return one === undefined ? undefined : toDocument(kind, one);
-    },
-  };
+  return toRead((kind, key) => {
+    const one = byName.get(`${kind} ${key}`);
+    return one === undefined ? undefined : toFound(kind, one);
+  });
 }

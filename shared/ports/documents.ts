@@ -1,5 +1,11 @@
 import type { Pace, PermitRequest } from "../telephony/rate.ts";
-import type { DocumentKey, DocumentsRead, Kind, StoredDocument } from "./document-kinds.ts";
+import type {
+  DocumentKey,
+  DocumentsRead,
+  FoundDocument,
+  Kind,
+  StoredDocument,
+} from "./document-kinds.ts";
 
 /** A document to be removed. */
 interface Removal extends DocumentKey {
@@ -53,13 +59,13 @@ export interface Documents {
    */
   addAll(additions: readonly Addition[]): Promise<void>;
   /**
-   * Lists documents of a listed kind in the order of their keys, starting behind `after`. The value of one that only a
-   * later version can read throws when it is read: see listed-document.ts.
+   * Lists documents of a listed kind in the order of their keys, starting behind `after`, those among them that only a
+   * later version can read.
    */
   list<K extends Kind>(
     kind: K,
     query: { after?: string | undefined; limit: number; descending?: boolean },
-  ): Promise<StoredDocument<K>[]>;
+  ): Promise<FoundDocument<K>[]>;
   /**
    * Lists documents of a listed kind whose keys begin with one of these texts, none of which begins with another: the
    * highest keys first, below `before`, at most `limit`. What lies between the texts is not read.
@@ -67,7 +73,7 @@ export interface Documents {
   listByPrefix<K extends Kind>(
     kind: K,
     query: { prefixes: readonly string[]; before?: string | undefined; limit: number },
-  ): Promise<StoredDocument<K>[]>;
+  ): Promise<FoundDocument<K>[]>;
   /**
    * Removes documents, each only while it has the version that was read: a removal whose answer was lost may take
    * effect later, after the document was written again.

@@ -1,4 +1,5 @@
 import type { CallRow } from "../calls/call-row.ts";
+import { type RowsRead, unreadable } from "./unreadable.ts";
 
 /** Maximum tries that follow a call. */
 const followingMax = 5;
@@ -11,9 +12,7 @@ const followingMax = 5;
  */
 export async function readTries<Row extends Pick<CallRow, "id" | "next">>(
   rows: Iterable<Row>,
-  read: (
-    ids: string[],
-  ) => Promise<{ rows: ReadonlyMap<string, Row>; unreadable: ReadonlySet<string> }>,
+  read: (ids: string[]) => Promise<RowsRead<Row>>,
 ): Promise<Map<string, Row[]>> {
   const tries = new Map([...rows].map((row) => [row.id, [row]]));
   for (let n = 0; n < followingMax; n++) {
@@ -22,10 +21,11 @@ export async function readTries<Row extends Pick<CallRow, "id" | "next">>(
       return next === undefined ? [] : [{ id, all, next }];
     });
     if (open.length === 0) break;
-    const { rows: found, unreadable } = await read(open.map(({ next }) => next.id));
+    const found = await read(open.map(({ next }) => next.id));
     for (const { id, all, next } of open) {
-      all.push(...[found.get(next.id)].filter((one) => one !== undefined));
-      if (unreadable.has(next.id)) tries.delete(id);
+      const row = found.get(next.id);
+      if (row === unreadable) tries.delete(id);
+      else if (row !== undefined) all.push(row);
     }
   }
   return tries;

@@ -1,5 +1,6 @@
 import type { CallRow, DialingOf } from "../calls/call-row.ts";
 import type { CallState } from "../calls/states.ts";
+import type { RowsRead } from "./unreadable.ts";
 
 /**
  * One write of a row: `next` is written only if the row's version is still `seen`, or if there is no row and `seen`
@@ -73,12 +74,10 @@ export type ListOf =
  * any part of a call may or may not have taken effect.
  */
 export interface CallLedger {
-  /** Reads the rows of those ids that have one. `unreadable`: ids of rows that this version cannot read. */
-  read(ids: readonly string[]): Promise<{ rows: Map<string, CallRow>; unreadable: Set<string> }>;
+  /** Reads the rows of those ids that have one. */
+  read(ids: readonly string[]): Promise<RowsRead<CallRow>>;
   /** Like `read`, but without the calls' contexts, which are most of a row. */
-  readWithoutContext(
-    ids: readonly string[],
-  ): Promise<{ rows: Map<string, RowWithoutContext>; unreadable: Set<string> }>;
+  readWithoutContext(ids: readonly string[]): Promise<RowsRead<RowWithoutContext>>;
   /** Reads at most `limit` calls under way (DIALING), in any order. */
   dialing(limit: number): Promise<DialingCall[]>;
   /**

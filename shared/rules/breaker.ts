@@ -19,6 +19,7 @@ import type {
 } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
+import { isReadable, type Unreadable, unreadable } from "../ports/unreadable.ts";
 
 type Asked = Pick<Facts, "documents">;
 
@@ -78,22 +79,16 @@ export function room(
 export function seenAlong(
   { breakers, probed }: Pick<ResolvedRoute, "breakers" | "probed">,
   { documents }: Asked,
-): Pick<BacklogNow, "breaker" | "accountBreaker"> {
+): Record<"breaker" | "accountBreaker", BreakerDocument | Unreadable | undefined> {
   const [ofAccount = "", own = ""] = probed;
-  const checks = breakers.slice(probed.length).map((name) => documents.get("breaker", name));
-  return {
-    breaker: checks.find(mayBeOpen) ?? documents.get("breaker", own),
-    accountBreaker: documents.get("breaker", ofAccount),
+  const find = (name: string) => {
+    const found = documents.find("breaker", name);
+    return found === undefined || isReadable(found) ? found : unreadable;
   };
-}
-
-/** True if a breaker is open, or only a later version can read it. */
-function mayBeOpen(breaker: BreakerDocument | undefined): boolean {
-  try {
-    return breaker?.value.state === "open";
-  } catch {
-    return true;
-  }
+  const checks = breakers.slice(probed.length).map(find);
+  const mayBeOpen = (one: ReturnType<typeof find>) =>
+    one === unreadable || one?.value.state === "open";
+  return { breaker: checks.find(mayBeOpen) ?? find(own), accountBreaker: find(ofAccount) };
 }
 
 function openOf({ breaker, accountBreaker }: Pick<BacklogNow, "breaker" | "accountBreaker">) {

@@ -24,12 +24,12 @@ export function admit(
   return { kind: "hold", reason: "paused" };
 }
 
-/** Known by its document's name alone, which a version can read that cannot read the rest. */
+/** A pause is known by its document's name alone, also where only a later version can read the rest. */
 export function stops(
   { pauses }: Pick<ResolvedRoute, "pauses">,
   { documents }: Pick<Facts, "documents">,
 ): boolean {
-  return isPaused(pauses, documents);
+  return pauses.some(({ kind, key }) => documents.find(kind, key) !== undefined);
 }
 
 export function holders(

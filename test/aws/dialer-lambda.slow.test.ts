@@ -1,3 +1,4 @@
+import { listDocuments, readRow } from "#test/support/reads.ts";
 import { ReceiveMessageCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import type { Context, SQSRecord } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -106,7 +107,7 @@ describe("the dialer's Lambda function", () => {
       batchItemFailures: [{ itemIdentifier: unreadable?.messageId }],
     });
     expect(receiver.received.map(({ id }) => id)).toEqual([call.id]);
-    expect((await ledger.read([call.id])).rows.get(call.id)).toMatchObject({ state: "PLACED" });
+    expect(await readRow(ledger, call.id)).toMatchObject({ state: "PLACED" });
     // The queue would show both messages again after a second, but the failed one is hidden for a minute.
     await new Promise((next) => setTimeout(next, 1500));
     expect((await receive()).map(({ body }) => body.includes("nothing"))).toEqual([false]);
@@ -133,7 +134,7 @@ describe("the dialer's Lambda function", () => {
 
     await handler({ scheduled: "sweep" }, context);
     expect(receiver.received.filter(({ id }) => id === call.id)).toEqual([]);
-    expect((await ledger.read([call.id])).rows.get(call.id)).toMatchObject({
+    expect(await readRow(ledger, call.id)).toMatchObject({
       state: "NEEDS_REVIEW",
       reason: "dead_letter",
       request: call.request,
@@ -174,7 +175,7 @@ describe("the dialer's Lambda function", () => {
       now: Date.now,
       freshVersion: randomVersion,
     });
-    const [current] = await documents.list("sweep", { limit: 2 });
+    const [current] = await listDocuments(documents, "sweep", { limit: 2 });
     expect(current?.value.leaseUntil).toBe(0);
     expect(Date.now() - (current?.value.fullRoundAt ?? 0)).toBeLessThan(5000);
     expect(await handler({ scheduled: "upkeep" }, context)).toBeUndefined();

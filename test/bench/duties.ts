@@ -76,7 +76,7 @@ async function besideBacklogs(backlogs: number): Promise<Duty[]> {
   await finishRequests(bench, 1);
   const left = async (id: string, state: string) => {
     const read = await deps.ledger.read([id]);
-    return read.rows.get(id)?.state !== state;
+    return read.rows[0]?.state !== state;
   };
   return watch(bench, `${count(backlogs)} backlogs`, [
     [

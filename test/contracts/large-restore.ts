@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import { restoreKey } from "#shared/policy/controls.ts";
 import { suspendedAt } from "../support/document-values.ts";
@@ -51,7 +52,10 @@ export function describeLargeRestore(
         bench.advance(Math.max(0, begunAt + minuteMs - bench.now()));
       }
       expect(kills).toBeGreaterThan(0);
-      const { rows: after } = await deps.ledger.read(lost.map(({ id }) => id));
+      const after = await readRows(
+        deps.ledger,
+        lost.map(({ id }) => id),
+      );
       expect(after.size).toBe(lost.length);
       for (const row of after.values()) expect(row.state).not.toBe("WAITING");
       expect(bench.dialed).toEqual([]);

@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
@@ -364,8 +365,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
       calls.push(call);
       return call;
     },
-    row: async ({ id }: Call): Promise<CallRow | undefined> =>
-      (await ledger.read([id])).rows.get(id),
+    row: async ({ id }: Call): Promise<CallRow | undefined> => await readRow(ledger, id),
     /** Delivers each call's own message, as often as it is called. */
     async deliver(some: Call[]) {
       for (const call of some) await deliverText(JSON.stringify(message(call)));

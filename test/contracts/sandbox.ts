@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
 import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
@@ -157,7 +158,7 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
     /** Returns how a call has ended, and its events in their order. */
     async endOf(digits: string): Promise<SandboxRow> {
       const id = ids.get(digits) ?? "";
-      const row: CallRow | undefined = (await deps.ledger.read([id])).rows.get(id);
+      const row: CallRow | undefined = await readRow(deps.ledger, id);
       const own = posted.filter(({ data }) => data["id"] === id);
       const inOrder = own.toSorted(
         (a, b) => Number(a.data["sequence"]) - Number(b.data["sequence"]),

@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
 import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
@@ -158,7 +159,7 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
     dialed,
     results,
     told: (type: string) => posted.filter((one) => one.type === type),
-    row: async (id: string): Promise<CallRow | undefined> => (await ledger.read([id])).rows.get(id),
+    row: async (id: string): Promise<CallRow | undefined> => await readRow(ledger, id),
     /** Has the ledger refuse the rows of tries, or take them again. */
     refusesTries: (isSo: boolean) => void (areRefused = isSo),
     /** Has a client cancel its request. Resolves to the status. */

@@ -1,3 +1,4 @@
+import { listDocuments, readRow } from "#test/support/reads.ts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { CallState } from "#shared/calls/states.ts";
@@ -50,12 +51,12 @@ describe("a nervous finger on the operator's page", () => {
   const undo = () =>
     page.getByRole("region", { name: "Can be undone" }).getByRole("button", { name: "Undo" });
   const paused = async () => {
-    const found = await server.api.documents.list("pause", { limit: 20 });
+    const found = await listDocuments(server.api.documents, "pause", { limit: 20 });
     return found.map(({ value }) => Object.values(value.of).join(" "));
   };
   const firstIn = async (state: CallState) =>
     (await server.api.ledger.list({ state, limit: 1 })).rows[0]?.id ?? "";
-  const stateOf = async (id: string) => (await server.api.ledger.read([id])).rows.get(id)?.state;
+  const stateOf = async (id: string) => (await readRow(server.api.ledger, id))?.state;
   /** Asks the API as another operator does. */
   const ask = async (path: string, body: object) => {
     const response = await server.api.app.request(

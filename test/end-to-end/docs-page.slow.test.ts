@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
@@ -136,7 +137,7 @@ describe("the page for readers", () => {
       showReadiness: "200",
     });
     expect(api.queue.take()).toHaveLength(2);
-    const { rows } = await api.ledger.read([call.id]);
+    const rows = await readRows(api.ledger, [call.id]);
     expect(rows.get(call.id)?.state).toBe("CANCELLED");
   });
 

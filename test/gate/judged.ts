@@ -1,3 +1,5 @@
+import * as z from "#shared/lib/zod.ts";
+import { UnreadableError } from "#shared/ports/unreadable.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
@@ -107,6 +109,8 @@ async function answerOf(ask: Ask, side: Side, { settings }: SideSettings): Promi
     // Calls of rows had no mode then, and a route's account another name.
     return answer.replaceAll(',"mode":"live"', "").replaceAll('"provider":', '"account":');
   } catch (error) {
+    // Then, the schema's own error said that a document cannot be read.
+    if (error instanceof UnreadableError || error instanceof z.ZodError) return "throws unreadable";
     return error instanceof Error ? `throws ${error.name}` : "throws";
   }
 }

@@ -1,3 +1,5 @@
+import * as z from "#shared/lib/zod.ts";
+import { type RowsRead, toRowsRead, unreadable } from "#shared/ports/unreadable.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import { createRouteTable, readDialPlan } from "../support/plans.ts";
 import { findPlanErrors } from "#functions/api/calls/call-errors.ts";
@@ -36,9 +38,24 @@ const callerOf = ({ client, mode, acceptedAt, notBefore }: Call) => ({
 });
 
 const readOnce =
-  ({ isUnread, documents }: AskedLater) =>
+  ({ isUnread, documents }: Pick<AskedLater, "isUnread" | "documents">) =>
   () =>
     isUnread ? Promise.reject(new Error("not read")) : Promise.resolve(documents);
+
+/** Returns documents of which an unreadable one throws its schema's error, as it did then. */
+const documentsThen = (documents: Asked["documents"]): Asked["documents"] => ({
+  ...documents,
+  get(kind, key) {
+    if (documents.find(kind, key)?.value === unreadable) z.never().parse(key);
+    return documents.get(kind, key);
+  },
+});
+
+/** Returns rows as they were read then. */
+const rowsThen = ({ rows, unreadable: others }: RowsRead<{ id: string }>) => ({
+  rows: new Map(rows.map((row) => [row.id, row])),
+  unreadable: others,
+});
 
 /** Returns what has a route with one of the route's fields renamed. */
 function withRenamed<Value>(value: Value, from: string, to: string): Value {
@@ -52,15 +69,24 @@ function withRenamed<Value>(value: Value, from: string, to: string): Value {
 const former = <Value>(value: Value): Value => withRenamed(value, "account", "provider");
 
 /** Returns a ledger whose rows have their route's account under this name. Both sides have one, as it costs ticks. */
-function ledgerNaming(name: "account" | "provider", ledger: CallLedger): CallLedger {
-  const asThen = <Row>({ rows, ...more }: { rows: Map<string, Row>; unreadable: Set<string> }) => ({
-    ...more,
-    rows: new Map([...rows].map(([id, row]) => [id, withRenamed(row, "account", name)])),
-  });
+function ledgerNaming<Form>(
+  name: "account" | "provider",
+  toForm: (read: RowsRead<{ id: string }>) => Form,
+  ledger: CallLedger,
+): CallLedger {
+  const inForm = <Row extends { id: string }>({ rows, unreadable }: RowsRead<Row>) =>
+    Object(
+      toForm(
+        toRowsRead(
+          rows.map((row) => withRenamed(row, "account", name)),
+          unreadable,
+        ),
+      ),
+    );
   return {
     ...ledger,
-    read: async (ids) => asThen(await ledger.read(ids)),
-    readWithoutContext: async (ids) => asThen(await ledger.readWithoutContext(ids)),
+    read: async (ids) => inForm(await ledger.read(ids)),
+    readWithoutContext: async (ids) => inForm(await ledger.readWithoutContext(ids)),
     write: (changes) =>
       ledger.write(
         changes.map(({ next, seen }) => ({ next: withRenamed(next, name, "account"), seen })),
@@ -85,7 +111,7 @@ export const frozen: Side & Forecasting = {
 
   Withheld: core.Withheld,
   createMemory: core.createDialerMemory,
-  ledger: (ledger) => ledgerNaming("provider", ledger),
+  ledger: (ledger) => ledgerNaming("provider", rowsThen, ledger),
   dialCalls: core.dialCalls,
   dispatch: core.dispatch,
   parse(value, hashKeys) {
@@ -96,7 +122,7 @@ export const frozen: Side & Forecasting = {
     return { agents: asNow(plan.agents), settings: { plan, schedule, hashKeys, providerOf } };
   },
   decide: ({ delivered, row, documents, clock, ahead, concurrency }, settings) => {
-    const known = core.toKnown(documents, { settings, clock, concurrency });
+    const known = core.toKnown(documentsThen(documents), { settings, clock, concurrency });
     const { kind, route, dialAt, ...others } = Object(
       core.decide(delivered, former(row), { ...known, ahead }),
     );
@@ -104,7 +130,7 @@ export const frozen: Side & Forecasting = {
     return { kind, route, dialAt, call: others.call, row: others.row };
   },
   decideFirst: ({ call, documents, clock, concurrency }, settings) => {
-    const known = core.toKnown(documents, { settings, clock, concurrency });
+    const known = core.toKnown(documentsThen(documents), { settings, clock, concurrency });
     return (["restored", "dead_letter"] as const).map((reason) =>
       core.decideFirst(call, reason, known),
     );
@@ -112,11 +138,12 @@ export const frozen: Side & Forecasting = {
   beforeClaim: (asked, settings) => {
     const { dial, clock, deadline, stopped } = asked;
     const deps = { settings, clock, log };
-    return core.findObstacle(former(dial), { deps, deadline, stopped, documents: readOnce(asked) });
+    const documents = readOnce({ ...asked, documents: documentsThen(asked.documents) });
+    return core.findObstacle(former(dial), { deps, deadline, stopped, documents });
   },
   orders: ({ dial, claim, documents, clock }, settings) => {
     const claimed = { dial: former(dial), ...claim, row: former(claim.row) };
-    const decided = core.checkControls(claimed, documents, { settings, clock });
+    const decided = core.checkControls(claimed, documentsThen(documents), { settings, clock });
     return [decided, decided];
   },
   byClock: ({ dial, claim, laterMs, clock }, settings) =>
@@ -155,7 +182,7 @@ export const today: Side & Forecasting = {
 
   Withheld,
   createMemory: createDialerMemory,
-  ledger: (ledger) => ledgerNaming("account", ledger),
+  ledger: (ledger) => ledgerNaming("account", (read) => read, ledger),
   dialCalls: (requested, deps, deadline) =>
     dialCalls(requested.map(Object), Object(deps), deadline),
   dispatch: (deps, deadline) => dispatch(Object(deps), deadline),

@@ -78,6 +78,29 @@ export function callBecomes(called: string, text: string): Edit {
   return (place) => [replace(findCall(place, called), text, place)];
 }
 
+/** Has a document that only a later version can read count as absent where a call of `get` reads it. */
+export function documentAsAbsent(called: string): Edit {
+  return (place) => {
+    const call = findCall(place, called);
+    const known = place.source.text.slice(call.start, call.end);
+    const found = known.replace(/\.get\(/, ".find(");
+    const becomes = `((found) => (found?.value === "unreadable" ? undefined : ${known}))(${found})`;
+    return [{ ...rangeOf(call), becomes }];
+  };
+}
+
+/** Has a row that only a later version can read count as absent: the result of a call, or what `requireReadable` is given. */
+export function rowAsAbsent(called: string): Edit {
+  return (place) => {
+    const call = findCall(place, called);
+    const read = called === "requireReadable" ? listIn(call, "arguments")[0] : call;
+    const { start, end } = rangeOf(read);
+    const found = place.source.text.slice(start, end);
+    const becomes = `((found) => (found === "unreadable" ? undefined : found))(${found})`;
+    return [{ ...rangeOf(call), becomes }];
+  };
+}
+
 /** Gives a call another argument, counted from 0. */
 export function argument(called: string, index: number, text: string): Edit {
   return (place) => {

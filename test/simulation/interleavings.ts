@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
 import { sweep } from "#functions/dialer/sweep/sweep.ts";
@@ -365,7 +366,7 @@ async function play(
     void deliver(dispatchOf(ids));
     await world.run(world.now() + 60_000);
   }
-  const { rows } = await memory.read(ids);
+  const rows = await readRows(memory, ids);
   const violations: string[] = [];
   // Only one of two calls to one person may go.
   if (placed.length > 1) violations.push(`placed ${placed.length} times`);

@@ -1,3 +1,4 @@
+import { byId } from "#test/support/reads.ts";
 import { isDeepStrictEqual } from "node:util";
 import { parseRow } from "#shared/ports/stored-row.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
@@ -78,9 +79,10 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
     page: Page,
     fits: (row: Page["rows"][number]) => boolean,
   ): Promise<Page> => {
-    const { rows, unreadable } = await memory.read(page.rows.map(({ id }) => id));
+    const read = await memory.read(page.rows.map(({ id }) => id));
+    const rows = byId(read);
     const found = page.rows.flatMap(({ id }) => rows.get(id) ?? []);
-    return { ...page, rows: found.filter(fits), unreadable: unreadable.size };
+    return { ...page, rows: found.filter(fits), unreadable: read.unreadable.size };
   };
 
   /** Periods in which only a later version could read a row. */

@@ -1,5 +1,5 @@
 import { toCallId } from "#shared/calls/ids.ts";
-import { type StoredText, toDocument } from "#shared/ports/document-kinds.ts";
+import { parseValue, type StoredText } from "#shared/ports/document-kinds.ts";
 import { openStates } from "./event-rules.ts";
 
 /**
@@ -12,7 +12,7 @@ export function nextWorkAt(
 ): number {
   const probeAtOf = (receiver: string): number => {
     const found = documents.get(`breaker receiver:${receiver}`);
-    const { state, probeAt } = found ? toDocument("breaker", found).value : {};
+    const { state, probeAt } = found ? parseValue("breaker", JSON.parse(found.json)) : {};
     return state === "open" && probeAt !== undefined ? probeAt : 0;
   };
   const times = [...rows.values()].flatMap(({ json }) => {
@@ -22,7 +22,8 @@ export function nextWorkAt(
   });
   const ofRequests = [...documents.values()].flatMap((stored) => {
     if (stored.kind !== "request") return [];
-    const { value, key } = toDocument("request", stored);
+    const { key } = stored;
+    const value = parseValue("request", JSON.parse(stored.json));
     if (value.finishedAt !== null) {
       const probes = ["*", "second"].map(probeAtOf);
       return value.dueAt === undefined ? [] : [Math.max(value.dueAt, ...probes)];

@@ -1,7 +1,7 @@
 /** Returns an answer of a port in a form that JSON can represent. */
 export function toTell(result: unknown): unknown {
   if (typeof result !== "object" || result === null) return result;
-  if ("rows" in result && result.rows instanceof Map) return [...result.rows.values()];
+  if ("rows" in result && "get" in result) return result.rows;
   if ("get" in result) return "documents";
   return result;
 }

@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { ensureBacklogs } from "#functions/dialer/record/open-backlogs.ts";
 import { withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
 import { type Call, accountNameOf, type Route } from "#shared/calls/call-request.ts";
@@ -152,7 +153,10 @@ export const rowsIn = async (bench: Bench, state: CallState): Promise<CallRow[]>
 export async function put(bench: Bench, ...rows: CallRow[]): Promise<void> {
   const waiting = rows.filter(({ state }) => state === "WAITING");
   await ensureBacklogs(waiting, withPortLimits(bench.deps));
-  const { rows: current } = await bench.rows.read(rows.map(({ id }) => id));
+  const current = await readRows(
+    bench.rows,
+    rows.map(({ id }) => id),
+  );
   await bench.rows.write(
     rows.map((next) => ({ next, seen: current.get(next.id)?.version ?? null })),
   );

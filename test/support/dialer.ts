@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { asOneInvocation } from "./count-queries.ts";
 import { workUnderWay } from "./left-work.ts";
 import { createMemoryJournal } from "./memory-journal.ts";
@@ -431,7 +432,7 @@ export function createDialerBench(
       }
     },
     async row(id: string): Promise<CallRow | undefined> {
-      return (await memory.read([id])).rows.get(id);
+      return await readRow(memory, id);
     },
     /** Replaces methods of the ledger. */
     breakLedger(faults: Partial<CallLedger>) {

@@ -33,7 +33,7 @@ if (route === undefined) throw new Error("the plan has no route");
 const startedAt = Date.now();
 const call = aCall({ acceptedAt: startedAt - hourMs + Number(seconds) * 1000 });
 const row = rowIn("DIALING", call, { at: startedAt, route });
-const read = { get: () => undefined, isSuspended: false };
+const read = { find: () => undefined, get: () => undefined, isSuspended: false };
 const log = () => undefined;
 const table = createRouteTable(plan);
 const settings = {

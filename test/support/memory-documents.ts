@@ -5,11 +5,13 @@ import {
   type DocumentKey,
   type Kind,
   type StoredDocument,
-  toDocument,
+  toFound,
+  type FoundDocument,
   paceExpiresAt,
   parseValue,
   type StoredText,
 } from "#shared/ports/document-kinds.ts";
+import { toRead } from "#shared/ports/unreadable.ts";
 
 /** Documents that one purge looks at. */
 const purgedMax = 2_000;
@@ -20,29 +22,15 @@ function byKindAndKey(one: DocumentKey, other: PurgePosition): number {
 }
 
 /** Documents as parsed, by what is stored. */
-const parsed = new WeakMap<StoredText, StoredDocument>();
+const parsed = new WeakMap<StoredText, FoundDocument>();
 
-function documentOf<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
+function documentOf<K extends Kind>(kind: K, stored: StoredText): FoundDocument<K> {
   const known = parsed.get(stored);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is stored is of one kind
-  if (known !== undefined) return known as StoredDocument<K>;
-  const document = frozen(toDocument(kind, stored));
+  if (known !== undefined) return known as FoundDocument<K>;
+  const document = frozen({ ...toFound(kind, stored) });
   parsed.set(stored, document);
   return document;
-}
-
-/** Returns a document of a list. Its value is parsed when it is read, as by `toListed`. */
-function listedOf<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
-  const { key, version, expiresAt } = stored;
-  return {
-    kind,
-    key,
-    version,
-    expiresAt,
-    get value() {
-      return documentOf(kind, stored).value;
-    },
-  };
 }
 
 /**
@@ -72,12 +60,10 @@ export function createMemoryDocuments(
   return {
     async read(keys) {
       const found = new Map(keys.map((key) => [nameOf(key), current(key)]));
-      return {
-        get(kind, key) {
-          const one = found.get(nameOf({ kind, key }));
-          return one && documentOf(kind, one);
-        },
-      };
+      return toRead((kind, key) => {
+        const one = found.get(nameOf({ kind, key }));
+        return one && documentOf(kind, one);
+      });
     },
     async write(changes) {
       return changes.map(({ next, seen }) => {
@@ -113,7 +99,7 @@ export function createMemoryDocuments(
         .filter(({ key }) => after === undefined || (descending ? key < after : key > after))
         .toSorted((a, b) => (a.key < b.key === descending ? 1 : -1))
         .slice(0, limit);
-      return found.map((one) => listedOf(kind, one));
+      return found.map((one) => documentOf(kind, one));
     },
     async listByPrefix(kind, { prefixes, before = "\u{10ffff}", limit }) {
       const found = [...stored.values()]
@@ -121,7 +107,7 @@ export function createMemoryDocuments(
         .filter(({ key }) => key < before && prefixes.some((prefix) => key.startsWith(prefix)))
         .toSorted((a, b) => (a.key < b.key ? 1 : -1))
         .slice(0, limit);
-      return found.map((one) => listedOf(kind, one));
+      return found.map((one) => documentOf(kind, one));
     },
     async remove(removals) {
       for (const { seen, ...key } of removals) {

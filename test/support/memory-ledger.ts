@@ -2,6 +2,7 @@ import { type CallRow, dialingPrefix, parseDialingBacklog } from "#shared/calls/
 import { frozen } from "./frozen.ts";
 import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import { isPending, pendingKeptMs } from "#shared/events/outbox-rows.ts";
+import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { states } from "#shared/calls/states.ts";
 import { firstCallIdAt, requestIdOf } from "#shared/calls/ids.ts";
 import {
@@ -52,26 +53,23 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
   const rows = () => [...stored.values()].flatMap((one) => rowOf(one) ?? []);
 
   const read: CallLedger["read"] = async (ids) => {
-    const found = new Map<string, CallRow>();
-    const unreadable = new Set<string>();
+    const found: CallRow[] = [];
+    const unreadable: string[] = [];
     for (const id of ids) {
       const one = stored.get(id);
       if (one === undefined) continue;
       const row = rowOf(one);
-      if (row === undefined) unreadable.add(id);
-      else found.set(id, row);
+      if (row === undefined) unreadable.push(id);
+      else found.push(row);
     }
-    return { rows: found, unreadable };
+    return toRowsRead(found, unreadable);
   };
 
   return {
     read,
     async readWithoutContext(ids) {
       const { rows: found, unreadable } = await read(ids);
-      return {
-        rows: new Map([...found].map(([id, row]) => [id, withoutContext(row)])),
-        unreadable,
-      };
+      return toRowsRead(found.map(withoutContext), unreadable);
     },
     async dialing(limit) {
       return calls

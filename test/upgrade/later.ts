@@ -21,7 +21,7 @@ export async function addLater(
   { rows: stored, reader }: ReadableFixture,
 ) {
   const { rows } = await ledger.read(Object.values(stored).map(({ id }) => id));
-  const changes = [...rows.values()].map((row) => ({
+  const changes = rows.map((row) => ({
     next: { ...row, version: randomVersion(), [laterField]: { a: [1] } },
     seen: row.version,
   }));
@@ -42,7 +42,7 @@ export async function addLater(
     };
     expect(await documents.write([{ next, seen: current.version }])).toEqual([true]);
   }
-  return { rows: [...rows.keys()], documents: names };
+  return { rows: rows.map(({ id }) => id), documents: names };
 }
 
 /** Returns which of the documents still have the field that was added to them. One that has ended meanwhile is neither. */

@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { eventIdOf, finishedEventIdOf } from "#shared/events/outbox-rows.ts";
@@ -154,7 +155,10 @@ async function rowsOf(
   { ledger }: Service,
   calls: readonly { id: string }[],
 ): Promise<Map<string, CallRow>> {
-  return (await ledger.read(calls.map(({ id }) => id))).rows;
+  return readRows(
+    ledger,
+    calls.map(({ id }) => id),
+  );
 }
 
 /** Asserts that no phone has rung more often than it may, and no other phone at all. */

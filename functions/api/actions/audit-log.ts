@@ -5,6 +5,7 @@ import { hourMs } from "#shared/lib/units.ts";
 import * as z from "#shared/lib/zod.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { foreignCursor } from "../http/cursors.ts";
@@ -85,7 +86,7 @@ const listAudit = declareRoute({
     let after = query.cursor?.replace("~", "#") ?? (until === Infinity ? undefined : keyAt(until));
     for (let looked = 0; looked < looksMax; looked += pageEntries) {
       const page = await documents.list(kind, { after, limit: pageEntries, descending: true });
-      for (const { key, value } of page) {
+      for (const { key, value } of page.filter(isReadable)) {
         if (value.at < from) return { entries: found.map(viewOf) };
         after = key;
         if (isAsked(value)) found.push({ key, value });

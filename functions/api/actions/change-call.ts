@@ -1,3 +1,4 @@
+import { requireReadable } from "#shared/ports/unreadable.ts";
 import type { Context } from "hono";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { type CallAction, statesWhere } from "#shared/calls/states.ts";
@@ -43,7 +44,7 @@ export async function changeCall(
       await countActions([next], deps);
       return next;
     }
-    current = (await ledger.read([row.id])).rows.get(row.id) ?? row;
+    current = requireReadable((await ledger.read([row.id])).get(row.id)) ?? row;
   }
   return current;
 }
@@ -55,8 +56,8 @@ async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
     const [done] = await ledger.write([change]);
     return done === true;
   } catch (error) {
-    const current = (await ledger.read([id])).rows.get(id);
-    if (current?.version === version) return true;
+    const { rows } = await ledger.read([id]);
+    if (rows.some((row) => row.version === version)) return true;
     throw error;
   }
 }

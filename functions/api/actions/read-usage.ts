@@ -1,6 +1,7 @@
 import { hourMs } from "#shared/lib/units.ts";
 import { hourPrefixOf, namesPrefixOf, parseUsageKey, type UsageOf } from "#shared/policy/usage.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 
 /** Documents of one page, and maximum pages of one read. */
@@ -32,7 +33,7 @@ export async function readUsage(
   for (let page = 0; page < pagesMax; page++) {
     const listed = await documents.list("usage", { after, limit: pageDocuments, descending: true });
     const wanted = listed.filter(({ key }) => key >= first);
-    usage.push(...wanted.map(toUsage));
+    usage.push(...wanted.filter(isReadable).map(toUsage));
     if (listed.length < pageDocuments || wanted.length < listed.length)
       return { from: Math.floor(from / hourMs) * hourMs, usage };
     after = listed.at(-1)?.key ?? first;
@@ -55,7 +56,7 @@ export async function readUsageOfClient(
   for (let page = 0; page < clientPagesMax; page++) {
     const query = { prefixes, before, limit: clientPageDocuments };
     const listed = await documents.listByPrefix("usage", query);
-    usage.push(...listed.map(toUsage));
+    usage.push(...listed.filter(isReadable).map(toUsage));
     const last = listed.at(-1)?.key;
     if (listed.length < clientPageDocuments || last === undefined) return { from: first, usage };
     before = last;

@@ -18,7 +18,7 @@ export async function* lastTriesOf(
 ): AsyncGenerator<[id: string, row: CallRow]> {
   for (let from = 0; from < ids.length; from += readAtOnce) {
     const { rows } = await ledger.read(ids.slice(from, from + readAtOnce));
-    yield* await readLastTries(rows.values(), (tries) => ledger.read(tries));
+    yield* await readLastTries(rows, (tries) => ledger.read(tries));
   }
 }
 

@@ -1,5 +1,5 @@
 import { dayMs } from "#shared/lib/units.ts";
-import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import type { FoundDocument } from "#shared/ports/document-kinds.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import type { ApiDeps } from "../http/context.ts";
 
@@ -64,7 +64,7 @@ async function countRows(
   let waiting = 0;
   let after: string | undefined = prefix;
   for (let read = 0; read < backlogsMax && waiting < limit; read += backlogsAtOnce) {
-    const listed: StoredDocument<"backlog">[] = await documents.list("backlog", {
+    const listed: FoundDocument<"backlog">[] = await documents.list("backlog", {
       after,
       limit: backlogsAtOnce,
     });

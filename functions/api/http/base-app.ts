@@ -1,3 +1,4 @@
+import { UnreadableError } from "#shared/ports/unreadable.ts";
 import type { ClientRight, Caller } from "#shared/settings/tokens.ts";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { createRequestId } from "#shared/calls/ids.ts";
@@ -32,6 +33,11 @@ export function createBaseApp({
       const port = isStore ? "object store" : "ledger";
       const detail = `The ${port} cannot be reached. What was asked may have been done: look again.`;
       return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
+    }
+    if (error instanceof UnreadableError) {
+      log("alarm", "document.unreadable", fields);
+      const detail = "A later version of the service has written what this needs: deploy it here.";
+      return answerProblem(c, 503, { detail });
     }
     log("alarm", "api.failed", fields);
     return answerProblem(c, 500, { detail: "The service failed. Its log has the request id." });

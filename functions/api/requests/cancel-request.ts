@@ -120,7 +120,7 @@ async function readPage(
   const page = ids.slice(0, pageRows);
   const { rows } = await ledger.read(page);
   return {
-    rows: [...rows.values()],
+    rows,
     ...(page.length < ids.length ? { next: page.at(-1) } : {}),
   };
 }

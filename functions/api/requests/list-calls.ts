@@ -54,7 +54,7 @@ export const listRequestCalls = declareRoute({
     while (from < end && calls.length < query.limit) {
       const ids = callIdsOf(id, from, Math.min(end, from + readAtOnce));
       const { rows } = await ledger.read(ids);
-      const tries = await readTries(rows.values(), (some) => ledger.read(some));
+      const tries = await readTries(rows, (some) => ledger.read(some));
       const found = ids.flatMap((one) => toClientCalls(one, tries.get(one))).filter(isWanted);
       const page = found.slice(0, query.limit - calls.length);
       calls.push(...page);

@@ -163,7 +163,7 @@ async function countSmall(
   const ids = rows.flatMap(({ id, batchCalls }) =>
     callIdsOf(requestIdOf(id), 0, batchCalls).filter((one) => one !== id),
   );
-  const others = ids.length === 0 ? [] : (await read(ids)).rows.values();
+  const others = ids.length === 0 ? [] : (await read(ids)).rows;
   const lastTries = await readLastTries<Omit<CallRow, "version">>([...rows, ...others], read);
   const byRequest = Map.groupBy(lastTries, ([first]) => requestIdOf(first));
   const counted = new Map<string, Progress>();

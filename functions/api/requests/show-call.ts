@@ -93,10 +93,11 @@ async function findTries(
     for (const one of found.unreadable) unreadable.add(one);
     return found;
   };
-  const named = (await read([id])).rows.get(id);
+  const rowOf = async (one: string) => (await read([one])).rows[0];
+  const named = await rowOf(id);
   const isOwn = named?.client === c.get("caller").client;
   const chain = named?.tries === undefined ? id : chainOf(named);
-  const row = isOwn && chain !== id ? (await read([chain])).rows.get(chain) : named;
+  const row = isOwn && chain !== id ? await rowOf(chain) : named;
   const tries = isOwn && row !== undefined ? (await readTries([row], read)).get(chain) : undefined;
   const [lost] = unreadable;
   if (lost === undefined || (named !== undefined && !isOwn)) return tries ?? [];

@@ -106,7 +106,7 @@ export const showRequest = declareRoute({
     const end = Math.min(total, from + query.limit);
     const ids = callIdsOf(id, from, end);
     const { rows } = await deps.ledger.read(ids);
-    const tries = await readTries(rows.values(), (some) => deps.ledger.read(some));
+    const tries = await readTries(rows, (some) => deps.ledger.read(some));
     const lastTries = () => [...tries.values()].flatMap((all) => all.at(-1) ?? []);
     const progress = () =>
       end === total

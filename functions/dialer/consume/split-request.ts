@@ -78,8 +78,8 @@ async function findWritten(
   const ids = new Set<string>();
   for (let start = 0; start < calls.length; start += idsPerRead) {
     const some = calls.slice(start, start + idsPerRead).map(({ id }) => id);
-    const { rows, unreadable } = await ledger.read(some);
-    for (const id of [...rows.keys(), ...unreadable]) ids.add(id);
+    const read = await ledger.read(some);
+    for (const id of some) if (read.get(id) !== undefined) ids.add(id);
   }
   return ids;
 }

@@ -11,6 +11,7 @@ import {
   sweepKey,
 } from "#shared/policy/controls.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
+import { toRead } from "#shared/ports/unreadable.ts";
 import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
 import { createResolver, hashesUnder, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
@@ -87,7 +88,7 @@ export function mergeControlDocuments(
   other: ControlDocuments,
 ): ControlDocuments {
   return {
-    get: (kind, key) => one.get(kind, key) ?? other.get(kind, key),
+    ...toRead((kind, key) => one.find(kind, key) ?? other.find(kind, key)),
     isSuspended: one.isSuspended || other.isSuspended,
   };
 }

@@ -14,7 +14,7 @@ import {
   type ResolvedRoute,
   type Resolver,
 } from "#shared/rules/resolved-call.ts";
-import * as z from "#shared/lib/zod.ts";
+import { UnreadableError } from "#shared/ports/unreadable.ts";
 import { type ClientAgent } from "#shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -58,7 +58,7 @@ export interface DecisionFacts extends Omit<Facts, "at"> {
 }
 
 /** Why a row is left of which only a later version can read a document. */
-const unreadable = "document_unreadable";
+const unread = "document_unreadable";
 
 /**
  * Decides about a call, by its row if one exists, as a message is only a hint. A call waits while only a later version can
@@ -76,8 +76,8 @@ export function decide(
   try {
     return decideDue(known.resolver.resolve(call, row), known);
   } catch (error) {
-    if (!(error instanceof z.ZodError)) throw error;
-    if (row !== undefined) return { kind: "leave", because: unreadable };
+    if (!(error instanceof UnreadableError)) throw error;
+    if (row !== undefined) return { kind: "leave", because: unread };
     return { kind: "write", decided: { state: "WAITING", reason: "turn", dueAt: known.now } };
   }
 }
@@ -109,7 +109,7 @@ export function isLeftUnread(
   { client, agentId }: ClientAgent,
   { memory, log }: Pick<DialerDeps, "memory" | "log">,
 ): boolean {
-  if (decision.kind !== "leave" || decision.because !== unreadable) return false;
+  if (decision.kind !== "leave" || decision.because !== unread) return false;
   const name = backlogOf({ client, agentId });
   if (!memory.documents.unreadableSaidOf.has(name)) {
     log("alarm", "document.unreadable", { client, agent_id: agentId });

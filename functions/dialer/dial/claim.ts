@@ -1,3 +1,4 @@
+import { unreadable } from "#shared/ports/unreadable.ts";
 import { givenUpSeconds } from "#shared/lib/timing.ts";
 import { applyClaim } from "#shared/calls/transitions.ts";
 import { errorForLog } from "#shared/lib/log.ts";
@@ -57,7 +58,8 @@ export async function claimCall(dial: Dial, batch: DialBatch): Promise<Claim | R
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
   }
   try {
-    const current = (await ledger.read([call.id])).rows.get(call.id);
+    const current = (await ledger.read([call.id])).get(call.id);
+    if (current === unreadable) return { kind: "done" };
     if (current?.version === version) return toClaim();
     if (current !== undefined && current.version !== row?.version) return { kind: "done" };
   } catch (error) {

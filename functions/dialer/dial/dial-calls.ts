@@ -1,3 +1,4 @@
+import { unreadable } from "#shared/ports/unreadable.ts";
 import { createDialBatch, type DialBatch, type Result } from "./dial-batch.ts";
 import { askChecks } from "./ask-checks.ts";
 import type { Call } from "#shared/calls/call-request.ts";
@@ -37,7 +38,7 @@ interface Plan {
   read: ControlDocuments;
   askedAt: number;
   breakersChanged: number;
-  unreadable: Set<string>;
+  unreadable: ReadonlySet<string>;
   writes: ToWrite[];
   reviews: CallRow[];
   dials: Dial[];
@@ -118,15 +119,16 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
   const askedAt = clock.now();
   const breakersChanged = deps.memory.breakers.changed;
   const brought = requested.flatMap(({ call }) => call ?? []);
-  const [{ rows, unreadable }, first] = await Promise.all([
+  const [rows, first] = await Promise.all([
     ledger.read(requested.map(({ id }) => id)),
     readControlDocuments(brought, { numbers: true }, deps),
   ]);
-  for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
+  for (const id of rows.unreadable) log("alarm", "row.unreadable", { call_id: id });
   // Rows have the agents and numbers of calls of which the message has only the id.
   const named = requested.flatMap(({ id, call }) => {
-    const row = rows.get(id);
-    return call === undefined && row !== undefined ? (toCall(row) ?? []) : [];
+    const found = rows.get(id);
+    if (call !== undefined || found === undefined || found === unreadable) return [];
+    return toCall(found) ?? [];
   });
   const read =
     named.length === 0
@@ -137,7 +139,7 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
     read,
     askedAt,
     breakersChanged,
-    unreadable,
+    unreadable: rows.unreadable,
     writes: [],
     reviews: [],
     dials: [],
@@ -149,8 +151,9 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
   const oldest = oldestAccepted(clock.now(), deps);
   for (const { id, call: delivered, account: dispatchedFor } of requested) {
     const row = rows.get(id);
+    if (row === unreadable) continue;
     const call = row === undefined ? delivered : toCall(row);
-    if (unreadable.has(id) || call === undefined) continue;
+    if (call === undefined) continue;
     if (row === undefined && call.acceptedAt < oldest) {
       // The row may have been purged, so the message may be a duplicate.
       log("alarm", "call.too_old", { call_id: id, request_id: call.requestId });

@@ -44,7 +44,8 @@ export async function decideRows(
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   if (read.isSuspended) return decided;
   const known = toDecisionFacts(read, deps);
-  for (const [id, brief] of rows) {
+  for (const brief of rows) {
+    const { id } = brief;
     const row: CallRow = { ...brief, version: "" };
     const call = row.state === "WAITING" ? toCall(row) : undefined;
     if (call === undefined) continue;
@@ -70,7 +71,7 @@ export async function writeOff(
   if (ids.length === 0) return;
   const now = deps.clock.now();
   const { rows } = await deps.ledger.read(ids);
-  const calls = [...rows.values()].flatMap((row) => {
+  const calls = rows.flatMap((row) => {
     const call = row.state === "WAITING" ? toCall(row) : undefined;
     return call === undefined ? [] : [{ call, row: endsOnly ? { ...row, dueAt: now } : row }];
   });

@@ -3,10 +3,11 @@ import type { BreakerDocument } from "#shared/policy/breakers.ts";
 import type {
   DocumentKey,
   DocumentsRead,
+  FoundDocument,
   Kind,
   StoredDocument,
 } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
+import { isReadable, toRead, unreadable } from "#shared/ports/unreadable.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
 import { type ControlDocuments, isTooFarAhead, sweepKey } from "#shared/policy/controls.ts";
 import type { Route } from "#shared/calls/call-request.ts";
@@ -76,7 +77,7 @@ export function createView(deps: DialerDeps): View {
   const list = createBacklogList(deps);
   let controls: Controls = {
     keysOf: new Map(),
-    state: { get: () => undefined, isSuspended: true },
+    state: { ...toRead(() => undefined), isSuspended: true },
   };
   let waiting = new Map<string, Waiting>();
   return {
@@ -140,27 +141,24 @@ async function readControls(tests: readonly Route[], deps: DialerDeps): Promise<
 /** Returns documents as read by their keys, and as listed of these kinds. */
 function withListed(
   read: ControlDocuments,
-  lists: { [K in Kind]?: readonly StoredDocument<K>[] },
+  lists: { [K in Kind]?: readonly FoundDocument<K>[] },
 ): ControlDocuments {
-  const listed = new Map<Kind, ReadonlyMap<string, StoredDocument>>(
-    Object.values(lists).flatMap((list: readonly StoredDocument[]) =>
+  const listed = new Map<Kind, ReadonlyMap<string, FoundDocument>>(
+    Object.values(lists).flatMap((list: readonly FoundDocument[]) =>
       list[0] === undefined ? [] : [[list[0].kind, new Map(list.map((one) => [one.key, one]))]],
     ),
   );
   return {
     isSuspended: read.isSuspended,
-    get<K extends Kind>(kind: K, key: string) {
-      if (!(kind in lists)) return read.get(kind, key);
+    ...toRead(<K extends Kind>(kind: K, key: string) => {
+      if (!(kind in lists)) return read.find(kind, key);
       const found = listed.get(kind)?.get(key);
       return found !== undefined && isOfKind(found, kind) ? found : undefined;
-    },
+    }),
   };
 }
 
-function isOfKind<K extends Kind>(
-  document: StoredDocument,
-  kind: K,
-): document is StoredDocument<K> {
+function isOfKind<K extends Kind>(document: FoundDocument, kind: K): document is FoundDocument<K> {
   return document.kind === kind;
 }
 
@@ -175,12 +173,10 @@ function* withAnswers(list: BacklogList): Iterable<Backlog> {
 
 /** True if this version can read those of the documents that there are. */
 function areReadable(keys: readonly DocumentKey[], read: DocumentsRead): boolean {
-  try {
-    for (const { kind, key } of keys) read.get(kind, key);
-    return true;
-  } catch {
-    return false;
-  }
+  return keys.every(({ kind, key }) => {
+    const found = read.find(kind, key);
+    return found === undefined || isReadable(found);
+  });
 }
 
 /** The means by which the backlogs of one look are put together. */
@@ -202,11 +198,8 @@ function toWaiting(
   const waiting = new Map<string, Waiting>();
   const known = new Map<string, boolean>();
   const facts = { documents: state, now };
-  const isKnown = (name: string, breaker: BreakerDocument | undefined): boolean => {
-    const isIt =
-      known.get(name) ??
-      ((breaker === undefined || isReadable(breaker)) &&
-        areReadable(keysOf.get(name) ?? [], state));
+  const isKnown = (name: string): boolean => {
+    const isIt = known.get(name) ?? areReadable(keysOf.get(name) ?? [], state);
     known.set(name, isIt);
     return isIt;
   };
@@ -216,11 +209,11 @@ function toWaiting(
     if (target === undefined) continue;
     const account = target.account.name;
     const { breaker, accountBreaker } = breakersAlong(target, facts);
-    if (!isKnown(account, accountBreaker)) {
+    if (accountBreaker === unreadable || !isKnown(account)) {
       warn({ account: target.route.account });
       continue;
     }
-    if (breaker !== undefined && !isReadable(breaker)) {
+    if (breaker === unreadable) {
       warn({ client: value.client, agent_id: value.agentId });
       continue;
     }

@@ -46,9 +46,9 @@ export async function readPending(
       ? findReceiver(client, settings.plan)?.name === receiver.name
       : realClientOf(client) === own.client;
   const { rows: found } = await ledger.read(calls);
-  const strays = [...found.values()].filter((row) => !isOwn(row));
+  const strays = found.filter((row) => !isOwn(row));
   if (own === undefined) await moveStrays(strays, deps);
-  const ofClient = [...found.values()].filter(isOwn);
+  const ofClient = found.filter(isOwn);
   const rows = own === undefined ? ofClient : await dropGone(ofClient, deps);
   const ofCalls = rows.flatMap((row) =>
     row.events.flatMap((event) => {
@@ -167,7 +167,7 @@ async function writeCalls(
   await retry(async () => {
     const { rows } = await ledger.read(left);
     const at = clock.now();
-    const changes = [...rows.values()].flatMap((row) => {
+    const changes = rows.flatMap((row) => {
       const tried = byCall.get(row.id) ?? new Map<number, Tried>();
       const current = findReceiver(row, settings.plan)?.name ?? receiver.name;
       const write = { version: random.version(), at };

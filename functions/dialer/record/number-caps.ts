@@ -3,6 +3,7 @@ import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import { toCall, type CallRow } from "#shared/calls/call-row.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { isReadable, UnreadableError } from "#shared/ports/unreadable.ts";
 import type { DocumentChange } from "#shared/ports/documents.ts";
 import {
   allHashesOf,
@@ -101,7 +102,10 @@ function createCapDocuments({
     async (keys) => {
       const found = await read(keys);
       // A document that only a later version can read holds the calls to its own number alone.
-      return keys.map((key) => attempt(() => found.get("cap", key)));
+      return keys.map((key) => {
+        const one = found.find("cap", key);
+        return one === undefined || isReadable(one) ? one : new UnreadableError("a cap");
+      });
     },
     { cache: false },
   );
@@ -135,15 +139,6 @@ function createCapDocuments({
       return true;
     },
   };
-}
-
-/** Returns what `work` returns, or its error. */
-function attempt<Result>(work: () => Result): Result | Error {
-  try {
-    return work();
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
 }
 
 /** Creates look-ups of the hashes that a number's calls are counted under. */

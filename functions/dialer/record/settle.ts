@@ -1,3 +1,4 @@
+import { requireReadable, unreadable } from "#shared/ports/unreadable.ts";
 import { settleWaitsMs } from "#shared/lib/timing.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { applySettlement, type Settlement } from "#shared/calls/transitions.ts";
@@ -38,9 +39,9 @@ export async function settleSurely(
   for (let failures = 0; failures < settleWaitsMs.length;) {
     try {
       if (current === undefined) {
-        const { rows, unreadable } = await ledger.read([call_id]);
-        if (unreadable.has(call_id)) break;
-        current = rows.get(call_id);
+        const found = (await ledger.read([call_id])).get(call_id);
+        if (found === unreadable) break;
+        current = found;
         if (current?.version === version) return "written";
         version = random.version();
         if (current === undefined) return "refused"; // purged
@@ -99,9 +100,7 @@ export async function settleOutcome(settlement: Settlement, deps: DialerDeps): P
   const write: WriteRow = async (change) => (await ledger.write([change]))[0] === true;
   await retry(
     async () => {
-      const { rows, unreadable } = await ledger.read([call_id]);
-      if (unreadable.has(call_id)) throw new Error("the row is of a later version");
-      const row = rows.get(call_id);
+      const row = requireReadable((await ledger.read([call_id])).get(call_id));
       const version = random.version();
       const result =
         row === undefined

@@ -1,3 +1,4 @@
+import { requireReadable } from "#shared/ports/unreadable.ts";
 import { type CallRow, toCall } from "#shared/calls/call-row.ts";
 import { states } from "#shared/calls/states.ts";
 import type { AckOrRetry } from "#shared/ports/queue.ts";
@@ -15,7 +16,7 @@ import { followSigned } from "./signed-callback.ts";
  * A callback about another claim of any other call is dropped.
  *
  * @throws ProviderUnreachableError if the provider could not be asked. Sweeps have it polled later, too
- * @throws if the ledger could not be reached
+ * @throws if the ledger could not be reached, or only a later version can read the row
  */
 export async function followCallback(
   message: Extract<EventMessage, { kind: "callback" }>,
@@ -29,7 +30,7 @@ export async function followCallback(
   const { call, account } = message;
   const id = call?.id ?? message.callId;
   if (id === undefined) return "ack";
-  const read = async () => (await ledger.read([id])).rows.get(id);
+  const read = async () => requireReadable((await ledger.read([id])).get(id));
   let row = await read();
   if (row === undefined || row.route?.account !== account) return "ack";
   const { placed } = states[row.state];

@@ -94,7 +94,8 @@ export async function pollAccount(
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
     const [slots = []] = await ledger.due({ backlogs, until: begunAt, each: callsMax });
     const { rows } = await ledger.read(slots.map(({ id }) => id));
-    const placed = slots.flatMap(({ id }) => openRowOf(rows.get(id)));
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    const placed = slots.flatMap(({ id }) => openRowOf(byId.get(id)));
     const open: OpenRow[] = [];
     await own.apart(placed, async (some) => {
       open.push(...(await continueChains(some, deps)));
@@ -138,7 +139,7 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
   const read = await documents.read(liveKeysOf(account, limit));
   const live = liveCallsIn(read, { account, limit });
   const { rows } = await ledger.read(live.map(({ call }) => call));
-  const open = [...rows.values()]
+  const open = rows
     .flatMap(openRowOf)
     .filter(
       (row) => !hasEnded(row.result) && settings.providerOf(row.route).readResult !== undefined,
@@ -273,7 +274,7 @@ async function pollOne(
 /** Puts the callee onto the do-not-call list, and returns the row as it is then; undefined if others have changed it. */
 async function listCallee(row: OpenRow, deps: DialerDeps): Promise<OpenRow | undefined> {
   if (!(await optOut(row, deps))) return undefined;
-  return openRowOf((await deps.ledger.read([row.id])).rows.get(row.id))[0];
+  return (await deps.ledger.read([row.id])).rows.flatMap(openRowOf)[0];
 }
 
 function isEnd({ result }: { result: CallResult | undefined }): boolean {

@@ -1,3 +1,4 @@
+import { requireReadable } from "#shared/ports/unreadable.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { proveLostClaim } from "#shared/calls/restore-row.ts";
@@ -69,14 +70,12 @@ export async function followSigned(
   }, onConflict(triesMax));
 }
 
-/** @throws if only a later version can read the row: the callback waits for it */
+/** @throws UnreadableError if only a later version can read the row: the callback waits for it */
 async function readRow(
   id: string,
   { ledger }: Pick<DialerDeps, "ledger">,
 ): Promise<CallRow | undefined> {
-  const { rows, unreadable } = await ledger.read([id]);
-  if (unreadable.has(id)) throw new Error("the row is of a later version");
-  return rows.get(id);
+  return requireReadable((await ledger.read([id])).get(id));
 }
 
 /** Returns the route of a callback's account: that of its call's row, or any of the plan's. */

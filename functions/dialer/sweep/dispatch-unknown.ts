@@ -42,7 +42,7 @@ export async function dispatchUnknown(
     });
     const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
     for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
-    const mayGo = await decideUnknown([...rows.values()], deps);
+    const mayGo = await decideUnknown(rows, deps);
     await sendDispatches(
       page.flatMap(({ id }) => dispatchOf(mayGo.get(id), sent)),
       0,

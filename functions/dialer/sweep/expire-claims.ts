@@ -17,7 +17,7 @@ export async function expireClaims(deps: DialerDeps): Promise<boolean> {
     const { rows, unreadable } = await ledger.read(ids);
     for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
     await changeRows(
-      [...rows.values()],
+      rows,
       (row, write) => {
         const at = { now: write.at, fraction: random.fraction() };
         return expireClaim(row, unknownDueAt(row, at, deps), write);

@@ -1,3 +1,4 @@
+import { unreadable } from "#shared/ports/unreadable.ts";
 import type { CallEvent } from "#shared/calls/call-event.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { clientNamed, realClientOf, toCallId } from "#shared/calls/ids.ts";
@@ -44,9 +45,10 @@ export async function finishForOwn(
   );
   const done = new Set(known.filter((one) => wantedBy(one).length === 0).map(({ key }) => key));
   const wanted = known.filter(({ key }) => !done.has(key));
-  const { rows } = await ledger.read(wanted.map(firstCallOf));
+  const rows = await ledger.read(wanted.map(firstCallOf));
   const changes = wanted.flatMap((request) => {
     const row = rows.get(firstCallOf(request));
+    if (row === unreadable) return []; // a later version finishes the request
     // A run that died after this write, or an operator's replay to the plan's receiver, finishes the request again.
     if (row === undefined || row.events.some((event) => event.type === type)) {
       done.add(request.key);

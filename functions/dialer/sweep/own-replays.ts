@@ -3,8 +3,8 @@ import { isOwnReceiver, type OwnReceiver } from "#shared/dial-plan/receivers.ts"
 import { replayRows } from "#shared/events/replay-rows.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import { readTries } from "#shared/ports/last-tries.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
 import { parseOwnReceiver } from "#shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { findReceiverOf } from "../events/own-receivers.ts";
@@ -104,7 +104,7 @@ async function makePending(
   if (ids.length === 0) return;
   const read = (some: readonly string[]) => deps.ledger.read(some);
   const { rows } = await read(ids);
-  const tries = await readTries(rows.values(), read);
+  const tries = await readTries(rows, read);
   const isWanted = ({ at }: { at: number }) => at >= createdAt;
   await replayRows([...tries.values()].flat(), { receiver, own, isWanted }, deps);
 }

@@ -44,8 +44,9 @@ async function purgeRows(
   const unresolved = rows.filter(({ state }) => states[state].purge === "alarm");
   if (unresolved.length > 0) {
     const read = await ledger.readWithoutContext(unresolved.map(({ id }) => id));
+    const tests = new Set(read.rows.flatMap(({ id, mode }) => (mode === "test" ? id : [])));
     for (const { id, state } of unresolved) {
-      const isTest = read.rows.get(id)?.mode === "test";
+      const isTest = tests.has(id);
       log(isTest ? "info" : "alarm", "call.purged", { call_id: id, state, reason: "retention" });
     }
   }

@@ -154,9 +154,9 @@ async function recoverRows(
   const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   // The next sweep finds rows again that have changed meanwhile.
-  const endOf = await readEnds([...rows.values()], restore, deps);
+  const endOf = await readEnds(rows, restore, deps);
   const { changed, conflicts } = await changeRows(
-    [...rows.values()],
+    rows,
     (row, write) => {
       const known = { route: routeToPoll(row, deps), end: endOf.get(row.id), restore };
       return recoverRow(row, known, write);
@@ -164,7 +164,8 @@ async function recoverRows(
     deps,
   );
   // A call that was UNKNOWN already is looked up for the lost time, too, and is counted with the others.
-  const stayed = changed.filter(({ id, state }) => rows.get(id)?.state === state);
+  const before = new Map(rows.map(({ id, state }) => [id, state]));
+  const stayed = changed.filter(({ id, state }) => before.get(id) === state);
   await reportStates(stayed, deps);
   const lookedUp = changed.filter(({ state }) => state === "UNKNOWN").length;
   const toReview = changed.length - lookedUp;

@@ -1,6 +1,6 @@
 import { eraseRows, findNextPassAt } from "#shared/policy/erase-number.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { SweepTime } from "./sweep-time.ts";
 

@@ -1,3 +1,4 @@
+import { type Unreadable, unreadable } from "#shared/ports/unreadable.ts";
 import { hasEnded } from "#shared/calls/record-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { minuteMs } from "#shared/lib/units.ts";
@@ -29,9 +30,8 @@ export async function sweepLiveCalls(deps: DialerDeps): Promise<void> {
   const now = clock.now();
   for (const [account, { route, limit, lifeMs }] of limits) {
     const old = liveCallsIn(read, { account, limit }).filter(({ at }) => at <= now - youngMs);
-    const { rows, unreadable } = await ledger.read(old.map(({ call }) => call));
-    const isOver = ({ call, at }: LiveCall) =>
-      at + lifeMs <= now || (!unreadable.has(call) && !mayBeLive(rows.get(call)));
+    const rows = await ledger.read(old.map(({ call }) => call));
+    const isOver = ({ call, at }: LiveCall) => at + lifeMs <= now || !mayBeLive(rows.get(call));
     const over = old.filter(isOver);
     await leaveLive(
       over.map(({ call: id, claim }) => ({ id, claim, route, isMeasured: false })),
@@ -41,7 +41,8 @@ export async function sweepLiveCalls(deps: DialerDeps): Promise<void> {
 }
 
 /** True if the call may be live, by its row. */
-function mayBeLive(row: CallRow | undefined): boolean {
+function mayBeLive(row: CallRow | Unreadable | undefined): boolean {
+  if (row === unreadable) return true;
   if (row === undefined) return false;
   const { state, result } = row;
   if (state === "PLACED") return !hasEnded(result);

@@ -6,8 +6,8 @@ import { indexOwnEvents, sharedListOf } from "#shared/events/own-events.ts";
 import { deliveryOf } from "#shared/events/outbox-rows.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dropGone } from "../events/own-receivers.ts";
 import { receiverKeyOf } from "../events/receiver-lease.ts";
@@ -142,7 +142,7 @@ async function lookAtShared(
   const { rows } = await ledger.read(ids);
   const found = new Map<string, string[]>();
   const idle: CallRow[] = [];
-  for (const row of await dropGone([...rows.values()], deps)) {
+  for (const row of await dropGone(rows, deps)) {
     const client = realClientOf(row);
     const ofClient = waiting.filter(({ own }) => own.client === client);
     const to = ofClient.filter(({ name, own }) => {

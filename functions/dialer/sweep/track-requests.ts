@@ -3,8 +3,8 @@ import { toCallId, clientNamed } from "#shared/calls/ids.ts";
 import { isFinished } from "#shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "#shared/dial-plan/receivers.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import { readLastTries } from "#shared/ports/last-tries.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
 import { toDeliverMessages, deliveredKeyOf } from "#shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { finishForOwn } from "./own-finished.ts";
@@ -108,7 +108,7 @@ async function withFirstFinished(
   const open = page.filter(({ value }) => value.finishedAt === null);
   const idOf = ({ key, value }: RequestDocument) => toCallId(key, value.finished);
   const { rows } = await ledger.read(open.map(idOf));
-  const last = await readLastTries(rows.values(), (ids) => ledger.read(ids));
+  const last = await readLastTries(rows, (ids) => ledger.read(ids));
   return open.filter((request) => {
     const row = last.get(idOf(request));
     return row !== undefined && isFinished(row, now);
@@ -225,7 +225,7 @@ async function countFinished(
     if (some.length === 0) continue;
     const { rows } = await ledger.readWithoutContext(some.map(({ id }) => id));
     // A call that is tried again is finished with its last try.
-    const last = await readLastTries(rows.values(), (of) => ledger.readWithoutContext(of));
+    const last = await readLastTries(rows, (of) => ledger.readWithoutContext(of));
     for (const { request, id } of some) {
       const row = last.get(id);
       const counts = counted.get(request);

@@ -1,4 +1,4 @@
-import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
+import type { FoundDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -21,7 +21,7 @@ export function oneBacklog(key: string): Walk {
 /** Result of one step. */
 export interface Step {
   /** Backlogs that the step has listed, with their documents. */
-  listed: StoredDocument<"backlog">[];
+  listed: FoundDocument<"backlog">[];
   /** Positions by backlog. A backlog that was just listed and has none is empty. */
   found: { key: string; positions: DuePosition[] }[];
   /** Where the next step begins. Null: the walk has ended. */

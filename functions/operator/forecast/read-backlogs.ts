@@ -3,8 +3,8 @@ import { type Call } from "#shared/calls/call-request.ts";
 import { toCall } from "#shared/calls/call-row.ts";
 import { requestIdOf, timeOfId, type ClientOfMode } from "#shared/calls/ids.ts";
 import type { Documents } from "#shared/ports/documents.ts";
-import { isReadable } from "#shared/ports/listed-document.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/unreadable.ts";
 import type { CallLedger, DuePosition } from "#shared/ports/ledger.ts";
 import { endOfTime } from "#functions/api/http/fields.ts";
 
@@ -142,7 +142,7 @@ async function readCalls(
   const read = await Promise.all(parts.map((part) => ledger.read(part.map(({ id }) => id))));
   return new Map(
     read.flatMap(({ rows }) =>
-      [...rows.values()].flatMap((row): [string, { call: Call; reason: string }][] => {
+      rows.flatMap((row): [string, { call: Call; reason: string }][] => {
         const call = row.state === "WAITING" ? toCall(row) : undefined;
         return call === undefined ? [] : [[row.id, { call, reason: row.reason }]];
       }),

@@ -4,6 +4,7 @@ import { backlogOf } from "#shared/calls/call-row.ts";
 import type { ClientAgent } from "#shared/policy/breakers.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { toRead } from "#shared/ports/unreadable.ts";
 import {
   cancellationKeyOf,
   doNotCallListKey,
@@ -106,9 +107,9 @@ export async function readControls(
   const calls = [...requests.map((request) => ({ client, mode, request })), ...waiting];
   const numbers = await readNumbers(calls, { plans, hasMore }, deps);
   const { hashes, caps } = numbers;
-  const documents: DocumentsRead = {
-    get: (kind, key) => numbers.documents.get(kind, key) ?? controls.get(kind, key),
-  };
+  const documents = toRead(
+    (kind, key) => numbers.documents.find(kind, key) ?? controls.find(kind, key),
+  );
   return { ...read, documents, hashes, caps, agents, ...speedsIn(controls, plans) };
 }
 

@@ -2,6 +2,7 @@ import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { doNotCallKeyOf } from "#shared/policy/controls.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { toRead } from "#shared/ports/unreadable.ts";
 import { allHashesOf, type NumberHashes } from "#shared/telephony/phone-number.ts";
 import type { RouteDeps } from "#functions/api/http/context.ts";
 import { UnreachableError } from "#functions/api/http/port-limits.ts";
@@ -76,7 +77,7 @@ export async function readNumbers(
     if (!(await Promise.all(read.map(hasSucceeded))).every(Boolean)) break;
   }
   return {
-    documents: { get: (kind, key) => parts.get(key.split(" ", 1)[0] ?? "")?.get(kind, key) },
+    documents: toRead((kind, key) => parts.get(key.split(" ", 1)[0] ?? "")?.find(kind, key)),
     hashes,
     caps,
   };

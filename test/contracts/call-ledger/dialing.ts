@@ -1,3 +1,5 @@
+import { byId as rowsById, readRow, readRows } from "#test/support/reads.ts";
+import { unreadable } from "#shared/ports/unreadable.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type CallRow, dialingBacklogOf, type DialingOf } from "#shared/calls/call-row.ts";
 import type { CallLedger, DialingCall } from "#shared/ports/ledger.ts";
@@ -83,7 +85,7 @@ export function describeDialing(name: string, create: () => Promise<CallLedger>)
       const long = { account: "vapi", client: "c".repeat(300), agentId: "😀".repeat(128) };
       const { row, call } = aDialing(long);
       await write(row);
-      expect((await ledger.read([row.id])).rows.get(row.id)).toEqual(row);
+      expect(await readRow(ledger, row.id)).toEqual(row);
       const [found] = await dialing();
       expect(found).toMatchObject({ id: call.id, dueAt: call.dueAt, account: "vapi" });
     });
@@ -105,25 +107,27 @@ export function describeDialing(name: string, create: () => Promise<CallLedger>)
       const ids = idsOf(rows);
       const brief = await ledger.readWithoutContext(ids);
       expect(brief.unreadable.size).toBe(0);
-      expect(brief.rows.get(long.id)).toMatchObject({
+      const briefly = rowsById(brief);
+      expect(briefly.get(long.id)).toMatchObject({
         ...long,
         version: expect.any(String),
         request,
       });
-      expect(brief.rows.get(long.id)?.request).toEqual(request);
-      expect(brief.rows.get(short.id)).toMatchObject(short);
-      expect(brief.rows.get(settled.id)).toMatchObject(settled);
-      expect((await ledger.read(ids)).rows).toEqual(new Map(rows.map((row) => [row.id, row])));
+      expect(briefly.get(long.id)?.request).toEqual(request);
+      expect(brief.get(short.id)).toMatchObject(short);
+      expect(brief.get(settled.id)).toMatchObject(settled);
+      expect(await readRows(ledger, ids)).toEqual(new Map(rows.map((row) => [row.id, row])));
     });
 
     it("passes over ids that have no row, and says which rows only a later version can read", async () => {
       const [row, later] = [aRow(), aLaterRow()];
       await ledger.write([row, later].map((next) => ({ next, seen: null })));
       const found = await ledger.readWithoutContext([row.id, later.id, aRow().id, "%", "call_1"]);
-      expect([...found.rows.keys()]).toEqual([row.id]);
+      expect(idsOf(found.rows)).toEqual([row.id]);
       expect(found.unreadable).toEqual(new Set([later.id]));
-      const nothing = { rows: new Map(), unreadable: new Set() };
-      expect(await ledger.readWithoutContext([])).toEqual(nothing);
+      expect(found.get(later.id)).toBe(unreadable);
+      const nothing = { rows: [], unreadable: new Set() };
+      expect(await ledger.readWithoutContext([])).toMatchObject(nothing);
     });
 
     it("reads several hundred rows, each once however often it is named", async () => {
@@ -131,7 +135,7 @@ export function describeDialing(name: string, create: () => Promise<CallLedger>)
       await ledger.write(rows.map((next) => ({ next, seen: null })));
       const ids = idsOf(rows);
       const found = await ledger.readWithoutContext([...ids, ...ids.slice(0, 50)]);
-      expect(new Set(found.rows.keys())).toEqual(new Set(ids));
+      expect(idsOf(found.rows).toSorted()).toEqual(ids.toSorted());
     });
   });
 }

@@ -1,3 +1,4 @@
+import { readRow, readRows } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type CallRow, waitingBacklogOf } from "#shared/calls/call-row.ts";
 import type { CallLedger, DuePosition } from "#shared/ports/ledger.ts";
@@ -64,7 +65,10 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
         placesOf(urgent),
         placesOf([other]),
       ]);
-      const { rows } = await ledger.read([...urgent, other].map(({ id }) => id));
+      const rows = await readRows(
+        ledger,
+        [...urgent, other].map(({ id }) => id),
+      );
       expect([...urgent, other].map(({ id }) => rows.get(id))).toEqual([...urgent, other]);
     });
 
@@ -159,7 +163,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       const next = changed(both, { deliverTo: null, deliverAt: null });
       await ledger.write([{ next, seen: both.version }]);
       expect(await eventsOf(receiver)).toEqual(due.slice(0, 2));
-      expect((await ledger.read([both.id])).rows.get(both.id)).toEqual(next);
+      expect(await readRow(ledger, both.id)).toEqual(next);
     });
 
     it("gives the rows with events of clients' own receivers apart from both", async () => {
@@ -177,7 +181,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       expect(await ownOf(list)).toEqual([placed(early), placed(late)]);
       expect(await ownOf(list, placed(early))).toEqual([placed(late)]);
       expect(await ownOf("own:crm é 中/")).toEqual([placed(other)]);
-      expect((await ledger.read([late.id])).rows.get(late.id)).toEqual(late);
+      expect(await readRow(ledger, late.id)).toEqual(late);
       const { ownTo: _, ownAt: __, ...rest } = changed(late, {});
       await ledger.write([
         { next: { ...rest, ownTo: undefined, ownAt: undefined }, seen: late.version },
@@ -186,7 +190,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       const backlogs = [{ key: "events:crm" }];
       const due = await ledger.due({ of: "events", backlogs, until: suiteNow, each: 9 });
       expect(due).toEqual([[{ id: late.id, dueAt: suiteNow }]]);
-      expect((await ledger.read([late.id])).rows.get(late.id)).toEqual(rest);
+      expect(await readRow(ledger, late.id)).toEqual(rest);
     });
 
     it("knows a time far ahead, and none before the epoch", async () => {

@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { type CallState, callStates } from "#shared/calls/states.ts";
@@ -81,7 +82,7 @@ export function describeEnding(
       await write(gone, kept);
       await ledger.purge([gone.id, aRow().id]);
       await ledger.purge([]);
-      expect([...(await ledger.read([gone.id, kept.id])).rows.keys()]).toEqual([kept.id]);
+      expect([...(await readRows(ledger, [gone.id, kept.id])).keys()]).toEqual([kept.id]);
       const listed = async (of: ListOf) =>
         idsOf(
           (await readPages((cursor, limit) => ledger.list({ ...of, before: cursor, limit }))).rows,

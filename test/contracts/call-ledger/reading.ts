@@ -1,3 +1,5 @@
+import { unreadable } from "#shared/ports/unreadable.ts";
+import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
@@ -13,9 +15,12 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
     const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
 
     it("returns nothing for an unknown call, nor for a text that is no id", async () => {
-      const nothing = { rows: new Map(), unreadable: new Set() };
-      expect(await ledger.read([])).toEqual(nothing);
-      expect(await ledger.read([aRow().id, "call_1", "%", "' OR 1"])).toEqual(nothing);
+      const nothing = { rows: [], unreadable: new Set() };
+      expect(await ledger.read([])).toMatchObject(nothing);
+      const { id } = aRow();
+      const read = await ledger.read([id, "call_1", "%", "' OR 1"]);
+      expect(read).toMatchObject(nothing);
+      expect(read.get(id)).toBeUndefined();
     });
 
     it("keeps every field of a row", async () => {
@@ -48,20 +53,20 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
       });
       const placed = aRow({ state: "PLACED", backlog: null, dueAt: null, request: null });
       await write(row, placed);
-      const { rows } = await ledger.read([row.id, placed.id]);
-      expect(rows.get(row.id)).toEqual(row);
-      expect(rows.get(placed.id)).toEqual(placed);
+      const read = await ledger.read([row.id, placed.id]);
+      expect(read.get(row.id)).toEqual(row);
+      expect(read.get(placed.id)).toEqual(placed);
     });
 
     it("keeps fields of a row that it does not know", async () => {
       const later = { transfer: { to: ["a"], at: 1 }, flag: true };
       const row = { ...aRow(), ...later };
       await write(row);
-      const seen = (await ledger.read([row.id])).rows.get(row.id);
+      const seen = await readRow(ledger, row.id);
       expect(seen).toEqual(row);
       if (seen === undefined) return;
       await ledger.write([{ next: changed(seen, { state: "PLACED" }), seen: seen.version }]);
-      expect((await ledger.read([row.id])).rows.get(row.id)).toMatchObject(later);
+      expect(await readRow(ledger, row.id)).toMatchObject(later);
     });
 
     it("says which rows only a later version can read: by their state, or by their route", async () => {
@@ -70,9 +75,14 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test needs an unknown type of route
       const elsewhere = aRow({ route: route as unknown as CallRow["route"] });
       await write(later, row, elsewhere);
-      const { rows, unreadable } = await ledger.read([later.id, row.id, elsewhere.id]);
-      expect([...rows.keys()]).toEqual([row.id]);
-      expect(unreadable).toEqual(new Set([later.id, elsewhere.id]));
+      const read = await ledger.read([later.id, row.id, elsewhere.id]);
+      expect(read.rows.map(({ id }) => id)).toEqual([row.id]);
+      expect(read.unreadable).toEqual(new Set([later.id, elsewhere.id]));
+      expect([later, row, elsewhere].map(({ id }) => read.get(id))).toEqual([
+        unreadable,
+        row,
+        unreadable,
+      ]);
       // The unreadable row exists: the call must not be taken for one that was never tried.
       expect(await ledger.write([{ next: changed(aRow({ id: later.id })), seen: null }])).toEqual([
         false,
@@ -85,7 +95,7 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
       const ids = rows.map(({ id }) => id);
       const found = await ledger.read([...ids, ...ids.slice(0, 50), aRow().id]);
       expect(found.unreadable.size).toBe(0);
-      expect(new Set(found.rows.keys())).toEqual(new Set(ids));
+      expect(found.rows.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
     });
   });
 }

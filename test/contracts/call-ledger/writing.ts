@@ -1,3 +1,4 @@
+import { readRow, readRows } from "#test/support/reads.ts";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -29,7 +30,7 @@ export function describeWriting(
     beforeEach(async () => {
       ledger = await create();
     });
-    const current = async ({ id }: CallRow) => (await ledger.read([id])).rows.get(id);
+    const current = async ({ id }: CallRow) => await readRow(ledger, id);
 
     it("writes a row where there is none, and refuses another's first write", async () => {
       const row = aRow();
@@ -99,7 +100,10 @@ export function describeWriting(
         seen: index % 3 === 0 ? "stale" : row.version,
       }));
       expect(await ledger.write(mixed)).toEqual(rows.map((_, index) => index % 3 !== 0));
-      const { rows: found } = await ledger.read(rows.map(({ id }) => id));
+      const found = await readRows(
+        ledger,
+        rows.map(({ id }) => id),
+      );
       expect([...found.values()].filter(({ state }) => state === "PLACED")).toHaveLength(
         Math.floor((rows.length * 2) / 3),
       );
@@ -113,7 +117,10 @@ export function describeWriting(
       const rows = rowsOfOneRequest(40, { request });
       const written = await ledger.write(rows.map((next) => ({ next, seen: null })));
       expect(new Set(written)).toEqual(new Set([true]));
-      const { rows: found } = await ledger.read(rows.map(({ id }) => id));
+      const found = await readRows(
+        ledger,
+        rows.map(({ id }) => id),
+      );
       expect(rows.map(({ id }) => found.get(id))).toEqual(rows);
     });
 
@@ -155,7 +162,10 @@ export function describeWriting(
           for (const { writer, isRead, writes } of steps) {
             const known = writers[writer] ?? new Map<string, string>();
             if (isRead) {
-              const { rows } = await tried.read(calls.map(({ id }) => id));
+              const rows = await readRows(
+                tried,
+                calls.map(({ id }) => id),
+              );
               for (const row of rows.values()) known.set(row.id, row.version);
             }
             const changes = writes.map(({ call, isRepeated, state, ...place }): Change => {
@@ -224,7 +234,7 @@ async function viewOf(ledger: CallLedger, calls: CallRow[], numberHash: string) 
   const until = suiteNow + 2;
   const after = { dueAt: suiteNow, id: ids[1] ?? "" };
   return {
-    read: await ledger.read(ids),
+    read: (await ledger.read(ids)).rows.toSorted((one, other) => (one.id < other.id ? -1 : 1)),
     lists: lists.map(({ rows }) => rows),
     dialing: (await ledger.dialing(100)).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
     due: await ledger.due({ backlogs: dueBacklogs.map((key) => ({ key })), until, each: 3 }),

@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
@@ -37,7 +38,10 @@ export function itErasesNumbers(api: OperatorApiBench): void {
     expect([status, body]).toMatchObject([202, { erased: 4 }]);
     expect(Object(body).pending.toSorted()).toEqual([calls[1]?.id, calls[2]?.id]);
     expect(Object(body).kept).toContain("30 days");
-    const { rows: after } = await api.ledger.read(calls.map(({ id }) => id));
+    const after = await readRows(
+      api.ledger,
+      calls.map(({ id }) => id),
+    );
     const left = calls.map(({ id }) => JSON.stringify(after.get(id)).includes("Ada"));
     expect(left).toEqual([false, true, true, false, false, false, true]);
     const stateOf = (n: number) => after.get(calls[n]?.id ?? "")?.state;

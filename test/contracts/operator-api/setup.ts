@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
@@ -106,7 +107,7 @@ export function useOperatorApi(create: () => OperatorApiUnderTest) {
     await writeRows([rowIn(state, call)], ledger, documents);
     return call;
   }
-  const rowOf = async ({ id }: { id: string }) => (await ledger.read([id])).rows.get(id);
+  const rowOf = async ({ id }: { id: string }) => await readRow(ledger, id);
   const documentOf = async <K extends Kind>(kind: K, key: string) =>
     (await documents.read([{ kind, key }])).get(kind, key);
   async function putDocument<K extends Kind>(

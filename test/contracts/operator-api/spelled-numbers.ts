@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
@@ -37,7 +38,7 @@ export function itFindsSpelledNumbers(api: OperatorApiBench): void {
     expect([await isListed(former), await isListed(today)]).toEqual([false, false]);
     const erased = await ask("/erase", { phone_number: former });
     expect(Object(erased.body)).toMatchObject({ erased: 1, may_also_be: [] });
-    const { rows } = await api.ledger.read([call.id]);
+    const rows = await readRows(api.ledger, [call.id]);
     expect(rows.get(call.id)).toMatchObject({ state: "CANCELLED", request: null });
   });
 
@@ -55,10 +56,10 @@ export function itFindsSpelledNumbers(api: OperatorApiBench): void {
       erased: 0,
       may_also_be: [{ phone_number: short, calls: [call.id] }],
     });
-    const { rows } = await api.ledger.read([call.id]);
+    const rows = await readRows(api.ledger, [call.id]);
     expect(JSON.stringify(rows.get(call.id))).toContain("Ada");
     await ask("/erase", { phone_number: short });
-    const { rows: after } = await api.ledger.read([call.id]);
+    const after = await readRows(api.ledger, [call.id]);
     expect(after.get(call.id)).toMatchObject({ state: "CANCELLED", request: null });
   });
 }

@@ -1,3 +1,4 @@
+import { listDocuments } from "#test/support/reads.ts";
 import { expect, it } from "vitest";
 import { hasIndex } from "#shared/calls/index-set.ts";
 import { toCallId, withCalls } from "#shared/calls/ids.ts";
@@ -17,7 +18,10 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     return (await api.documents().read([{ kind, key }])).get(kind, key)?.value.orders;
   };
   const recorded = async () => {
-    const entries = await api.documents().list("client-audit", { limit: 200, descending: true });
+    const entries = await listDocuments(api.documents(), "client-audit", {
+      limit: 200,
+      descending: true,
+    });
     const target = `request ${api.requestId}`;
     return entries.flatMap(({ value }) => (value.target === target ? [value] : []));
   };
@@ -41,7 +45,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     expect(await statesOf(calls)).toEqual(after);
     const shown = await show();
     expect(shown.body.calls[0]).toMatchObject({ state: "CANCELLED", reason: "client" });
-    const row = (await api.ledger().read([toCallId(api.requestId, 0)])).rows.values().next().value;
+    const row = (await api.ledger().read([toCallId(api.requestId, 0)])).rows[0];
     expect(row?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "crmDesk" });
     expect(await recorded()).toMatchObject([{ action: "client_cancel", by: "crmDesk" }]);
     expect((await cancel({})).body).toEqual({ cancelled: 0, ordered: 0 });

@@ -1,3 +1,4 @@
+import { listDocuments } from "#test/support/reads.ts";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clientRoutes } from "#functions/api/requests/routes.ts";
@@ -252,7 +253,10 @@ export function itManagesReceivers(api: RequestsApiBench): void {
       await put("main", { url: `${url}?key=secret`, echo: ["order"] });
       await ask("POST", "/main/rotate-secret");
       await ask("DELETE", "/main");
-      const all = await api.documents().list("client-audit", { limit: 200, descending: true });
+      const all = await listDocuments(api.documents(), "client-audit", {
+        limit: 200,
+        descending: true,
+      });
       const entries = all.filter(({ value }) => value.target === "receiver main of client crm");
       expect(entries.map(({ value }) => value.action)).toEqual(
         expect.arrayContaining([

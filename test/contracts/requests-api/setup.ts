@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { beforeEach } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
 import type { CallState } from "#shared/calls/states.ts";
@@ -80,7 +81,10 @@ export function useRequestsApi(create: () => OperatorApiUnderTest) {
     return calls;
   }
   const statesOf = async (calls: readonly Call[]) => {
-    const { rows } = await api.ledger().read(calls.map(({ id }) => id));
+    const rows = await readRows(
+      api.ledger(),
+      calls.map(({ id }) => id),
+    );
     return calls.map(({ id }) => rows.get(id)?.state);
   };
 

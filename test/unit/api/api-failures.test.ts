@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "#functions/api/app.ts";
 import type { Documents } from "#shared/ports/documents.ts";
@@ -206,7 +207,7 @@ describe("the API, when something fails", () => {
     expect((await ask(`/calls/${call.id}/reveal`, {})).status).toBe(503);
     expect((await ask(`/calls/${call.id}/resolve`, { outcome: "placed" })).status).toBe(503);
     expect((await ask("/pause", { agent_id: "agent_sales" })).status).toBe(503);
-    expect((await ledger.read([call.id])).rows.get(call.id)?.state).toBe("NEEDS_REVIEW");
+    expect((await readRow(ledger, call.id))?.state).toBe("NEEDS_REVIEW");
   });
 
   it("writes do-not-call entries that were refused once more, and answers 503 where none is taken", async () => {

@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { expect, it } from "vitest";
 import { randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "#test/support/api.ts";
@@ -15,7 +16,7 @@ async function createBusyApi(others: number) {
   const write = ledger.write.bind(ledger);
   let left = others;
   ledger.write = async (changes) => {
-    const now = (await ledger.read([row.id])).rows.get(row.id);
+    const now = await readRow(ledger, row.id);
     if (now !== undefined && left-- > 0) {
       await write([{ next: { ...now, version: randomVersion() }, seen: now.version }]);
     }
@@ -51,7 +52,7 @@ it("redials no call whose number is erased meanwhile", async () => {
   const answer = await app.request(`/operator/calls/${row.id}/redial`, request);
   expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining("erased")]);
   // The row names no call that never comes.
-  expect((await ledger.read([row.id])).rows.get(row.id)?.state).toBe("REJECTED");
+  expect((await readRow(ledger, row.id))?.state).toBe("REJECTED");
   expect(queue.take()).toEqual([]);
 });
 

@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import { createApp } from "#functions/api/app.ts";
 import { messageSchema } from "#shared/ports/call-messages.ts";
@@ -148,7 +149,7 @@ describe("a client's request, from its acceptance on", () => {
     const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
     const change = async (index: number, more: Partial<CallRow>) => {
       const callId = toCallId(id, index);
-      const row = (await bench.rows.read([callId])).rows.get(callId);
+      const row = await readRow(bench.rows, callId);
       if (row === undefined) throw new Error("it was dialed");
       const next = { ...row, ...more, version: `changed-${index}-${bench.now()}` };
       expect(await bench.rows.write([{ next, seen: row.version }])).toEqual([true]);

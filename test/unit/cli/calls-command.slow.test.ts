@@ -1,3 +1,4 @@
+import { readRow, readRows } from "#test/support/reads.ts";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,7 +92,7 @@ describe("npm run calls", () => {
   it("lists what became of placed calls", async () => {
     const bench = createBench();
     const [call] = await bench.callsIn("PLACED", 1);
-    const { rows } = await bench.ledger.read([call?.id ?? ""]);
+    const rows = await readRows(bench.ledger, [call?.id ?? ""]);
     const row = rows.get(call?.id ?? "");
     if (row === undefined) throw new Error("it was placed");
     const result = { status: "voicemail" as const, human: false, word: "machine" };
@@ -132,7 +133,7 @@ describe("npm run calls", () => {
       expect([sure.code, sure.out]).toEqual([0, "450 done, 0 refused."]);
       expect(bench.queue.take()).toHaveLength(450);
       for (const { id } of all) {
-        expect((await bench.ledger.read([id])).rows.get(id)?.state).toBe("REDIALED");
+        expect((await readRow(bench.ledger, id))?.state).toBe("REDIALED");
       }
       const none = await bench.calls("redial --state NEEDS_REVIEW --not-placed");
       expect(none.out).toBe("0 done, 0 refused.");

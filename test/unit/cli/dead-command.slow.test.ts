@@ -1,3 +1,4 @@
+import { listDocuments } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import { toJson } from "#shared/ports/call-messages.ts";
 import { createTestApi } from "#test/support/api.ts";
@@ -42,9 +43,9 @@ describe("npm run calls -- dead", () => {
     const shown = await command("dead show calls-000");
     expect(shown.out).toContain(calls[0]?.requestId);
     expect(shown.out).not.toContain(phone_number);
-    expect(await documents.list("audit", { limit: 9 })).toEqual([]);
+    expect(await listDocuments(documents, "audit", { limit: 9 })).toEqual([]);
     expect((await command("dead show calls-000 --reveal --json")).out).toContain(phone_number);
-    expect(await documents.list("audit", { limit: 9 })).toMatchObject([
+    expect(await listDocuments(documents, "audit", { limit: 9 })).toMatchObject([
       { value: { action: "reveal", target: "calls-000" } },
     ]);
     expect((await command("dead show calls-later")).out).toContain("a later version");
@@ -76,7 +77,7 @@ describe("npm run calls -- dead", () => {
     });
     expect([...letters.keys()]).toEqual(["calls-001"]);
     expect(queue.take()).toEqual([]);
-    const recorded = await documents.list("audit", { limit: 9 });
+    const recorded = await listDocuments(documents, "audit", { limit: 9 });
     const entries = recorded.map(({ value: { action, target, count } }) =>
       [action, target, count].join(" "),
     );

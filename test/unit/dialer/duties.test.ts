@@ -1,4 +1,5 @@
 /** Sweeps and upkeeps over SQLite, through D1's adapter, which refuses more statements than D1 takes of an invocation. */
+import { listDocuments, readRow } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
 import { restoreKey, upkeepKey } from "#shared/policy/controls.ts";
@@ -21,7 +22,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 const unfinished = async ({ deps }: DutiesBench) =>
-  (await deps.documents.list("request", { limit: 100_000 })).filter(
+  (await listDocuments(deps.documents, "request", { limit: 100_000 })).filter(
     ({ value }) => value.finishedAt === null,
   ).length;
 
@@ -49,7 +50,7 @@ describe.each(sizes)("with %d backlogs that wait for tomorrow", (backlogs) => {
     // One full round a minute.
     expect(bench.eventsOf("sweep.completed")).toHaveLength(3);
     // All were visited, each once.
-    expect((await deps.ledger.read([expired.id])).rows.get(expired.id)?.state).toBe("EXPIRED");
+    expect((await readRow(deps.ledger, expired.id))?.state).toBe("EXPIRED");
     const read = await deps.documents.read([upkeepKey]);
     expect(read.get("upkeep", upkeepKey.key)?.value).toMatchObject({ walk: null, purge: null });
   });

@@ -1,3 +1,4 @@
+import { listDocuments } from "#test/support/reads.ts";
 import type { HistoryEntry } from "#shared/calls/call-row.ts";
 import { applyErasure } from "#shared/calls/erase-row.ts";
 import { aCall } from "#test/support/calls.ts";
@@ -130,7 +131,7 @@ describe("an erasure of a number", () => {
     expect(bench.eventsOf("number.erased")).toMatchObject([{ count: 1 }]);
     bench.advance(31 * minuteMs);
     await bench.sweep();
-    const [remembered] = await bench.documents.list("erasure", { limit: 9 });
+    const [remembered] = await listDocuments(bench.documents, "erasure", { limit: 9 });
     expect(remembered?.value.nextAt).toBe(bench.now() + 86_400_000);
   });
 

@@ -1,3 +1,4 @@
+import { listDocuments } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { rowOf } from "#test/support/dialer-calls.ts";
@@ -69,7 +70,7 @@ describe("finished requests", () => {
       const bench = createEventsBench(finished);
       rejectAll(bench);
       await place(bench, 1);
-      const one = firstOf(await bench.documents.list("request", { limit: 1 }));
+      const one = firstOf(await listDocuments(bench.documents, "request", { limit: 1 }));
       const others = Array.from(
         { length: 8_500 },
         (_, n): { next: StoredDocument<"request">; seen: null } => ({
@@ -97,9 +98,9 @@ describe("finished requests", () => {
     bench.receive = async () => failed;
     await place(bench, 1);
     await deliverFor(bench, 3);
-    expect(await bench.documents.list("request", { limit: 9 })).toHaveLength(1);
+    expect(await listDocuments(bench.documents, "request", { limit: 9 })).toHaveLength(1);
     bench.advance(160 * 24 * 60 * minuteMs);
-    expect(await bench.documents.list("request", { limit: 9 })).toEqual([]);
+    expect(await listDocuments(bench.documents, "request", { limit: 9 })).toEqual([]);
   });
 
   it("of a receiver behind an open breaker send one message for its probe, and no more", async () => {
@@ -129,7 +130,7 @@ describe("finished requests", () => {
           bench.advance(46_000);
           tookAt = bench.now();
         }
-        return bench.documents.list(kind, query);
+        return listDocuments(bench.documents, kind, query);
       },
     });
     await deliverFor(bench, 5);

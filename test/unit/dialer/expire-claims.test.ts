@@ -1,3 +1,5 @@
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { expect, it } from "vitest";
 import { expireClaims } from "#functions/dialer/sweep/expire-claims.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -28,7 +30,7 @@ it.each([
 it("raises an alarm for a lapsed claim of a row that only a later version can read", async () => {
   const deps = createDeps(1, -1);
   const alarms: unknown[] = [];
-  const read = async () => ({ rows: new Map(), unreadable: new Set(["call_0"]) });
+  const read = async () => toRowsRead<CallRow>([], ["call_0"]);
   await expireClaims({
     ...deps,
     ledger: { ...deps.ledger, read },

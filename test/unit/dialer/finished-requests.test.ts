@@ -1,3 +1,4 @@
+import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { describe, expect, it } from "vitest";
 import { withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -122,8 +123,10 @@ describe("a finished request", () => {
     let read = 0;
     const readAny = async (ids: readonly string[]) => {
       read += ids.length;
-      const rows = new Map(ids.flatMap((id) => (row === undefined ? [] : [[id, { ...row, id }]])));
-      return { rows, unreadable: new Set<string>() };
+      return toRowsRead(
+        ids.flatMap((id) => (row === undefined ? [] : { ...row, id })),
+        [],
+      );
     };
     bench.breakLedger({ read: readAny, readWithoutContext: readAny });
     const reads: number[] = [];

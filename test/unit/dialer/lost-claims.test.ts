@@ -1,3 +1,4 @@
+import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
@@ -150,7 +151,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     const bench = createBench();
     const row = await rowFor(bench, "UNKNOWN");
     bench.breakLedger({
-      read: async (ids) => ({ rows: new Map(), unreadable: new Set(ids) }),
+      read: async (ids) => toRowsRead([], ids),
     });
     expect(await tellLost(bench, row)).toEqual([{ retryAfterSeconds: 5 }]);
   });

@@ -1,3 +1,4 @@
+import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
@@ -26,10 +27,7 @@ function createDeps({ rows = [], unreadable = [] }: { rows?: CallRow[]; unreadab
     log: (level, name) => void (level === "alarm" && alarms.push(name)),
     ledger: {
       ...deps.ledger,
-      read: async () => ({
-        rows: new Map(rows.map((one) => [one.id, one])),
-        unreadable: new Set(unreadable),
-      }),
+      read: async () => toRowsRead(rows, unreadable),
     },
     queue: { ...deps.queue, send: async (message) => void sent.push(message) },
   };

@@ -1,3 +1,4 @@
+import { listDocuments } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
@@ -26,7 +27,7 @@ async function countStatements(calls: number, plan: object): Promise<number> {
   const { deps } = bench;
   deps.sharesStatements = true;
   deps.ledger = createD1Ledger(database);
-  const known = await deps.documents.list("account", { limit: 9 });
+  const known = await listDocuments(deps.documents, "account", { limit: 9 });
   deps.documents = createD1Documents(database, {
     now: bench.now,
     freshVersion: deps.random.version,

@@ -1,3 +1,4 @@
+import { listDocuments } from "#test/support/reads.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import { createAccountDays } from "#functions/dialer/record/account-days.ts";
 import { claimedAlong } from "#test/support/resolved.ts";
@@ -134,7 +135,7 @@ describe("test calls are apart from real ones", () => {
     });
     await ensureBacklogs([of(client, false), of(client, true)], bench.deps);
     await ensureBacklogs([of("acme", true)], bench.deps);
-    const listed = await bench.documents.list("backlog", { limit: 10 });
+    const listed = await listDocuments(bench.documents, "backlog", { limit: 10 });
     const marks = Object.fromEntries(
       listed.map(({ key, value: { mode, isUrgent } }) => [key, [mode, isUrgent]]),
     );

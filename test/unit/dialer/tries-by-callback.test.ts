@@ -1,3 +1,4 @@
+import { readRows } from "#test/support/reads.ts";
 import { expect, it } from "vitest";
 import { toTryId } from "#shared/calls/tries.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -50,5 +51,5 @@ it("a callback after the wait for it is over has no call tried again, as its num
   await callBack();
   const row = await rowOf(bench, call);
   expect([row.result?.status, row.next]).toEqual(["busy", undefined]);
-  expect((await bench.rows.read([second.id])).rows.size).toBe(0);
+  expect((await readRows(bench.rows, [second.id])).size).toBe(0);
 });

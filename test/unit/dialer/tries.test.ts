@@ -1,3 +1,4 @@
+import { readRow } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import { optOut } from "#functions/dialer/results/opt-out.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -29,7 +30,7 @@ import { firstOf } from "#test/support/first-of.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const rowIn = async (bench: Bench, { id }: { id: string }): Promise<CallRow | undefined> =>
-  (await bench.rows.read([id])).rows.get(id);
+  await readRow(bench.rows, id);
 
 /** Places a call that has turned out busy, so that its second try waits. */
 async function placeBusy() {

@@ -1,3 +1,4 @@
+import { listDocuments } from "#test/support/reads.ts";
 import { expect, it } from "vitest";
 import { endsIn, parseUsageKey } from "#shared/policy/usage.ts";
 import type { Bench } from "#test/support/dialer-calls.ts";
@@ -17,7 +18,7 @@ function countAdditions(bench: Bench) {
 }
 
 const countersIn = async (bench: Bench) =>
-  (await bench.documents.list("usage", { limit: 100 })).map(({ key, value }) => ({
+  (await listDocuments(bench.documents, "usage", { limit: 100 })).map(({ key, value }) => ({
     hour: parseUsageKey(key).hour,
     value,
   }));

@@ -1,3 +1,4 @@
+import { listDocuments, readRow, readRows } from "#test/support/reads.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Bulk } from "#functions/operator/bulk.ts";
@@ -66,7 +67,10 @@ async function createFilledApi(calls: readonly { state: CallState; agent: string
   });
   await writeRows(rows, api.ledger, api.documents);
   const read = async () => {
-    const { rows: found } = await api.ledger.read(rows.map(({ id }) => id));
+    const found = await readRows(
+      api.ledger,
+      rows.map(({ id }) => id),
+    );
     return rows.flatMap(({ id }) => found.get(id) ?? []);
   };
   return { api, rows, read, journal };
@@ -126,7 +130,9 @@ describe("an action on all calls that fit a filter", () => {
     const kept = [...journal.values()].join();
     expect(cancelled.filter(({ id }) => !kept.includes(requestIdOf(id)))).toEqual([]);
     expect(first?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "operator" });
-    const entries = (await api.documents.list("audit", { limit: 99 })).map(({ value }) => value);
+    const entries = (await listDocuments(api.documents, "audit", { limit: 99 })).map(
+      ({ value }) => value,
+    );
     expect(done.ids.size).toBe(1);
     const [id = ""] = done.ids;
     expect(entries.every(({ action }) => action === "bulk_cancel")).toBe(true);
@@ -156,7 +162,10 @@ describe("an action on all calls that fit a filter", () => {
       later.push(row);
       await writeRows([row], api.ledger, api.documents);
     });
-    const { rows } = await api.ledger.read(later.map(({ id }) => id));
+    const rows = await readRows(
+      api.ledger,
+      later.map(({ id }) => id),
+    );
     expect(inState([...rows.values()], "WAITING")).toBe(later.length);
     expect(later.length).toBeGreaterThan(0);
   });
@@ -275,7 +284,7 @@ function isMeant(row: CallRow, { action, filter }: { action: string; filter: obj
 
 /** Does what another operator may do with one call meanwhile. */
 async function actOnOne(api: Api, id: string): Promise<void> {
-  const found = (await api.ledger.read([id])).rows.get(id);
+  const found = await readRow(api.ledger, id);
   const [first] = found === undefined ? [] : states[found.state].actions;
   const body = first === "resolve" ? { outcome: "placed" } : {};
   if (first === undefined) return;

@@ -67,7 +67,7 @@ function listImported(file: string, found: Set<string> = new Set()): Set<string>
 
 /** Maximum files with which somebody must reckon who changes one of these. */
 const importedMax = {
-  "shared/rules/gates.ts": 45,
+  "shared/rules/gates.ts": 46,
   "functions/api/calls/create-calls.ts": 40,
 };
 

@@ -1,0 +1,59 @@
+import type { DocumentsRead, FoundDocument, Kind, StoredDocument } from "./document-kinds.ts";
+
+/**
+ * Stands for a row or a document that only a later version can read. It is never absent: who decides by it holds the
+ * call.
+ */
+export const unreadable = "unreadable";
+export type Unreadable = typeof unreadable;
+
+/** Only a later version can read a row or a document. */
+export class UnreadableError extends Error {
+  override name = "UnreadableError";
+}
+
+/** @throws UnreadableError if only a later version can read it: the work waits for that version */
+export function requireReadable<Found>(found: Found | Unreadable): Found {
+  if (found === unreadable) throw new UnreadableError("a later version has written it");
+  return found;
+}
+
+/** Rows that were read by their ids. */
+export interface RowsRead<Row> {
+  /** Returns the row of an id; undefined: there is none. */
+  get(id: string): Row | Unreadable | undefined;
+  /** The rows that this version can read, for work that may skip the others. */
+  rows: Row[];
+  /** Ids of the others. */
+  unreadable: ReadonlySet<string>;
+}
+
+export function toRowsRead<Row extends { id: string }>(
+  rows: readonly Row[],
+  unreadableIds: Iterable<string>,
+): RowsRead<Row> {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const others = new Set(unreadableIds);
+  return {
+    get: (id) => byId.get(id) ?? (others.has(id) ? unreadable : undefined),
+    rows: [...byId.values()],
+    unreadable: others,
+  };
+}
+
+/** True if this version can read a document. */
+export function isReadable<K extends Kind>(found: FoundDocument<K>): found is StoredDocument<K> {
+  return found.value !== unreadable;
+}
+
+/** Wraps documents that `find` returns. */
+export function toRead(find: DocumentsRead["find"]): DocumentsRead {
+  return {
+    find,
+    get(kind, key) {
+      const found = find(kind, key);
+      if (found === undefined || isReadable(found)) return found;
+      throw new UnreadableError(`a document of ${kind}`);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { callBecomes, documentAsAbsent, ignore, never, rowAsAbsent } from "./edits.ts";
+import { toMutants } from "./mutant.ts";
+
+const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
+
+/** A document of a judge that counts as absent if only a later version can read it. */
+const ofJudges = toMutants(
+  ["test/unit/rules/unreadable.test.ts"],
+  [
+    ["an unreadable document is not absent", "toRead", callBecomes("UnreadableError", "undefined")],
+    ["an unreadable pause is not absent", "isPaused", documentAsAbsent("documents.get")],
+    ["an unreadable cancellation is not absent", "controlsOn", documentAsAbsent("documents.get")],
+    [
+      "an unreadable entry is not absent",
+      "isOnDoNotCallList.isListed",
+      documentAsAbsent("documents.get"),
+    ],
+    ["an unreadable list of keys is not absent", "listIn", documentAsAbsent("documents.get")],
+    ["an unreadable erasure is not absent", "findErasure", documentAsAbsent("documents.get")],
+    [
+      "an unreadable breaker is not absent",
+      "listNotClosedBreakers",
+      documentAsAbsent("documents.get"),
+    ],
+    ["an unreadable pace is not absent", "findNextPermitAt", documentAsAbsent("documents.get")],
+    ["an unreadable day is not absent", "countedIn", documentAsAbsent("documents.get")],
+    ["an unreadable pool is not absent", "listRested", documentAsAbsent("documents.get")],
+    ["an unreadable restore is not absent", "mayHaveBeenLost", documentAsAbsent("documents.get")],
+    [
+      "an unreadable restore suspends the ledger",
+      "isLedgerSuspended.state",
+      documentAsAbsent("documents.get"),
+    ],
+    [
+      "an unreadable epoch is not absent",
+      "isLedgerSuspended.epoch",
+      documentAsAbsent("documents.get"),
+    ],
+  ],
+);
+
+/** Mutants of what a claimed call takes. The stores count paces and days, and fail for a document that they cannot read. */
+const ofTakes = toMutants(unit("unreadable-takes", "redials"), [
+  ["an unreadable ancestor is not absent", "earlier-tries:judge", ignore("unreadable")],
+  ["an unreadable cap is not absent", "number-caps:readAll", documentAsAbsent("found.get")],
+  [
+    "an unreadable cap in a shared statement is not absent",
+    "createCapDocuments.reads",
+    callBecomes("UnreadableError", "undefined"),
+  ],
+  ["unreadable live calls are not absent", "live-calls:readParts", documentAsAbsent("read.get")],
+]);
+
+/** Rows that are read by their ids. */
+const ofRows = toMutants(
+  unit("unreadable", "unreadable-rows", "settle-surely", "lost-claims", "tries-told"),
+  [
+    ["the row of a delivered call is not absent", "readAndDecide.row", rowAsAbsent("rows.get")],
+    ["a row whose claim was lost is not absent", "claimCall.current", rowAsAbsent("get")],
+    ["the row of a settlement is not absent", "settleSurely.found", rowAsAbsent("get")],
+    ["the row of an outcome is not absent", "settleOutcome", rowAsAbsent("requireReadable")],
+    [
+      "the row of a signed callback is not absent",
+      "signed-callback:readRow",
+      rowAsAbsent("requireReadable"),
+    ],
+    ["the row of a callback is not absent", "followCallback", rowAsAbsent("requireReadable")],
+    ["a call whose row cannot be read stays live", "mayBeLive", never("unreadable")],
+    [
+      "a finished request whose row cannot be read stays",
+      "finishForOwn.row",
+      rowAsAbsent("rows.get"),
+    ],
+    ["the last try of a call is not absent", "readTries.row", rowAsAbsent("found.get")],
+  ],
+);
+
+/** Rules by which what only a later version can read holds the calls on it. */
+export const unreadableMutants = [...ofJudges, ...ofTakes, ...ofRows];

@@ -1,0 +1,97 @@
+import { createOwnBench, setReceivers } from "#test/support/own-receivers-bench.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { expect, it } from "vitest";
+import { createLiveEntries } from "#functions/dialer/record/live-calls.ts";
+import { finishForOwn } from "#functions/dialer/sweep/own-finished.ts";
+import { sweepLiveCalls } from "#functions/dialer/sweep/sweep-live-calls.ts";
+import { createFirstRow } from "#shared/calls/call-row.ts";
+import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
+import { toRowsRead } from "#shared/ports/unreadable.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { aCallNow, type Bench, due, putIn } from "#test/support/dialer-calls.ts";
+import { createBench, minuteMs, route } from "#test/support/results-bench.ts";
+import { claimedAlong } from "#test/support/resolved.ts";
+
+// A row that only a later version can read is there: nobody may go on as if it were absent.
+
+/** Has every read of rows find rows that only a later version can read. */
+function hideRows(bench: Bench): void {
+  bench.breakLedger({ read: async (ids) => toRowsRead([], ids) });
+}
+
+it("a callback waits for the version that can read its row", async () => {
+  const bench = createBench();
+  const call = aCallNow(bench);
+  const row = await putIn(bench, "PLACED", call);
+  hideRows(bench);
+  const claim = row.claims.at(-1) ?? "";
+  await bench.eventsQueue.send({
+    kind: "callback",
+    account: "twilio",
+    call: { id: row.id, claim },
+  });
+  expect(await bench.deliverEvents()).toEqual([{ retryAfterSeconds: 5 }]);
+});
+
+it("a claim whose answer was lost is left to the version that wrote the row since", async () => {
+  const bench = createDialerBench();
+  const call = aCallNow(bench);
+  await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+  let isLater = false;
+  bench.breakLedger({
+    read: async (ids) => (isLater ? toRowsRead([], ids) : bench.rows.read(ids)),
+    write: async () => {
+      isLater = true;
+      throw new Error("the answer was lost");
+    },
+  });
+  await bench.send(due(call));
+  expect(await bench.deliver()).toEqual(["ack"]);
+  expect(bench.dialed).toEqual([]);
+  expect(bench.queued()).toEqual([]);
+});
+
+it("a call whose row cannot be read stays among the live ones", async () => {
+  const bench = createBench({}, { providers: { twilio: { liveCalls: 5 } } });
+  const call = aCallNow(bench);
+  const first = createFirstRow({ call, numberHash: "", numberTail: "" });
+  const row = { ...first, claimedAt: bench.now() };
+  const claimed = claimedAlong(route, { row, version: "v" }, bench.deps.settings);
+  expect(await createLiveEntries(bench.deps).enter(claimed)).toBe(true);
+  bench.advance(2 * minuteMs);
+  const countLive = async () =>
+    liveCallsIn(await bench.documents.read(liveKeysOf("twilio", 5)), {
+      account: "twilio",
+      limit: 5,
+    }).length;
+  hideRows(bench);
+  await sweepLiveCalls(bench.deps);
+  expect(await countLive()).toBe(1);
+  bench.breakLedger({ read: async () => toRowsRead([], []) });
+  await sweepLiveCalls(bench.deps);
+  expect(await countLive()).toBe(0);
+});
+
+it("a finished request waits for the version that can read its first call's row", async () => {
+  const bench = createOwnBench();
+  await setReceivers(bench, "crm", { main: { types: ["request.finished"] } });
+  const request = {
+    kind: "request",
+    key: aRequestId(),
+    version: "v",
+    value: {
+      client: "crm",
+      acceptedAt: bench.now(),
+      calls: 1,
+      finished: 1,
+      finishedAt: bench.now(),
+      states: { PLACED: 1 },
+      results: {},
+    },
+    expiresAt: null,
+  } as const;
+  hideRows(bench);
+  expect(await finishForOwn([request], bench.deps)).toEqual(new Set());
+  bench.breakLedger({ read: async () => toRowsRead([], []) });
+  expect(await finishForOwn([request], bench.deps)).toEqual(new Set([request.key]));
+});

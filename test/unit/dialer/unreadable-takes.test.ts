@@ -1,0 +1,41 @@
+import { createBench } from "#test/support/results-bench.ts";
+import { describe, expect, it } from "vitest";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { liveKeysOf } from "#shared/rules/live-calls.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { type Bench, callsNow, hashOf, sendEach, statesOf } from "#test/support/dialer-calls.ts";
+
+// Documents count what a claimed call takes. One that only a later version can read holds the calls that it counts.
+
+const plan = { maxCalls: { count: 1, days: 1 } };
+
+async function putLater(bench: Bench, kind: "cap" | "live-calls", key: string) {
+  const next = { kind, key, version: "later", value: { entries: "later" }, expiresAt: null };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only a later version knows the form
+  await bench.documents.write([{ next: next as unknown as StoredDocument, seen: null }]);
+}
+
+describe.each([true, false])("where calls share statements: %s", (sharesStatements) => {
+  it("a cap that only a later version can read holds the calls to its number", async () => {
+    const bench = createDialerBench({ plan });
+    bench.deps.sharesStatements = sharesStatements;
+    const [held, other] = callsNow(bench, 2);
+    if (held === undefined || other === undefined) throw new Error("there are two");
+    await putLater(bench, "cap", hashOf(held.request.phone_number));
+    await sendEach(bench, held, other);
+    await bench.deliver();
+    expect(bench.dialed.map(({ call }) => call.id)).toEqual([other.id]);
+    expect(await statesOf(bench, [held, other])).toEqual(["WAITING", "PLACED"]);
+  });
+});
+
+it("live calls that only a later version can read hold the calls of their account", async () => {
+  const bench = createBench({}, { providers: { twilio: { callsPerSecond: 50, liveCalls: 20 } } });
+  const [key] = liveKeysOf("twilio", 20);
+  await putLater(bench, "live-calls", key?.key ?? "");
+  const calls = callsNow(bench, 2);
+  await sendEach(bench, ...calls);
+  await bench.deliver();
+  expect(bench.dialed).toEqual([]);
+  expect(await statesOf(bench, calls)).toEqual(["WAITING", "WAITING"]);
+});
