@@ -30,8 +30,8 @@ const expectedSeconds: readonly (readonly [RegExp, number])[] = [
 ];
 const usualSeconds = 5;
 
-/** Projects whose tests wait for most of their time, while those of the others compute. */
-const waitingProjects = new Set(["end-to-end", "quickstart"]);
+/** Files whose tests wait for most of their time, while those of the others compute. */
+const waiting = /end-to-end/;
 /** Share of the workers that are meant for the former. */
 const waitingShare = 0.6;
 
@@ -43,7 +43,7 @@ type Files = Parameters<BaseSequencer["sort"]>[0];
  */
 class Interleaved extends BaseSequencer {
   override async sort(files: Files) {
-    const isWaiting = ({ project }: Files[number]) => waitingProjects.has(project.name);
+    const isWaiting = ({ moduleId }: Files[number]) => waiting.test(moduleId);
     const workers = this.ctx.config.maxWorkers;
     const share = Math.min(workers, Math.ceil(workers * waitingShare));
     // oxlint-disable-next-line unicorn/no-array-sort -- not of an array

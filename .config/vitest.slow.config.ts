@@ -19,22 +19,35 @@ import {
 
 const slow = { ...limits(hangMs * 5), provide: { tier: "slow" as const } };
 
+/** Files that start a function's module, which keeps what it read from the environment: each has modules of its own. */
+const startedInAFile = slowFiles("test/aws").filter((file) => /http-api|dialer-lambda/.test(file));
+
 export default defineConfig({
   root,
   test: {
     ...common,
     // Most tests of the whole service wait: for calling hours, for killed receivers, for refusals. Others compute beside them.
-    maxWorkers: 3 * availableParallelism(),
+    maxWorkers: 3 * availableParallelism() + 2,
     projects: [
       {
         root,
         test: {
           ...slow,
           ...native,
-          name: "unit",
+          name: "node",
+          // A worker keeps its modules from file to file, whatever the files are about: another project would need another one.
           isolate: false,
-          setupFiles: ["test/support/end-left-work.ts", keepCompiled],
-          include: [...slowFiles("test/unit"), ...slowFiles("test/simulation")],
+          globalSetup: `${root}/test/support/bundle.ts`,
+          setupFiles: [
+            "test/support/end-left-work.ts",
+            "test/support/short-connections.ts",
+            keepCompiled,
+          ],
+          include: ["unit", "simulation", "upgrade", "end-to-end", "aws"].flatMap((folder) =>
+            slowFiles(`test/${folder}`),
+          ),
+          exclude: startedInAFile,
+          ...limits(serviceHangMs),
         },
       },
       {
@@ -42,6 +55,7 @@ export default defineConfig({
         test: {
           ...slow,
           name: "cloudflare",
+          isolate: false,
           include: slowFiles("test/cloudflare"),
           setupFiles: workerdSetup,
         },
@@ -51,8 +65,8 @@ export default defineConfig({
         test: {
           ...slow,
           ...native,
-          name: "aws",
-          include: slowFiles("test/aws"),
+          name: "functions",
+          include: startedInAFile,
         },
       },
       {
@@ -65,29 +79,6 @@ export default defineConfig({
           include: ["test/aws/{dynamodb,engine}-*.test.ts"],
           // A second opinion on what DynamoDB does: the few runs of the quick tier are enough.
           provide: { tier: "quick", dynamoEngine: "dynalite" },
-        },
-      },
-      {
-        root,
-        test: {
-          ...slow,
-          ...native,
-          name: "upgrade",
-          include: slowFiles("test/upgrade"),
-          setupFiles: keepCompiled,
-        },
-      },
-      {
-        root,
-        test: {
-          ...slow,
-          ...native,
-          name: "end-to-end",
-          include: slowFiles("test/end-to-end"),
-          globalSetup: `${root}/test/support/bundle.ts`,
-          isolate: false,
-          setupFiles: ["test/support/short-connections.ts", keepCompiled],
-          ...limits(serviceHangMs),
         },
       },
     ],

@@ -9,6 +9,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import * as z from "#shared/lib/zod.ts";
+import { advisorySchema, exceptionsSchema, judgeAdvisory } from "./advisories.ts";
 import { printHelp } from "./help.ts";
 import { print } from "./print.ts";
 
@@ -29,21 +30,6 @@ const { values } = parseArgs({
   },
 });
 
-const exceptionsSchema = z.array(
-  z.strictObject({
-    /** Id of the advisory, such as GHSA-xxxx-xxxx-xxxx. */
-    advisory: z.string().check(z.regex(/^GHSA(-[0-9a-z]{4}){3}$/)),
-    because: z.string().check(z.minLength(20)),
-    /** `YYYY-MM-DD`, at most some months ahead, when the exception must be reviewed. */
-    until: z.iso.date(),
-  }),
-);
-const advisorySchema = z.object({
-  name: z.string(),
-  title: z.string(),
-  url: z.string(),
-  severity: z.enum(["info", "low", "moderate", "high", "critical"]),
-});
 const reportSchema = z.object({
   // A package that is vulnerable only through another one names that one.
   vulnerabilities: z.record(
@@ -76,15 +62,9 @@ const advisories = new Map(
     .flatMap((one) => (typeof one === "string" ? [] : [[one.url, one] as const])),
 );
 const today = new Date().toISOString().slice(0, 10);
-let failing = 0;
-for (const { name, title, url, severity } of advisories.values()) {
-  const exception = exceptions.find(({ advisory }) => url.endsWith(advisory));
-  const isGrave = severity === "high" || severity === "critical";
-  const isExcepted = exception !== undefined && exception.until >= today;
-  if (isGrave && !isExcepted) failing += 1;
-  const why = isExcepted ? `; until ${exception.until}: ${exception.because}` : "";
-  print(`${severity}: ${name}, ${title} (${url})${why}`);
-}
+const judged = [...advisories.values()].map((one) => judgeAdvisory(one, exceptions, today));
+for (const { line } of judged) print(line);
+const failing = judged.filter(({ isRefused }) => isRefused).length;
 print(`${advisories.size} known vulnerabilities in all packages, ${failing} that must not stay.`);
 process.exit(failing === 0 ? 0 : 1);
 

@@ -170,6 +170,7 @@ describe("the dialer's Lambda function", () => {
   });
 
   it("sweeps on a schedule's event, beside the queue", async () => {
+    const before = Date.now();
     expect(await handler({ scheduled: "sweep" }, context)).toBeUndefined();
     const documents = createDynamoDocuments(engines.dynamo, "ledger", {
       now: Date.now,
@@ -177,7 +178,7 @@ describe("the dialer's Lambda function", () => {
     });
     const [current] = await listDocuments(documents, "sweep", { limit: 2 });
     expect(current?.value.leaseUntil).toBe(0);
-    expect(Date.now() - (current?.value.fullRoundAt ?? 0)).toBeLessThan(5000);
+    expect(current?.value.fullRoundAt).toBeGreaterThanOrEqual(before);
     expect(await handler({ scheduled: "upkeep" }, context)).toBeUndefined();
   });
 });

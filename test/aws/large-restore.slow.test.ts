@@ -63,5 +63,5 @@ describeLargeRestore(
       },
     };
   },
-  { backlogs: 1_200, calls: 5 },
+  { backlogs: 500, calls: 5 },
 );

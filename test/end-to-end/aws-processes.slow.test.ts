@@ -1,4 +1,4 @@
 import { describeProcesses } from "../contracts/service/processes.ts";
 import { aws } from "../support/platforms.ts";
 
-describeProcesses(aws);
+describeProcesses(aws, { settings: "few" });

@@ -125,6 +125,6 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   "test/unit/dialer/checks.test.ts": ["that $how delays its own agents only, on one account"],
   "test/contracts/service/log.ts": ["has logged no number, no context and no token in all of this"],
   "test/unit/infra/audit.slow.test.ts": [
-    "tells of a vulnerability that is %s, and with the exceptions %j ends with %i",
+    "tells of a vulnerability that is high, and ends with 1 where no exception accepts it",
   ],
 };

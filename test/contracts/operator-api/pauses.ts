@@ -121,7 +121,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
       return mine;
     };
     // Holders of calls are read again after five seconds.
-    await expect.poll(readMine, { interval: 1000, timeout: 60_000 }).toMatchObject([
+    await expect.poll(readMine, { interval: 1000 }).toMatchObject([
       {
         client: "crm",
         account: null,

@@ -19,6 +19,60 @@ const planToldTo = (events: object) =>
     events,
   });
 
+/** Settings that end a start, and what it says. */
+const wrongSettings: [string, Record<string, string>, RegExp][] = [
+  ["a taken port", { PORT: "taken" }, /^Port \d+ is taken: set PORT to another one\.$/m],
+  ["a plan that is no plan", { DIAL_PLAN: '{"agents": {}}' }, /^dial plan: agents: must name/m],
+  [
+    "a plan without its secret",
+    {
+      DIAL_PLAN: JSON.stringify({
+        agents: { "*": { provider: "webhook", url: "https://example.com/" } },
+        callingHours: { default: "always" },
+        destinations: { allow: ["*"] },
+      }),
+    },
+    /^The dial plan needs WEBHOOK_SECRET/m,
+  ],
+  [
+    "a receiver of events without its secret",
+    { DIAL_PLAN: planToldTo({ "crm-eu": { url: "https://example.com/events" } }) },
+    /^The dial plan needs EVENTS_CRM_EU_SECRET/m,
+  ],
+  [
+    "a receiver of events whose secret is malformed",
+    {
+      DIAL_PLAN: planToldTo({ "*": { url: "https://example.com/events" } }),
+      EVENTS_SECRET: "whsec_oc_secret",
+    },
+    /^EVENTS_SECRET must be whsec_ and 24 to 64 bytes in base64$/m,
+  ],
+  [
+    "a webhook on this machine whose secret is malformed",
+    {
+      DIAL_PLAN: JSON.stringify({
+        agents: { "*": { provider: "webhook", url: "http://127.0.0.1:9/" } },
+        callingHours: { default: "always" },
+        destinations: { allow: ["*"] },
+      }),
+      WEBHOOK_SECRET: "whsec_oc_secret",
+    },
+    /^WEBHOOK_SECRET must be whsec_ and 24 to 64 bytes in base64$/m,
+  ],
+  [
+    "a receiver of events over plain http",
+    { DIAL_PLAN: planToldTo({ "*": { url: "http://example.com/events" } }) },
+    /^dial plan: events\.\*\.url: must be https; plain http only to a loopback host/m,
+  ],
+  [
+    "stand-ins without a provider",
+    { PROVIDER_STANDINS: "true" },
+    /^PROVIDER_STANDINS needs a dial plan with an account of a provider: set DIAL_PLAN.$/m,
+  ],
+  ["stand-ins that are neither", { PROVIDER_STANDINS: "1" }, /^PROVIDER_STANDINS must be true/m],
+  ["tokens that are no tokens", { API_TOKENS: "oc_secret" }, /^API_TOKENS is not JSON$/m],
+];
+
 /** Repeats a request until the port is open. */
 async function untilAnswered(send: () => Promise<Response>): Promise<Response> {
   for (let tries = 0; tries < 10_000; tries++) {
@@ -29,8 +83,15 @@ async function untilAnswered(send: () => Promise<Response>): Promise<Response> {
   throw new Error("the port was never open");
 }
 
-/** The service as processes of this machine: signals, settings, and a kill of everything. */
-export function describeProcesses(platform: PlatformUnderTest): void {
+/**
+ * The service as processes of this machine: signals, settings, and a kill of everything.
+ *
+ * @param options.settings wrong settings that are tried: both shapes read them by the same code
+ */
+export function describeProcesses(
+  platform: PlatformUnderTest,
+  { settings }: { settings: "all" | "few" } = { settings: "all" },
+): void {
   describe(`${platform.script} on this machine`, () => {
     it.each([
       ["SIGINT", "group"],
@@ -63,76 +124,24 @@ export function describeProcesses(platform: PlatformUnderTest): void {
       await directory.remove();
     });
 
-    it.each([
-      ["a taken port", { PORT: "taken" }, /^Port \d+ is taken: set PORT to another one\.$/m],
-      ["a plan that is no plan", { DIAL_PLAN: '{"agents": {}}' }, /^dial plan: agents: must name/m],
-      [
-        "a plan without its secret",
-        {
-          DIAL_PLAN: JSON.stringify({
-            agents: { "*": { provider: "webhook", url: "https://example.com/" } },
-            callingHours: { default: "always" },
-            destinations: { allow: ["*"] },
-          }),
-        },
-        /^The dial plan needs WEBHOOK_SECRET/m,
-      ],
-      [
-        "a receiver of events without its secret",
-        { DIAL_PLAN: planToldTo({ "crm-eu": { url: "https://example.com/events" } }) },
-        /^The dial plan needs EVENTS_CRM_EU_SECRET/m,
-      ],
-      [
-        "a receiver of events whose secret is malformed",
-        {
-          DIAL_PLAN: planToldTo({ "*": { url: "https://example.com/events" } }),
-          EVENTS_SECRET: "whsec_oc_secret",
-        },
-        /^EVENTS_SECRET must be whsec_ and 24 to 64 bytes in base64$/m,
-      ],
-      [
-        "a webhook on this machine whose secret is malformed",
-        {
-          DIAL_PLAN: JSON.stringify({
-            agents: { "*": { provider: "webhook", url: "http://127.0.0.1:9/" } },
-            callingHours: { default: "always" },
-            destinations: { allow: ["*"] },
-          }),
-          WEBHOOK_SECRET: "whsec_oc_secret",
-        },
-        /^WEBHOOK_SECRET must be whsec_ and 24 to 64 bytes in base64$/m,
-      ],
-      [
-        "a receiver of events over plain http",
-        { DIAL_PLAN: planToldTo({ "*": { url: "http://example.com/events" } }) },
-        /^dial plan: events\.\*\.url: must be https; plain http only to a loopback host/m,
-      ],
-      [
-        "stand-ins without a provider",
-        { PROVIDER_STANDINS: "true" },
-        /^PROVIDER_STANDINS needs a dial plan with an account of a provider: set DIAL_PLAN.$/m,
-      ],
-      [
-        "stand-ins that are neither",
-        { PROVIDER_STANDINS: "1" },
-        /^PROVIDER_STANDINS must be true/m,
-      ],
-      ["tokens that are no tokens", { API_TOKENS: "oc_secret" }, /^API_TOKENS is not JSON$/m],
-    ])("ends with one clear line and exit 1 for %s", async (_, environment, line) => {
-      const taken = await startReceiver((_request, response) => response.end());
-      const directory = await makeStateDirectory();
-      const PORT = new URL(taken.url).port;
-      const more = "PORT" in environment ? { PORT } : environment;
-      const failed = await startService(platform, more, directory.path).then(
-        () => "",
-        (error: unknown) => String(error),
-      );
-      expect(failed).toMatch(/^Error: npm start ended with 1:/);
-      expect(failed).toMatch(line);
-      expect(failed).not.toContain("oc_secret");
-      await taken.close();
-      await directory.remove();
-    });
+    it.each(settings === "all" ? wrongSettings : wrongSettings.slice(0, 2))(
+      "ends with one clear line and exit 1 for %s",
+      async (_, environment, line) => {
+        const taken = await startReceiver((_request, response) => response.end());
+        const directory = await makeStateDirectory();
+        const PORT = new URL(taken.url).port;
+        const more = "PORT" in environment ? { PORT } : environment;
+        const failed = await startService(platform, more, directory.path).then(
+          () => "",
+          (error: unknown) => String(error),
+        );
+        expect(failed).toMatch(/^Error: npm start ended with 1:/);
+        expect(failed).toMatch(line);
+        expect(failed).not.toContain("oc_secret");
+        await taken.close();
+        await directory.remove();
+      },
+    );
 
     it("dials what waited, once, after all of it was killed", async () => {
       const receiver = await startReceiver(answer);

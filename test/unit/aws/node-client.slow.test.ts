@@ -124,7 +124,7 @@ describe("sending by Node's client", () => {
     });
     const url = `https://localhost:${await portOf(server)}/`;
     const script = `import { sendByNode } from ${JSON.stringify(nodeSend)};
-      const request = { headers: {}, redirect: "manual", signal: AbortSignal.timeout(5000) };
+      const request = { headers: {}, redirect: "manual", signal: AbortSignal.timeout(120_000) };
       for (let n = 0; n < 2; n++) console.log(await (await sendByNode("${url}", request)).text());`;
     const env = await trustingEnvironment();
     const args = ["--input-type=module", "--eval", script];
@@ -155,7 +155,7 @@ describe("sending by Node's client", () => {
       const script = `import { sendByNode } from ${JSON.stringify(nodeSend)};
         const request = { method: "POST", body: "x", headers: {}, redirect: "manual" };
         const mayLeave = () => (console.log("asked"), false);
-        await sendByNode("${url}", { ...request, signal: AbortSignal.timeout(5000), mayLeave })
+        await sendByNode("${url}", { ...request, signal: AbortSignal.timeout(120_000), mayLeave })
           .catch((error) => console.log(error.constructor.name));`;
       const env = await trustingEnvironment();
       const args = ["--input-type=module", "--eval", script];
@@ -179,7 +179,7 @@ describe("sending by Node's client", () => {
         const startedAt = Date.now();
         const mayLeave = () => Date.now() - startedAt < 500;
         process.stdout.write("sending");
-        const signal = AbortSignal.timeout(30_000);
+        const signal = AbortSignal.timeout(120_000);
         const answer = await sendByNode("${url}" + process.argv[1], { ...request, signal, mayLeave })
           .catch((error) => error);
         process.stdout.write(" " + (answer.status ?? answer.constructor.name));

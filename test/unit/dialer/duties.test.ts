@@ -14,9 +14,10 @@ import {
   fillBacklogs,
   finishRequests,
 } from "#test/support/duties-bench.ts";
+import { perTier } from "#test/support/per-tier.ts";
 import { rowIn } from "#test/support/rows.ts";
 
-/** `npm run test:schedules` runs this file with its largest sizes. */
+/** The slow tier runs this file with larger sizes, and `npm run test:schedules` with its largest. */
 const isLong = process.env["LONG"] === "1";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -26,8 +27,9 @@ const unfinished = async ({ deps }: DutiesBench) =>
     ({ value }) => value.finishedAt === null,
   ).length;
 
-const sizes = [200, 1_200, ...(isLong ? [10_000] : [])];
-const rates = [60, 600, ...(isLong ? [3_000] : [])];
+const tier = isLong ? 3 : perTier({ quick: 1, slow: 2 });
+const sizes = [200, 1_200, 10_000].slice(0, tier);
+const rates = [60, 600, 3_000].slice(0, tier);
 
 describe.each(sizes)("with %d backlogs that wait for tomorrow", (backlogs) => {
   it("each minute's crons do all that they are for", { timeout: 600_000 }, async () => {
@@ -72,7 +74,7 @@ describe.each(rates)("with %d requests a minute that finish", (rate) => {
 
 describe("expired documents", () => {
   it("are all deleted within two hours, and a gauge tells how old they may be", async () => {
-    const count = isLong ? 2_000_000 : 70_000;
+    const count = isLong ? 2_000_000 : perTier({ quick: 20_000, slow: 70_000 });
     const bench = createDutiesBench();
     const { deps } = bench;
     await bench.minute(); // the first purge finds nothing
@@ -159,4 +161,7 @@ describe("a restore", () => {
   });
 });
 
-describeLargeRestore("D1", async () => createDutiesBench());
+describeLargeRestore("D1", async () => createDutiesBench(), {
+  backlogs: perTier({ quick: 300, slow: 1_200 }),
+  calls: 5,
+});

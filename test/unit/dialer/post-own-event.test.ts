@@ -122,7 +122,7 @@ describe("Node's client, for a URL that a client chose", () => {
     headers: {},
     body: "{}",
     redirect: "manual" as const,
-    signal: AbortSignal.timeout(5_000),
+    signal: AbortSignal.timeout(120_000),
   });
   const reasonOf = async (sending: Promise<Response>) => {
     const error = await sending.then(

@@ -81,24 +81,14 @@ async function audit(
   });
 }
 
-const because = "The part of it that is vulnerable is never called.";
-
-it.each([
-  ["high", [], 1],
-  ["critical", [], 1],
-  ["moderate", [], 0],
-  ["high", [{ advisory: id, because, until: "2999-01-01" }], 0],
-  ["high", [{ advisory: id, because, until: "2020-01-01" }], 1],
-  ["high", [{ advisory: "GHSA-xxxx-xxxx-xxxx", because, until: "2999-01-01" }], 1],
-])(
-  "tells of a vulnerability that is %s, and with the exceptions %j ends with %i",
-  async (severity, exceptions, expected) => {
-    known = { severity };
-    const { code, printed } = await audit(exceptions);
-    expect(printed).toContain(`${severity}: hono, A hole`);
-    expect(code).toBe(expected);
-  },
-);
+it("tells of a vulnerability that is high, and ends with 1 where no exception accepts it", async () => {
+  known = { severity: "high" };
+  const because = "The part of it that is vulnerable is never called.";
+  const other = { advisory: "GHSA-xxxx-xxxx-xxxx", because, until: "2999-01-01" };
+  const { code, printed } = await audit([other]);
+  expect(printed).toContain("high: hono, A hole");
+  expect(code).toBe(1);
+});
 
 it("asks about what is deployed and about what builds, tests and deploys it", async () => {
   known = { severity: "" };
