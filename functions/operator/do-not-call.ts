@@ -11,7 +11,8 @@ import {
 } from "#shared/policy/controls.ts";
 import { changeList, inParts, putNumbers } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
-import { appendListed, noteRemovals, appendEntry } from "#shared/policy/journal-entries.ts";
+import { appendListed, appendEntry } from "#shared/policy/journal-entries.ts";
+import { countRemovals } from "#shared/policy/listing-order.ts";
 import { allHashesOf, hashesOf, hashNumber } from "#shared/telephony/phone-number.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv } from "../api/http/context.ts";
@@ -79,7 +80,7 @@ const changeDoNotCall = declareRoute({
     const unlisted = remove.flatMap((number) => hashesOf(number, hashKeys));
     // An opt-out that comes while this answer is made must stand after it in the journal.
     const begunAt = deps.clock.now();
-    await noteRemovals(unlisted, begunAt, deps);
+    const removals = await countRemovals(unlisted, begunAt, deps);
     const isDropped = await drop(unlisted, documents);
     await putNumbers(
       add.map((number) => hashesOf(number, hashKeys)),
@@ -87,7 +88,7 @@ const changeDoNotCall = declareRoute({
     );
     // Numbers that were put back meanwhile stay listed: the journal is told of no removal.
     if (isDropped && remove.length > 0)
-      await appendEntry({ kind: "unlist", entries: unlisted }, deps, begunAt);
+      await appendEntry({ kind: "unlist", entries: unlisted, removals }, deps, begunAt);
     if (add.length > 0)
       await appendListed(added, { ...deps, journal: gatherAbove(writerOf(c), deps) });
     // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay

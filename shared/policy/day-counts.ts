@@ -27,7 +27,13 @@ export function nextDayAt(at: number): number {
 /** Returns the calls of the day of `at`, as read. */
 export function countedIn(documents: DocumentsRead, of: Counted, at: number): number {
   const { kind, key } = dayKeyOf(of, at);
-  return documents.get(kind, key)?.value["calls"] ?? 0;
+  return totalOf(documents.get(kind, key)?.value ?? {});
+}
+
+/** Returns the calls of a day: those of no request, and once those of each request of which a try stands. */
+function totalOf(day: Day): number {
+  const marked = Object.entries(day).filter(([name, tries]) => isMark(name) && tries > 0);
+  return marked.reduce((sum, [mark]) => sum + callsOf(mark), day["calls"] ?? 0);
 }
 
 interface Counting {
@@ -38,34 +44,23 @@ interface Counting {
   /** The request under an Idempotency-Key whose calls are counted. Absent: calls of no key. */
   request?: CountedKey | undefined;
 }
-type Left = Omit<Counting, "limit">;
 
 /**
  * Result of counting calls. `total`: those of the day, with these. `marks`: number of marks of the day. `isFirst`: the limit was not
  * met before on this day. `left`: how many more the day takes.
  */
 export type CountedCalls =
-  | { isCounted: true; total: number; marks: number; reference: Reference }
+  | { isCounted: true; total: number; marks: number }
   | { isCounted: false; isFirst: boolean; left: number };
-
-/**
- * Says how a try of a request is part of its mark, which is the sum of them. Each `adding` came with an addition of its calls,
- * and takes it off if another's stands; `adopting` has found one.
- */
-type Reference = keyof typeof references;
-const references = { adding: 1, adopting: 1_000_000 };
-
-/** True if an addition of a request's calls stands that is not taken off before the mark is 0. */
-const isHeld = (mark = 0) => mark % references.adopting > 0;
 
 /**
  * Counts calls towards the limit of a day: all of them, or none. Many processes count at once, each by one addition that
  * returns the sum, so no more than `limit` calls are ever counted. Calls above it are given back by a second addition. In between, calls
  * that would have fitted may be refused.
  *
- * The addition also marks the request, before its key is bound: its repeat after a failure is then known, whether or not
- * the addition was done or the key was bound. Of requests that are one, the one that is marked first stays counted, for as long as
- * one of them may be accepted.
+ * Of a request with a key the addition is its mark: the number of its tries that stand. The mark's name has the request's calls, which count
+ * as long as a try stands, however many there are. So a repeat after a failure counts nothing more, whether or not the
+ * addition before was done, and to leave is one addition.
  *
  * @throws if the document cannot be reached. The calls may be counted all the same, and are marked then
  */
@@ -74,77 +69,29 @@ export async function countCalls(
   counting: Counting,
   documents: Pick<Documents, "add">,
 ): Promise<CountedCalls> {
-  const { calls, request } = counting;
-  const mark = request && markOf(request);
-  const add = additionTo(of, counting, documents);
-  let all = await add({ calls, ...(mark && { [mark]: references.adding }) });
-  if (mark !== undefined && isHeld((all[mark] ?? 0) - references.adding))
-    all = await add({ calls: -calls });
-  return judge(of, { counting, all, reference: "adding" }, documents);
-}
-
-/**
- * Counts calls of a request that has been counted before, as of a repeat after a failure: its mark was read. So the calls are not added, unless
- * they have been given back meanwhile.
- *
- * @throws as `countCalls` does
- */
-export async function countAgain(
-  of: Counted,
-  counting: Counting & { request: CountedKey },
-  documents: Pick<Documents, "add">,
-): Promise<CountedCalls> {
-  const mark = markOf(counting.request);
-  const add = additionTo(of, counting, documents);
-  const all = await add({ [mark]: references.adopting });
-  if (isHeld(all[mark])) return judge(of, { counting, all, reference: "adopting" }, documents);
-  await add({ [mark]: -references.adopting });
-  return countCalls(of, counting, documents);
-}
-
-/** Judges the counters of the day, which have these calls, and leaves them if they are above the limit. */
-async function judge(
-  of: Counted,
-  { counting, all, reference }: { counting: Counting; all: Day; reference: Reference },
-  documents: Pick<Documents, "add">,
-): Promise<CountedCalls> {
-  const { calls, limit } = counting;
-  const { calls: total = calls } = all;
-  const marks = Object.keys(all).filter(isMark).length;
-  if (total <= limit) return { isCounted: true, total, marks, reference };
-  const { refused } = await leaveCalls(of, { ...counting, reference, refused: 1 }, documents);
+  const { at, calls, limit } = counting;
+  const all = await documents.add(dayKeyOf(of, at), countersOf(counting, 1), expiryOf(at));
+  const total = totalOf(all);
+  if (total <= limit) {
+    return { isCounted: true, total, marks: Object.keys(all).filter(isMark).length };
+  }
+  const { refused } = await leaveCalls(of, { ...counting, refused: 1 }, documents);
   return { isCounted: false, isFirst: refused === 1, left: Math.max(0, limit - (total - calls)) };
 }
 
-/**
- * Leaves calls that were counted: they are not accepted. The last one of a request that leaves gives its calls back, whoever has
- * added them: nobody else can be accepted on their account.
- */
-export async function leaveCalls(
+/** Leaves calls that were counted, as they are not accepted or nobody dials them. */
+export function leaveCalls(
   of: Counted,
-  { reference, refused = 0, ...left }: Left & { reference: Reference; refused?: number },
+  { refused = 0, ...left }: Omit<Counting, "limit"> & { refused?: number },
   documents: Pick<Documents, "add">,
 ): Promise<Day> {
-  const { calls, request } = left;
-  const add = additionTo(of, left, documents);
-  const counters = refused > 0 ? { refused } : {};
-  if (request === undefined) return add({ calls: -calls, ...counters });
-  const mark = markOf(request);
-  const rest = await add({ [mark]: -references[reference], ...counters });
-  return (rest[mark] ?? 0) === 0 ? add({ calls: -calls }) : rest;
+  const counters = { ...countersOf(left, -1), ...(refused > 0 ? { refused } : {}) };
+  return documents.add(dayKeyOf(of, left.at), counters, expiryOf(left.at));
 }
 
-/** Gives back calls of no request that were counted and that nobody dials. */
-export async function releaseCalls(
-  of: Counted,
-  { at, calls }: Pick<Counting, "at" | "calls">,
-  documents: Pick<Documents, "add">,
-): Promise<void> {
-  await additionTo(of, { at }, documents)({ calls: -calls });
-}
-
-function additionTo(of: Counted, { at }: Pick<Counting, "at">, { add }: Pick<Documents, "add">) {
-  return (counters: Day): Promise<Day> => add(dayKeyOf(of, at), counters, expiryOf(at));
+/** Returns what a try adds to a day, and takes off it. */
+function countersOf({ calls, request }: Omit<Counting, "limit">, times: 1 | -1): Day {
+  return request === undefined ? { calls: times * calls } : { [markOf(request, calls)]: times };
 }
 
 /** Returns the expiry of a day's counts: a day after its end, as a call of its last minute may be given back. */
@@ -163,18 +110,13 @@ export interface CountedKey {
   fingerprint: string;
 }
 
-function markOf({ key, fingerprint }: CountedKey): string {
-  return `${markPrefix}${key} ${fingerprint.slice(0, 16)}`;
+function markOf({ key, fingerprint }: CountedKey, calls: number): string {
+  return `${markPrefix}${key} ${fingerprint.slice(0, 16)} ${calls}`;
 }
 
-/** True if a request is counted in the counts of the day of `at`, as read. */
-export function isMarkedIn(
-  documents: DocumentsRead,
-  of: Counted,
-  { at, request }: { at: number; request: CountedKey },
-): boolean {
-  const { kind, key } = dayKeyOf(of, at);
-  return isHeld(documents.get(kind, key)?.value[markOf(request)]);
+/** Returns the calls of a request by its mark. */
+function callsOf(mark: string): number {
+  return Number(mark.slice(mark.lastIndexOf(" ")));
 }
 
 /** Number of marks of a day from which on those are forgotten that are not needed, and after how many more once again. */
@@ -182,8 +124,8 @@ const marksMax = 60;
 const marksAgain = 20;
 
 /**
- * Forgets marks of keys that are bound, by which their repeats are known, and of requests whose calls were given back. Does
- * nothing if other requests count meanwhile.
+ * Forgets marks of keys that are bound, by which their repeats are known, and of requests that left. Calls of the former stay
+ * counted, without a mark. Does nothing if other requests count meanwhile.
  *
  * @param marks number of marks of the day
  */
@@ -200,11 +142,14 @@ export async function forgetMarks(
   const names = Object.keys(current.value).filter(isMark);
   const asked = names.map((name) => ({ kind: "idempotency-key", key: keyIn(name) }) as const);
   const bound = await documents.read(asked);
-  const isNeeded = (name: string, count: number) =>
-    count > 0 && bound.get("idempotency-key", keyIn(name)) === undefined;
+  const isNeeded = (name: string, tries: number) =>
+    tries > 0 && bound.get("idempotency-key", keyIn(name)) === undefined;
   const kept = Object.entries(current.value).filter(
-    ([name, count]) => !isMark(name) || isNeeded(name, count),
+    ([name, tries]) => !isMark(name) || isNeeded(name, tries),
   );
-  const next = { ...current, version: freshVersion(), value: Object.fromEntries(kept) };
+  const value = Object.fromEntries(kept);
+  // The sum of the day stays the same.
+  value["calls"] = (value["calls"] ?? 0) + totalOf(current.value) - totalOf(value);
+  const next = { ...current, version: freshVersion(), value };
   await documents.write([{ next, seen: current.version }]);
 }

@@ -36,7 +36,7 @@ export async function putEntries(numberHashes: readonly string[], deps: ListDeps
 }
 
 /** Has the list name the keys of entries, and that some are for one client's calls. */
-async function nameKeys(entries: readonly string[], deps: ListDeps): Promise<void> {
+export async function nameKeys(entries: readonly string[], deps: ListDeps): Promise<void> {
   const names = [...new Set(entries.map(keyNameIn))];
   const isOfClient = entries.some(isClientEntry);
   await changeList(({ keys, ...list }) => {

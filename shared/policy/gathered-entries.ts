@@ -23,8 +23,6 @@ interface GatherDeps {
  * Returns the journal for a writer's orders to call nobody: cancellations, opt-outs, erasures. These are never refused. Above
  * a number in a minute they are gathered into one page, which each further one stores whole, and in which upkeep
  * leaves one object. An append that has ended is in the object store, as a single one is, whoever dies when.
- *
- * A page is in the order of its minute's end. So of an opt-out and a removal in one minute the opt-out holds.
  */
 export function gatherAbove(writer: Writer, deps: GatherDeps): Pick<Journal, "append"> {
   const { journal, log } = deps;

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { toIndexSet } from "../calls/index-set.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
-import { dayMs, minuteMs } from "../lib/units.ts";
+import { minuteMs } from "../lib/units.ts";
 import * as z from "../lib/zod.ts";
 import { changeDocuments } from "../ports/change-document.ts";
 import { cancellationOrderSchema, type ValueOf } from "../ports/document-kinds.ts";
@@ -11,18 +11,26 @@ import { type Journal, nameOfEntry } from "../ports/journal.ts";
 import { ownReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
 import { withOrder } from "./cancellation-orders.ts";
-import { cancellationKeyOf, doNotCallKeyOf } from "./controls.ts";
-import { inParts, putEntries } from "./dnc-entries.ts";
+import { cancellationKeyOf } from "./controls.ts";
+import { inParts } from "./dnc-entries.ts";
 import { restoreReceiver } from "./kept-receivers.ts";
 import { restoreClient, restoreToken } from "./kept-tokens.ts";
 import { type EraseDeps, rememberErasures } from "./erase-number.ts";
+import { applyListings, type Listing, readRemovals } from "./listing-order.ts";
+
+/** Fields of a change of the do-not-call list: keys, the time of the change, and how often each key was removed up to it. */
+const listing = {
+  entries: z.array(z.string()),
+  at: z.optional(z.number()),
+  removals: z.optional(z.array(z.number())),
+};
 
 /** Makes the schema of an entry. Times are milliseconds since the epoch, and numbers are hashes. */
 const entrySchema = () =>
   z.union([
-    /** Entries put onto the do-not-call list, and entries removed from it, by their keys. */
-    z.looseObject({ kind: z.literal("list"), entries: z.array(z.string()) }),
-    z.looseObject({ kind: z.literal("unlist"), entries: z.array(z.string()) }),
+    /** Entries put onto the do-not-call list, and entries removed from it, by their keys. See listing-order.ts. */
+    z.looseObject({ kind: z.literal("list"), ...listing }),
+    z.looseObject({ kind: z.literal("unlist"), ...listing }),
     z.looseObject({
       kind: z.literal("erase"),
       hashes: z.array(z.string()),
@@ -79,44 +87,20 @@ export async function appendEntry(
   at = clock.now(),
 ): Promise<void> {
   const name = entry.kind === "cancel" ? nameOfOrder(entry, at) : nameOfEntry(at, random.version());
-  await journal.append(name, JSON.stringify(entry));
+  await journal.append(name, JSON.stringify({ at, ...entry }));
 }
 
-/** Time for which removals are known: as long as the journal has them. */
-const unlistedMs = 45 * dayMs;
-
 /**
- * Appends entries of the do-not-call list, behind each removal of them that came before: the clock of the process that
- * removed them may be ahead, and of two entries of the journal the later one holds.
+ * Appends entries that are on the do-not-call list, with the number of removals that each has had, to which it resolves. Call it
+ * after they were put: a removal that is counted later has found them.
  */
 export async function appendListed(
   entries: readonly string[],
-  deps: JournalDeps & { documents: Documents },
-): Promise<void> {
-  let at = deps.clock.now();
-  for (const some of inParts(entries)) {
-    const read = await deps.documents.read(some.map((key) => ({ kind: "unlisted", key })));
-    for (const key of some) at = Math.max(at, (read.get("unlisted", key)?.value.at ?? 0) + 1);
-  }
-  await appendEntry({ kind: "list", entries: [...entries] }, deps, at);
-}
-
-/** Notes that entries are being removed from the do-not-call list, as of a time. Call it before they are. */
-export async function noteRemovals(
-  entries: readonly string[],
-  at: number,
-  deps: { documents: Documents; random: { version(): string } },
-): Promise<void> {
-  for (const some of inParts(entries)) {
-    const edits = some.map((key) => ({
-      name: { kind: "unlisted", key } as const,
-      change: (current: ValueOf<"unlisted"> | undefined) => ({
-        value: { at: Math.max(at, current?.at ?? 0) },
-        expiresAt: at + unlistedMs,
-      }),
-    }));
-    await changeDocuments(edits, deps);
-  }
+  deps: JournalDeps & { documents: Pick<Documents, "read"> },
+): Promise<number[]> {
+  const removals = await readRemovals(entries, deps);
+  await appendEntry({ kind: "list", entries: [...entries], removals }, deps);
+  return removals;
 }
 
 /** Names the entry of an order: a repeat within the minute stands in the place of the one before, and leaves nothing more. */
@@ -169,28 +153,14 @@ type EntryOf<Name extends JournalEntry["kind"]> = Extract<JournalEntry, { kind: 
 
 /**
  * Applies entries of the journal, in their order, to a restored ledger. Applying them once more changes nothing. Entries of one
- * kind are applied together, as a restore may have a hundred thousand: kinds concern different things, and of a number
- * that is listed and unlisted the last entry holds. What is erased from rows is left to upkeep: until then nobody is
- * called for it, as the erasure is known.
+ * kind are applied together, as a restore may have a hundred thousand: kinds concern different things. What is erased from rows
+ * is left to upkeep: until then nobody is called for it, as the erasure is known.
  */
 export async function applyEntries(bodies: readonly string[], deps: EraseDeps): Promise<void> {
   const entries = entriesIn(bodies);
   const ofKind = <Name extends JournalEntry["kind"]>(kind: Name) =>
     entries.filter((one): one is EntryOf<Name> => one.kind === kind);
-  const isListed = new Map<string, boolean>();
-  for (const one of entries) {
-    if (one.kind !== "list" && one.kind !== "unlist") continue;
-    for (const key of one.entries) isListed.set(key, one.kind === "list");
-  }
-  const keys = [...isListed.keys()];
-  await putEntries(
-    keys.filter((key) => isListed.get(key) === true),
-    deps,
-  );
-  await unlist(
-    keys.filter((key) => isListed.get(key) === false),
-    deps,
-  );
+  await applyListings(entries.flatMap(listingsIn), deps);
   await giveOrdersAgain(ofKind("cancel"), deps);
   await rememberErasures(
     ofKind("erase").flatMap(({ hashes, ...of }) => hashes.map((one) => ({ ...of, hash: one }))),
@@ -201,13 +171,16 @@ export async function applyEntries(bodies: readonly string[], deps: EraseDeps): 
   for (const one of ofKind("receiver")) await restoreReceiver(one, deps);
 }
 
-async function unlist(entries: readonly string[], { documents }: EraseDeps): Promise<void> {
-  for (const some of inParts(entries)) {
-    const read = await documents.read(some.map(doNotCallKeyOf));
-    const standing = some.flatMap((key) => read.get("do-not-call", key) ?? []);
-    const removals = standing.map(({ kind, key, version }) => ({ kind, key, seen: version }));
-    if (removals.length > 0) await documents.remove(removals);
-  }
+/** Returns the changes of the do-not-call list of an entry. */
+function listingsIn(one: JournalEntry): Listing[] {
+  if (one.kind !== "list" && one.kind !== "unlist") return [];
+  const { kind, entries, at = 0, removals = [] } = one;
+  return entries.map((key, n) => ({
+    key,
+    isListed: kind === "list",
+    at,
+    removals: removals[n] ?? 0,
+  }));
 }
 
 /** Adds orders to those of their agents or requests, unless they are among them. */

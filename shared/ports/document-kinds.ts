@@ -201,7 +201,7 @@ const kinds = {
       until: z.optional(time),
     }),
   /** Key: the number's hash; with the client behind it, of an entry for that client's calls alone. */
-  "do-not-call": () => z.looseObject({ at: time }),
+  "do-not-call": () => z.looseObject({ at: time, removals: z.optional(z.int()) }),
   /** Key: the number's hash. The last erasure of what is known of the number. See erase-number.ts. */
   erasure: () =>
     z.looseObject({
@@ -254,8 +254,8 @@ const kinds = {
   audit: () => auditEntry,
   /** The same of clients. Key: the hour, and a hash of token, action, target and what it exposes; with numbers, time and id. */
   "client-audit": () => auditEntry,
-  /** Key: that of an entry of the do-not-call list. The last removal of it, by its time in the journal. */
-  unlisted: () => z.looseObject({ at: time }),
+  /** Key: that of an entry of the do-not-call list. The last removal of it, and how many there were. See listing-order.ts. */
+  unlisted: () => z.looseObject({ at: time, removals: z.int() }),
   /** Key: hours since the epoch, and an operator's token. Hashes of the numbers that it has looked up in the hour. */
   "look-ups": () => z.looseObject({ numbers: z.array(z.string()) }),
   /** Key: hours since the epoch, client, agent and campaign. What became of their calls in the hour. See usage.ts. */

@@ -165,6 +165,44 @@ export function describeRestore(
       expect(states).toEqual([...ended, "placed", "placed"]);
     });
 
+    it("leaves the list as the last of opt-outs and removals, though the clocks of their processes differ", async () => {
+      const [put, taken, again] = ["+12025550171", "+12025550172", "+12025550173"] as const;
+      const optOut = (...phone_numbers: string[]) =>
+        bench.ask("/v1/do-not-call", { phone_numbers }, tokens.crmOptOut);
+      const remove = (number: string) => bench.ask("/operator/do-not-call", { remove: [number] });
+      const listed = async () => {
+        const answers = await Promise.all(
+          [put, taken, again].map((phone_number) =>
+            bench.ask("/operator/do-not-call/check", { phone_number }),
+          ),
+        );
+        const texts = await Promise.all(answers.map((answer) => answer.text()));
+        return texts.map((text) => text === '{"listed":true}');
+      };
+      await optOut(put, taken);
+      await bench.pass(minute);
+      const backup = await bench.backUp();
+      await bench.pass(minute);
+      await remove(put);
+      bench.advance(-2_000); // each following process is two seconds behind
+      await optOut(put, again);
+      bench.advance(-2_000);
+      await remove(taken);
+      await remove(again);
+      bench.advance(-2_000);
+      await optOut(again);
+      bench.advance(6_000);
+      expect(await listed()).toEqual([true, false, true]);
+      for (let restores = 0; restores < 2; restores++) {
+        await backup.restore();
+        await bench.pass(3 * minute);
+        await bench.confirm(backup.at);
+        await bench.pass(5 * minute);
+        expect(await listed()).toEqual([true, false, true]);
+        bench.advance(minute);
+      }
+    });
+
     it("lets nobody in by a token that has ended, and keeps one that was made meanwhile", async () => {
       for (const client of ["kept", "removed"]) await bench.client("PUT", client);
       const [kept, ended] = [await bench.makeToken("kept"), await bench.makeToken("kept")];

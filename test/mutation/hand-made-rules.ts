@@ -105,6 +105,9 @@ const ofLists = toMutants(
     ["a check's opt-out is listed", "decideByChecks", leaveOut("putEntries")],
     ["a callee's opt-out is listed", "optOut", leaveOut("listCallee")],
     ["a callee's opt-out is in the journal", "listEntry", leaveOut("appendListed")],
+    ["an opt-out has the removals before it", "readRemovals", returns("keys.map(() => 0)")],
+    ["a removal is counted", "countRemovals.removals", becomes("1")],
+    ["an opt-out while counts are lost holds by its time", "clocksMs", becomes("Infinity")],
   ],
 );
 
@@ -232,9 +235,9 @@ const ofMeasures = [
     ["a token's checks of lists have an hourly maximum", "refuseListCheck", returns("undefined")],
   ]),
   ...toMutants(api("client-guards"), [
-    ["a count marks its request", "day-counts:countCalls", callBecomes("markOf", "undefined")],
-    ["a counted request is not counted again", "findKnown", callBecomes("isMarkedIn", "false")],
-    ["calls that another try relies on stay counted", "leaveCalls.rest", becomes("{}")],
+    ["a count marks its request", "countersOf", callBecomes("markOf", '"calls"')],
+    ["a request counts as long as a try of it stands", "totalOf", callBecomes("isMark", "false")],
+    ["a request whose key is bound is not counted", "client-guards:isBound", returns("false")],
     ["a try that is not accepted leaves its calls", "client-guards:leave", returns("undefined")],
   ]),
   ...toMutants(

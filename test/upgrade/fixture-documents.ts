@@ -68,7 +68,7 @@ export function createDocuments(
     expiresAt: storedAt + 30 * dayMs,
   });
   return {
-    unlisted: { d6cc2a10: { value: { at: ago(100) }, ...never } },
+    unlisted: { d6cc2a10: { value: { at: ago(100), removals: 2 }, ...never } },
     "client-audit": {
       "001795795200000#0123456789abcdef0123": {
         value: {

@@ -3,13 +3,10 @@ import { findGuard, type Guard, strictest } from "#shared/dial-plan/guards.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import {
-  countAgain,
   countCalls,
   type CountedCalls,
   type CountedKey,
-  dayKeyOf,
   forgetMarks,
-  isMarkedIn,
   leaveCalls,
   nextDayAt,
 } from "#shared/policy/day-counts.ts";
@@ -44,10 +41,10 @@ export async function findGuardedOrigin(
   const keyed = readKeyOf(c, request);
   let entered: Entered;
   try {
-    const known = keyed && (await findKnown(request, keyed, deps));
     // A repeat of an accepted request, or a request under a used key: nothing of it is counted.
-    if (known === "bound") return await findOrigin(c, request, deps);
-    entered = await enter(request, { guard, keyed, isCounted: known === "counted" }, deps);
+    if (keyed !== undefined && (await isBound(keyed, deps)))
+      return await findOrigin(c, request, deps);
+    entered = await enter(request, { guard, keyed }, deps);
   } catch (error) {
     return answerUnreachable(c, error, deps);
   }
@@ -56,7 +53,7 @@ export async function findGuardedOrigin(
     return findOrigin(c, { ...request, refusals: [{ pointer: "", detail }] }, deps);
   }
   const { day } = entered;
-  const giveBack = () => leave(request, { day, keyed }, deps);
+  const giveBack = () => leave(request, keyed, deps);
   const origin = await findOrigin(c, request, deps);
   if (origin instanceof Response) {
     // A malformed key, or one that another request has bound meanwhile. Repeats of this one are refused, too.
@@ -73,19 +70,9 @@ type CountedDay = Extract<CountedCalls, { isCounted: true }>;
 /** Result of counting a request. */
 type Entered = { day: CountedDay } | { refusal: string };
 
-/**
- * Returns whether a request's key is bound. If it is not, whether its calls are counted already, as of a request that was answered
- * 503. Undefined: neither.
- */
-async function findKnown(
-  { client, at }: FreshRequest,
-  keyed: CountedKey,
-  { documents }: GuardDeps,
-): Promise<"bound" | "counted" | undefined> {
-  const bound = { kind: "idempotency-key", key: keyed.key } as const;
-  const read = await documents.read([bound, dayKeyOf({ client }, at)]);
-  if (read.get(bound.kind, bound.key) !== undefined) return "bound";
-  return isMarkedIn(read, { client }, { at, request: keyed }) ? "counted" : undefined;
+async function isBound({ key }: CountedKey, { documents }: GuardDeps): Promise<boolean> {
+  const bound = { kind: "idempotency-key", key } as const;
+  return (await documents.read([bound])).get(bound.kind, bound.key) !== undefined;
 }
 
 /** Forgets marks of bound keys, by which their repeats are known. A failure leaves them. */
@@ -101,26 +88,17 @@ async function forgetBound(
   );
 }
 
-/**
- * Counts the calls of a request towards its client's guards.
- *
- * @param asked.isCounted true if they were, as read
- * @returns why they are refused, naming the limit
- */
+/** Counts the calls of a request towards its client's guards. Resolves to why they are refused, naming the limit. */
 async function enter(
   request: FreshRequest,
-  asked: { guard: Guard; keyed: CountedKey | undefined; isCounted: boolean },
+  { guard, keyed }: { guard: Guard; keyed: CountedKey | undefined },
   deps: GuardDeps,
 ): Promise<Entered> {
   const { client, mode, count: calls, at } = request;
-  const { keyed } = asked;
-  const { callsPerDay = Infinity, waiting } = asked.guard;
+  const { callsPerDay = Infinity, waiting } = guard;
   const { documents, log } = deps;
-  const counting = { at, calls, limit: callsPerDay };
-  const day =
-    keyed !== undefined && asked.isCounted
-      ? await countAgain({ client }, { ...counting, request: keyed }, documents)
-      : await countCalls({ client }, { ...counting, request: keyed }, documents);
+  const counting = { at, calls, limit: callsPerDay, request: keyed };
+  const day = await countCalls({ client }, counting, documents);
   if (!day.isCounted) {
     const fields = { client, count: calls, reason: "callsPerDay" };
     if (day.isFirst && mode === "live") log("alarm", "guard.refused", fields);
@@ -130,7 +108,7 @@ async function enter(
     return { refusal: `exceeds the client's callsPerDay of ${callsPerDay}, ${left}` };
   }
   if (waiting === undefined) return { day };
-  const giveBack = () => leave(request, { day, keyed }, deps);
+  const giveBack = () => leave(request, keyed, deps);
   const of = { client, at, calls, total: day.total, limit: waiting };
   const standing = await countWaiting(of, deps).catch(async (error: unknown) => {
     await giveBack();
@@ -148,11 +126,10 @@ async function enter(
 /** Leaves the calls of a request that is not accepted. If this fails, the client's day has fewer left. */
 async function leave(
   { client, at, count: calls }: FreshRequest,
-  { day, keyed }: { day: CountedDay; keyed: CountedKey | undefined },
+  keyed: CountedKey | undefined,
   { documents, log }: GuardDeps,
 ): Promise<void> {
-  const left = { at, calls, request: keyed, reference: day.reference };
-  await leaveCalls({ client }, left, documents).catch((error: unknown) => {
+  await leaveCalls({ client }, { at, calls, request: keyed }, documents).catch((error: unknown) => {
     log("warning", "guard.release_failed", { client, count: calls, error: errorForLog(error) });
   });
 }

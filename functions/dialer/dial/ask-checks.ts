@@ -9,6 +9,7 @@ import type { ControlDocuments } from "#shared/policy/controls.ts";
 import { judgeFull } from "#shared/rules/cap.ts";
 import type { Verdict } from "#shared/rules/rule.ts";
 import { putEntries } from "#shared/policy/dnc-entries.ts";
+import { readRemovals } from "#shared/policy/listing-order.ts";
 import { appendListed } from "#shared/policy/journal-entries.ts";
 import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { toPace } from "#shared/telephony/rate.ts";
@@ -185,8 +186,11 @@ async function decideByChecks(
     // The entry comes first: if the row is not written, the list ends the call. The journal comes before the entry, as
     // nothing asks again for a call that the list has ended.
     const listed = hashNumber(call.request.phone_number, settings.hashKeys.current).numberHash;
-    await appendListed([listed], deps);
+    const [removals] = await appendListed([listed], deps);
     await putEntries([listed], deps);
+    const [removalsSince] = await readRemovals([listed], deps);
+    // An entry that is put behind a removal holds against it.
+    if (removalsSince !== removals) await appendListed([listed], deps);
     return { kind: "end", state: "REJECTED", reason: `check_never:${never.name}` };
   }
   const refused = find("refuse");

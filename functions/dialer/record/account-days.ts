@@ -1,6 +1,6 @@
 import DataLoader from "dataloader";
 import { errorForLog } from "#shared/lib/log.ts";
-import { countCalls, dayKeyOf, nextDayAt, releaseCalls } from "#shared/policy/day-counts.ts";
+import { countCalls, dayKeyOf, leaveCalls, nextDayAt } from "#shared/policy/day-counts.ts";
 import type { AccountDays } from "#shared/rules/calls-per-day.ts";
 import type { ClaimedCall } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -71,7 +71,7 @@ async function leaveDay(
   if (first === undefined) return [];
   const of = { account: first.dial.target.account.name };
   const given = { at: first.row.claimedAt ?? 0, calls: claims.length };
-  await releaseCalls(of, given, documents).catch((error: unknown) => {
+  await leaveCalls(of, given, documents).catch((error: unknown) => {
     log("warning", "guard.release_failed", { call_id: first.row.id, error: errorForLog(error) });
   });
   return claims;

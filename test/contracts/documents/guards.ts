@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { countCalls, countedIn, dayKeyOf, releaseCalls } from "#shared/policy/day-counts.ts";
+import { countCalls, countedIn, dayKeyOf, leaveCalls } from "#shared/policy/day-counts.ts";
 import { gatherAbove, ownEntriesMax } from "#shared/policy/gathered-entries.ts";
 import { nameOfEntry, sortOutGathered } from "#shared/ports/journal.ts";
 import type { Documents } from "#shared/ports/documents.ts";
@@ -30,8 +30,28 @@ export function describeGuards(name: string, create: CreateDocuments): void {
       expect(await counted()).toBe(sum);
       for (let left = limit - sum; left > 0; left--) expect(await enter(1)).toBe(1);
       expect(await enter(1)).toBe(0);
-      await releaseCalls(of, { at: suiteNow, calls: 2 }, documents);
+      await leaveCalls(of, { at: suiteNow, calls: 2 }, documents);
       expect([await enter(3), await enter(2), await counted()]).toEqual([0, 2, limit]);
+    });
+
+    it("counts a request once, however many of its tries stand, and gives its calls back with the last", async () => {
+      const request = { key: "5e".repeat(32), fingerprint: "0123456789abcdef" };
+      const counting = { at: suiteNow, calls: 7, limit: 20, request };
+      const enter = () => countCalls(of, counting, documents);
+      const leave = () => leaveCalls(of, counting, documents);
+      for (let tries = 0; tries < 3; tries++) {
+        expect(await enter()).toEqual({ isCounted: true, total: 7, marks: 1 });
+      }
+      const other = { ...counting, request: { ...request, key: "6f".repeat(32) } };
+      expect(await countCalls(of, other, documents)).toMatchObject({ total: 14, marks: 2 });
+      const above = { ...counting, request: { ...request, key: "70".repeat(32) } };
+      const refused = { isCounted: false, isFirst: true, left: 6 };
+      expect(await countCalls(of, above, documents)).toEqual(refused);
+      for (const left of [14, 14, 7]) {
+        await leave();
+        expect(await counted()).toBe(left);
+      }
+      expect(await enter()).toMatchObject({ total: 14 });
     });
 
     it("gathers entries above a writer's number into one page, and gives back each as it was", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "#functions/api/app.ts";
 import { backlogOf, createFirstRow } from "#shared/calls/call-row.ts";
 import { dayMs, hourMs } from "#shared/lib/units.ts";
-import { dayKeyOf } from "#shared/policy/day-counts.ts";
+import { countedIn, dayKeyOf } from "#shared/policy/day-counts.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";
@@ -45,8 +45,8 @@ function createGuarded(guards: Guards | undefined, use = (documents: Documents) 
     return all;
   };
   const counted = async (client = "crm") => {
-    const { kind, key } = dayKeyOf({ client }, clock.now);
-    return (await documents.read([{ kind, key }])).get(kind, key)?.value["calls"];
+    const of = { client };
+    return countedIn(await documents.read([dayKeyOf(of, clock.now)]), of, clock.now);
   };
   return {
     clock,
@@ -111,7 +111,7 @@ describe("callsPerDay of a client", () => {
     expect((await post(1, { key: "first" })).status).toBe(422); // another body
     clock.now += 13 * hourMs;
     expect((await post(2, { key: "first" })).headers.get("x-request-id")).toBe(id);
-    expect((await counted()) ?? 0).toBe(0);
+    expect(await counted()).toBe(0);
     const second = await post(1, { key: "second" });
     expect([second.status, second.headers.get("idempotency-replayed")]).toEqual([201, null]);
     expect(await counted()).toBe(1);
@@ -232,6 +232,19 @@ describe("callsPerDay of a client", () => {
     expect(await counted()).toBe(130);
   });
 
+  it("gives back the calls of a key by one addition, so that none of them stay counted", async () => {
+    let additions = 0;
+    const { post, counted } = createGuarded({ crm: { callsPerDay: 5 } }, (documents) => ({
+      ...documents,
+      async add(...addition) {
+        if (++additions > 2) throw new Error("down");
+        return documents.add(...addition);
+      },
+    }));
+    expect((await post(6, { key: "one" })).status).toBe(422);
+    expect([await counted(), additions]).toEqual([0, 2]);
+  });
+
   it("gives back calls whose key is malformed or was used for another request", async () => {
     const { post, counted } = createGuarded({ crm: { callsPerDay: 5 } });
     expect((await post(2, { key: "a, b" })).status).toBe(422);
@@ -301,13 +314,18 @@ describe("callsPerDay of a client", () => {
       waiting.splice(index, 1)[0]?.();
       await settle();
     };
-    const posts = [{}, { key: "one" }, { key: "one" }].map(async (more, n) =>
-      post(n === 0 ? 3 : 1, more),
-    );
-    await settle();
-    for (const _ of posts) await go(0); // each is above the limit, as the first one's calls stand
-    await go(0); // the first gives its calls back
-    await go(1); // and the third finds room
+    const posts: Promise<Response>[] = [];
+    for (const [count, more] of [
+      [3, {}],
+      [1, { key: "one" }],
+      [1, { key: "one" }],
+    ] as const) {
+      posts.push(Promise.resolve(post(count, more)));
+      await settle();
+    }
+    for (const _ of [1, 2]) await go(0); // both are above the limit, as the first one's calls stand
+    await go(1); // the first gives its calls back
+    await go(0); // and the third finds room
     while (waiting.length > 0) await go(0);
     const statuses = await Promise.all(posts.map(async (one) => (await one).status));
     expect(statuses).toEqual([422, 201, 201]);

@@ -113,8 +113,10 @@ describe("a check before the call", () => {
     // A restore of the ledger brings it back.
     const [name = ""] = await bench.deps.journal.list({ limit: 9 });
     expect(JSON.parse((await bench.deps.journal.read(name)) ?? "{}")).toEqual({
+      at: expect.any(Number),
       kind: "list",
       entries: hashes,
+      removals: [0],
     });
   });
 
