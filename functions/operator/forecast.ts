@@ -41,10 +41,12 @@ const forecastRoute = declareRoute({
   path: "/forecast",
   bytesMax,
   // The calls and a plan, whose agents, hours and zones lie deeper.
-  structure: [100, 20_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000].map((most) => [
-    most,
-    "members",
-  ]),
+  structure: {
+    levels: [100, 20_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000].map((most) => [
+      most,
+      "members",
+    ]),
+  },
   body: forecastRequestSchema,
   answer: forecastSchema,
   problems: [409, 429],
@@ -82,9 +84,9 @@ const forecastRoute = declareRoute({
     return {
       at: toIsoTime(at),
       calls: posted.calls.length,
-      ...countManyZones(requests),
-      ...summarize(forecast, read),
-      ...(others === undefined ? {} : { deployed: summarize(others, read) }),
+      ...(await countManyZones(requests)),
+      ...(await summarize(forecast, read)),
+      ...(others === undefined ? {} : { deployed: await summarize(others, read) }),
       ...(items === undefined ? {} : { items: describeItems(forecast.posted, items) }),
     };
   },

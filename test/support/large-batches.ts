@@ -65,6 +65,10 @@ export const largeBatches: Record<string, (round: number) => string> = {
     filled(batchBytes, "{", "}", (n) => `"${nameOf(round, n)}":""`),
   "contexts of a thousand names, of which no two are alike": (round) =>
     contexts((n) => `"${nameOf(round, n)}":""`, 1_000),
+  "calls of empty lists, no more than they may have fields": () => {
+    const lists = Array.from({ length: 199 }, (_, n) => `"${n}":[]`).join(",");
+    return filled(batchBytes, "[", "]", () => `{${lists}}`);
+  },
   "right: calls with the shortest entries": () => contexts((_, at) => `"${at.toString(36)}":""`),
   "right: calls with entries of which no two have one name": (round) =>
     contexts((n) => `"${nameOf(round, n)}":"${nameOf(round, n)}"`),

@@ -37,10 +37,14 @@ export const endpoints: readonly Endpoint[] = [
     // As base64 it is below the limit of API Gateway and Lambda (6 MB).
     bytesMax: 4 * 1024 * 1024,
     // Calls, fields of a call, entries of a context. The schema allows fewer fields and entries, but names each problem.
-    structure: [
-      [batchCallsMax, "calls"],
-      [200, "fields in a call"],
-      [1_000, "entries in a context"],
-    ],
+    structure: {
+      levels: [
+        [batchCallsMax, "calls"],
+        [200, "fields in a call"],
+        [1_000, "entries in a context"],
+      ],
+      // The shortest call with a context has 27 for each of its two.
+      bytesPerBracketMin: 18,
+    },
   },
 ];

@@ -1,5 +1,13 @@
-/** Maximum members of an array or object at each depth, the outermost first, with their name. None may lie deeper. */
-export type JsonStructure = readonly (readonly [most: number, of: string])[];
+/** Structure of the JSON that a route takes. */
+export interface JsonStructure {
+  /** Maximum members of an array or object at each depth, the outermost first, with their name. None may lie deeper. */
+  levels: readonly (readonly [most: number, of: string])[];
+  /**
+   * Bytes that a right body has for each of its brackets at least. Its values have names, but for those of the outermost array.
+   * Absent: not known.
+   */
+  bytesPerBracketMin?: number;
+}
 
 /** Bodies from this size on are judged before they are parsed. A smaller one takes at most some MB of memory. */
 const judgedBytesMin = 256 * 1024;
@@ -52,7 +60,12 @@ export function findExcess(
   random = Math.random,
 ): string | undefined {
   if (body.byteLength < judgedBytesMin || !isDense(body, random)) return undefined;
-  return judgeStructure(body, structure);
+  const { excess, brackets, commas, colons } = readStructure(body, structure);
+  const { bytesPerBracketMin = 0 } = structure;
+  if (excess !== undefined || bytesPerBracketMin === 0) return excess;
+  // A body that the schema would refuse is not parsed: its values may take ten times its size.
+  const isTooDense = brackets * bytesPerBracketMin > body.byteLength || commas > colons;
+  return isTooDense ? "must have fewer brackets and commas for its size" : undefined;
 }
 
 /**
@@ -119,12 +132,26 @@ function backslashesBefore(body: Uint8Array, at: number): number {
  * @returns the detail of the problem, or undefined
  */
 export function judgeStructure(body: Uint8Array, structure: JsonStructure): string | undefined {
+  return readStructure(body, structure).excess;
+}
+
+/** Brackets, commas and colons of a body outside of strings, up to the first excess. */
+interface ReadStructure {
+  excess: string | undefined;
+  brackets: number;
+  commas: number;
+  colons: number;
+}
+
+function readStructure(body: Uint8Array, { levels }: JsonStructure): ReadStructure {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const { length } = bytes;
   const outer: number[] = []; // members so far of the arrays and objects around the current one
   let members = 0;
   let most = Infinity;
   let at = 0;
+  let [brackets, commas, colons] = [0, 0, 0];
+  const found = (excess?: string) => ({ excess, brackets, commas, colons });
   while (at < length) {
     const byte = bytes[at] ?? 0;
     at += 1;
@@ -135,23 +162,31 @@ export function judgeStructure(body: Uint8Array, structure: JsonStructure): stri
       if (at >= near) at = endOfString(bytes, at);
       at += 1;
     } else if (byte === comma) {
+      commas += 1;
       members += 1;
-      if (members > most) return `must have at most ${most} ${structure[outer.length - 1]?.[1]}`;
+      if (members > most) {
+        return found(`must have at most ${most} ${levels[outer.length - 1]?.[1]}`);
+      }
+    } else if (byte === colon) {
+      colons += 1;
     } else if (byte >= openBracket) {
       const bracket = byte | 0x20; // a brace of the same kind
       if (bracket === openBrace) {
-        const inner = structure[outer.length];
-        if (inner === undefined) return `must not be nested more than ${outer.length} deep`;
+        const inner = levels[outer.length];
+        if (inner === undefined) {
+          return found(`must not be nested more than ${outer.length} deep`);
+        }
+        brackets += 1;
         outer.push(members);
         most = inner[0];
         members = 1;
       } else if (bracket === closeBrace) {
         members = outer.pop() ?? 0;
-        most = structure[outer.length - 1]?.[0] ?? Infinity;
+        most = levels[outer.length - 1]?.[0] ?? Infinity;
       }
     }
   }
-  return undefined;
+  return found();
 }
 
 /** Bytes that are looked at one by one before the rest of a string is searched, which costs a call. */

@@ -1,4 +1,5 @@
 import type { CallRequest } from "#shared/calls/call-request.ts";
+import { mapInSlices } from "#shared/lib/slices.ts";
 import * as z from "#shared/lib/zod.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 
@@ -14,8 +15,8 @@ export const manyZonesSchema = z
   );
 
 /** Counts the calls whose numbers may ring in many time zones. */
-export function countManyZones(requests: readonly CallRequest[]) {
-  const counts = requests.map((request) => zoneNamesOf(request, undefined).length);
+export async function countManyZones(requests: readonly CallRequest[]) {
+  const counts = await mapInSlices(requests, (request) => zoneNamesOf(request, undefined).length);
   const many = counts.filter((zones) => zones >= zonesMin);
   return many.length === 0 ? {} : { many_zones: { calls: many.length, zones: Math.max(...many) } };
 }

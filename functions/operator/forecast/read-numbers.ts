@@ -2,6 +2,7 @@ import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { doNotCallKeyOf } from "#shared/policy/controls.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { giveWay, mapInSlices } from "#shared/lib/slices.ts";
 import { toRead } from "#shared/ports/unreadable.ts";
 import { allHashesOf, type NumberHashes } from "#shared/telephony/phone-number.ts";
 import type { RouteDeps } from "#functions/api/http/context.ts";
@@ -40,17 +41,20 @@ export async function readNumbers(
   deps: RouteDeps,
 ): Promise<NumbersRead> {
   const { documents, clock, hashKeys } = deps;
-  const numbers = [...Map.groupBy(calls, hashedNumberOf)];
+  const byNumber = [...Map.groupBy(calls, hashedNumberOf)];
+  const numbers = await mapInSlices(byNumber, ([number, all]) => ({
+    number,
+    of: allHashesOf(number, hashKeys),
+    all,
+  }));
   const isCapped = cappedBy(plans);
   const hashes = new Map<string, NumberHashes>();
   const caps = new Map<string, readonly number[]>();
   /** The documents of numbers by hash, with which all their keys begin. */
   const parts = new Map<string, DocumentsRead>();
   const readSome = async (some: typeof numbers) => {
-    const own = some.map(([number]) => [number, allHashesOf(number, hashKeys)] as const);
-    const keys = some.flatMap(([, all], index): DocumentKey[] => {
-      const [, of] = own[index] ?? [];
-      const { asked = [] } = of ?? {};
+    const keys = some.flatMap(({ of, all }): DocumentKey[] => {
+      const { asked } = of;
       const ofCaps = all.some(isCapped) ? asked : [];
       const ofClients = onceEach(all).map((call) => ({ call, hashes: of }));
       return [
@@ -60,7 +64,7 @@ export async function readNumbers(
       ];
     });
     const read = await documents.read(keys);
-    for (const [number, of] of own) {
+    for (const { number, of } of some) {
       hashes.set(number, of);
       for (const hash of of.asked) parts.set(hash, read);
       caps.set(number, timesIn(of.asked, read));
@@ -73,8 +77,14 @@ export async function readNumbers(
       const from = start + n * numbersAtOnce;
       return numbers.slice(from, from + numbersAtOnce);
     });
-    const read = batches.filter(({ length }) => length > 0).map(readSome);
-    if (!(await Promise.all(read.map(hasSucceeded))).every(Boolean)) break;
+    const reads: Promise<boolean>[] = [];
+    for (const batch of batches.filter(({ length }) => length > 0)) {
+      const read = hasSucceeded(readSome(batch));
+      read.catch(() => undefined); // it may fail before all of them are waited for
+      reads.push(read);
+      await giveWay();
+    }
+    if (!(await Promise.all(reads)).every(Boolean)) break;
   }
   return {
     documents: toRead((kind, key) => parts.get(key.split(" ", 1)[0] ?? "")?.find(kind, key)),

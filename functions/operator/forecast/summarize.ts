@@ -19,27 +19,36 @@ import {
 import type { ControlsRead } from "./read-controls.ts";
 import { longestOf } from "./run-queues.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
+import { giveWay } from "#shared/lib/slices.ts";
 import { hourMs } from "#shared/lib/units.ts";
 
 /** A call that is dialed, with the time. */
 type Dialed = Forecasted & { end: { kind: "dialed"; at: number } };
 
-/** Summarizes the ends of calls under a plan. */
-export function summarize(
+/** Summarizes the ends of calls under a plan. It goes through them several times, and gives way in between. */
+export async function summarize(
   { table, posted, waiting }: ForecastedCalls,
   read: Pick<ControlsRead, "agentsCut" | "isCut" | "seenPaces">,
-): ForecastSummary {
+): Promise<ForecastSummary> {
   const dialed = posted.filter(isDialed);
   const counts = { refused: 0, rejected: 0, expire: 0, blocked: 0, wait: 0, now: 0 };
   for (const one of posted) counts[outcomeOf(one)] += 1;
   const unreadFrom = posted.findIndex(({ isUnread }) => isUnread);
+  await giveWay();
   const laterTries = dialed.reduce((sum, one) => sum + laterTriesOf(one, table.plan), 0);
+  await giveWay();
+  const reasons = reasonsOf(posted);
+  await giveWay();
+  const accounts = listAccounts({ table, posted, waiting }, read);
+  await giveWay();
+  const rules = rulesOf(dialed);
+  await giveWay();
   return {
     counts,
     ...timesOf(dialed),
-    reasons: reasonsOf(posted),
-    accounts: listAccounts({ table, posted, waiting }, read),
-    rules: rulesOf(dialed),
+    reasons,
+    accounts,
+    rules,
     hours: hoursOf(dialed),
     unread: posted.filter(({ isUnread }) => isUnread).length,
     unread_from: unreadFrom === -1 ? null : unreadFrom,

@@ -6,7 +6,7 @@ import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import { largeBatches } from "#test/support/large-batches.ts";
 
-/** Heap of old objects that the isolate may have: half of a Worker's memory. */
+/** Heap that the isolate may have, of young and old objects: half of a Worker's memory. */
 const heapMiBMax = 64;
 
 const workers: Miniflare[] = [];
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 /** Starts a Worker in a workerd whose heap is limited, and returns what posts a batch to it. */
 async function start(modules: BundledModule[]): Promise<(body: string) => Promise<number>> {
-  vi.stubEnv("MINIFLARE_WORKERD_V8_FLAGS", `--max-old-space-size=${heapMiBMax}`);
+  vi.stubEnv("MINIFLARE_WORKERD_V8_FLAGS", `--max-heap-size=${heapMiBMax}`);
   const worker = new Miniflare(
     convertV4MiniflareOptions({
       modules: toMiniflare(modules),

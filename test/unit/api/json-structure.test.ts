@@ -6,14 +6,18 @@ import {
   type JsonStructure,
   judgeStructure,
 } from "#functions/api/http/json-structure.ts";
+import { endpoints } from "#functions/api/calls/endpoints.ts";
 import { perTier } from "#test/support/per-tier.ts";
 import { anyCharacter } from "#test/support/any-character.ts";
 
-const structure: JsonStructure = [
-  [20, "calls"],
-  [6, "fields"],
-  [4, "entries"],
-];
+const structure: JsonStructure = {
+  levels: [
+    [20, "calls"],
+    [6, "fields"],
+    [4, "entries"],
+  ],
+};
+const ofBatch = endpoints.find(({ path }) => path === "/v1/calls/batch")?.structure ?? structure;
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const judge = (text: string) => judgeStructure(bytesOf(text), structure);
@@ -21,15 +25,18 @@ const sizeMax = 4 * 1024 * 1024;
 /** Bytes of repeated texts, as many as fit into the largest body. */
 const filledWith = (text: string) => bytesOf(`[${text.repeat(sizeMax / text.length)}`);
 
+/** Members of an object, whose names are numbers. */
+const members = (count: number, rest: string) =>
+  Array.from({ length: count }, (_, n) => `"${n}${rest}`).join(",");
+
 /** True if a value keeps within the structure, member by member. */
 function fits(value: unknown, depth = 0): boolean {
   if (typeof value !== "object" || value === null) return true;
   const members = Object.values(value);
-  const [most = 0] = structure[depth] ?? [];
+  const { levels } = structure;
+  const [most = 0] = levels[depth] ?? [];
   return (
-    depth < structure.length &&
-    members.length <= most &&
-    members.every((one) => fits(one, depth + 1))
+    depth < levels.length && members.length <= most && members.every((one) => fits(one, depth + 1))
   );
 }
 
@@ -148,6 +155,34 @@ describe("the structure of a large body", () => {
       for (let n = 0; n < 10; n++) expect(isDense(bytesOf(text), Math.random)).toBe(true);
     }
     for (let n = 0; n < 10; n++) expect(isDense(filledWith(spaced), Math.random)).toBe(true);
+  });
+
+  it.each([
+    `{${members(199, '":[]')}},`,
+    `{${members(199, '":{}')}},`,
+    `{${members(100, '":{"a":0}')}},`,
+    `{${members(100, `":[${"0,".repeat(100)}0]`)}},`,
+    `[${"[],".repeat(150)}[]],`,
+  ])("is refused unparsed where no call is so dense, however few members it has: %#", (text) => {
+    const body = filledWith(text);
+    expect(judgeStructure(body, ofBatch)).toBeUndefined();
+    for (let n = 0; n < 5; n++) {
+      expect(findExcess(body, ofBatch)).toBe("must have fewer brackets and commas for its size");
+    }
+  });
+
+  it("lets a right batch pass whatever its texts hold, and however often it names its contexts", () => {
+    const number = '"phone_number":"+1201555","agent_id":"a"';
+    const calls = [
+      ...["[", "[],", "{},", "1,2,", '\\"[', "[[1,2],[3,4.5]],"].map(
+        (text) => `{${number},"context":{"m":"${text.repeat(60)}"}},`,
+      ),
+      `{${number},${Array(3).fill('"context":{}').join(",")}},`,
+    ];
+    for (const call of calls) {
+      const body = bytesOf(`[${call.repeat(Math.min(9_999, sizeMax / call.length))}`);
+      for (let n = 0; n < 3; n++) expect(findExcess(body, ofBatch)).toBeUndefined();
+    }
   });
 
   it("is left to the schema in a right batch of the shortest calls or entries", () => {
