@@ -33,9 +33,12 @@ export function createS3Journal(s3: () => Promise<S3Client>, bucket: string): Jo
         throw error;
       }
     },
-    async remove(name) {
-      const { DeleteObjectCommand } = await import("@aws-sdk/client-s3");
-      await (await s3()).send(new DeleteObjectCommand(objectOf(name)));
+    async remove(names) {
+      const { DeleteObjectsCommand } = await import("@aws-sdk/client-s3");
+      const Objects = names.map((name) => ({ Key: objectOf(name).Key }));
+      const query = { Bucket: bucket, Delete: { Objects, Quiet: true } };
+      const { Errors: [failed] = [] } = await (await s3()).send(new DeleteObjectsCommand(query));
+      if (failed !== undefined) throw new Error(`S3 removed not every entry: ${failed.Code}`);
     },
   };
 }

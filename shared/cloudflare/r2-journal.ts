@@ -20,8 +20,8 @@ export function createR2Journal(bucket: R2Bucket): Journal {
       const object = await within(bucket.get(`${journalPrefix}${name}`));
       return object === null ? undefined : within(object.text());
     },
-    async remove(name) {
-      await within(bucket.delete(`${journalPrefix}${name}`));
+    async remove(names) {
+      await within(bucket.delete(names.map((name) => `${journalPrefix}${name}`)));
     },
   };
 }

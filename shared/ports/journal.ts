@@ -9,7 +9,8 @@ export interface Journal {
   list(query: { after?: string | undefined; limit: number }): Promise<string[]>;
   /** Resolves to undefined if there is none of this name. */
   read(name: string): Promise<string | undefined>;
-  remove(name: string): Promise<void>;
+  /** Removes at most 1,000 entries by one request. Those that there are not are left out. */
+  remove(names: readonly string[]): Promise<void>;
 }
 
 /** Folder of the entries in the bucket. */

@@ -40,18 +40,7 @@ export function describeLargeRestore(
       );
       const since = bench.now();
       await confirm(bench, since);
-      const startedAt = bench.now();
-      let kills = 0;
-      for (let sweeps = 0; (await stateOf(bench)) !== "done"; sweeps++) {
-        const begunAt = bench.now();
-        expect(begunAt - startedAt).toBeLessThanOrEqual(minutesMax * minuteMs);
-        // The last one is killed as late as a sweep gets.
-        if (sweeps % 2 === 0) await killed(bench, 1 + 3 * kills++);
-        else await bench.minute();
-        // A sweep that took longer than a minute delays the next one.
-        bench.advance(Math.max(0, begunAt + minuteMs - bench.now()));
-      }
-      expect(kills).toBeGreaterThan(0);
+      expect(await restoreUnderKills(bench, minutesMax)).toBeGreaterThan(0);
       const after = await readRows(
         deps.ledger,
         lost.map(({ id }) => id),
@@ -63,14 +52,18 @@ export function describeLargeRestore(
   });
 }
 
-/** Has the service hold a ledger that was restored, whose journal was applied, and an operator confirm it. */
-async function confirm({ deps }: DutiesBench, since: number): Promise<void> {
+/** Has the service hold a ledger that was restored, and an operator confirm it. Its journal was applied, unless it is said otherwise. */
+export async function confirm(
+  { deps }: DutiesBench,
+  since: number,
+  journal = { isJournalDone: true },
+): Promise<void> {
   const value = suspendedAt(since, {
     state: "confirmed",
     epoch: 1_000_000,
     at: since - hourMs,
     by: "ops",
-    isJournalDone: true,
+    ...journal,
   });
   const next = { ...restoreKey, version: deps.random.version(), value, expiresAt: null };
   await deps.documents.write([{ next, seen: null }]);
@@ -79,6 +72,22 @@ async function confirm({ deps }: DutiesBench, since: number): Promise<void> {
 async function stateOf({ deps }: DutiesBench): Promise<string | undefined> {
   const read = await deps.documents.read([restoreKey]);
   return read.get("restore", restoreKey.key)?.value.state;
+}
+
+/** Has a sweep run each minute until a restore is done. Each second one is killed, each at a later step. Returns the kills. */
+export async function restoreUnderKills(bench: DutiesBench, minutesMax: number): Promise<number> {
+  const startedAt = bench.now();
+  let kills = 0;
+  for (let sweeps = 0; (await stateOf(bench)) !== "done"; sweeps++) {
+    const begunAt = bench.now();
+    expect(begunAt - startedAt).toBeLessThanOrEqual(minutesMax * minuteMs);
+    // The last one is killed as late as a sweep gets.
+    if (sweeps % 2 === 0) await killed(bench, 1 + 3 * kills++);
+    else await bench.minute();
+    // A sweep that took longer than a minute delays the next one.
+    bench.advance(Math.max(0, begunAt + minuteMs - bench.now()));
+  }
+  return kills;
 }
 
 /** Runs the crons of a minute, which are killed after some writes: nothing more of them reaches the ledger. */

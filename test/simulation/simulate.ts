@@ -184,7 +184,7 @@ export async function simulate(
       }),
     list: (query) => reach(() => entries.list(query)),
     read: (name) => reach(() => entries.read(name)),
-    remove: (name) => reach(() => entries.remove(name)),
+    remove: (names) => reach(() => entries.remove(names)),
   };
   const epochs = createMemoryEpochStore();
   const epochStore: EpochStore = {

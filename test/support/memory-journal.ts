@@ -10,6 +10,6 @@ export function createMemoryJournal(entries = new Map<string, string>()): Journa
         .toSorted()
         .slice(0, limit),
     read: async (name) => entries.get(name),
-    remove: async (name) => void entries.delete(name),
+    remove: async (names) => names.forEach((name) => entries.delete(name)),
   };
 }

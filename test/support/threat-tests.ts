@@ -68,6 +68,12 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
     "are taken, leave one entry a minute, and are all given again after a restore",
     "repeated orders are one after a restore, as they were before",
   ],
+  "test/unit/api/largest-rate.slow.test.ts": [
+    "a token that writes as fast as it may leaves a journal that upkeep keeps up with and a restore soon applies",
+  ],
+  "test/unit/api/journal-order.test.ts": [
+    "what is listed and removed holds after a restore as before, whatever the clocks and pages",
+  ],
   "test/unit/api/write-budgets.test.ts": ["of %s by %o are refused above the hour's maximum: %o"],
   "test/unit/api/readiness.test.ts": ["reads the ledger once in five seconds, however many ask"],
   "test/unit/dialer/event-turns.slow.test.ts": [

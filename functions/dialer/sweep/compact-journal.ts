@@ -22,7 +22,7 @@ const partBytesMax = 500_000;
 /** Requests to the object store that are under way at once. A Worker may open six connections. */
 const requestsAtOnce = 5;
 /** Entries of one page of those that are removed, and time for which they are kept: longer than any backup of the platforms. */
-const removedEntries = 200;
+const removedEntries = 1_000;
 const keptMs = 45 * dayMs;
 
 type Reached = Pick<ValueOf<"upkeep">, "journalAfter">;
@@ -45,7 +45,7 @@ export async function compactJournal(
     const now = clock.now();
     const listed = await journal.list({ after: after ?? undefined, limit: partEntriesMax });
     const { kept: names, replaced } = sortOutGathered(listed);
-    await inTurn(replaced, (name) => journal.remove(name));
+    if (replaced.length > 0) await journal.remove(replaced);
     const parted = names.findLast(isPart);
     const settled = names
       .slice(parted === undefined ? 0 : names.indexOf(parted) + 1)
@@ -78,10 +78,7 @@ async function writePart(names: readonly string[], journal: Journal): Promise<st
   const part = nameOfPart(last);
   const bodies = gathered.flatMap(({ body }) => (body === "" ? [] : body));
   await journal.append(part, partOf(bodies));
-  await inTurn(
-    gathered.map(({ name }) => name),
-    (name) => journal.remove(name),
-  );
+  await journal.remove(gathered.map(({ name }) => name));
   return part;
 }
 
@@ -93,7 +90,7 @@ export async function purgeJournal(
   while (!time.isOver()) {
     const names = await journal.list({ limit: removedEntries });
     const old = names.filter((name) => timeOfEntry(name) <= clock.now() - keptMs);
-    await inTurn(old, (name) => journal.remove(name));
+    if (old.length > 0) await journal.remove(old);
     if (old.length < removedEntries) return;
   }
 }
@@ -107,14 +104,5 @@ export async function* readInTurn(
     const some = names.slice(start, start + requestsAtOnce);
     const bodies = await Promise.all(some.map((name) => journal.read(name)));
     for (const [index, name] of some.entries()) yield { name, body: bodies[index] };
-  }
-}
-
-async function inTurn(
-  names: readonly string[],
-  work: (name: string) => Promise<void>,
-): Promise<void> {
-  for (let start = 0; start < names.length; start += requestsAtOnce) {
-    await Promise.all(names.slice(start, start + requestsAtOnce).map(work));
   }
 }

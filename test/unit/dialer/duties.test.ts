@@ -1,13 +1,10 @@
 /** Sweeps and upkeeps over SQLite, through D1's adapter, which refuses more statements than D1 takes of an invocation. */
 import { listDocuments, readRow } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
-import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
-import { restoreKey, upkeepKey } from "#shared/policy/controls.ts";
+import { upkeepKey } from "#shared/policy/controls.ts";
 import { describeLargeRestore } from "#test/contracts/large-restore.ts";
-import { appendEntry, type JournalEntry } from "#shared/policy/journal-entries.ts";
-import { aCall, aRequestId } from "#test/support/calls.ts";
-import { hashOf } from "#test/support/dialer-calls.ts";
-import { suspendedAt } from "#test/support/document-values.ts";
+import { describeLongJournal } from "#test/contracts/long-journal.ts";
+import { aCall } from "#test/support/calls.ts";
 import {
   createDutiesBench,
   type DutiesBench,
@@ -99,68 +96,7 @@ describe("expired documents", () => {
   });
 });
 
-describe("a restore", () => {
-  it("applies a long journal within fifteen minutes", { timeout: 900_000 }, async () => {
-    const scale = isLong ? 1 : 0.02;
-    const bench = createDutiesBench();
-    const { deps } = bench;
-    const since = bench.now();
-    const numbers = Array.from({ length: 30_000 * scale }, (_, n) =>
-      hashOf(`+1202${2_000_000 + n}`),
-    );
-    // Each a millisecond later, so that they are applied in this order.
-    const append = async (entry: JournalEntry) => {
-      bench.advance(1);
-      await appendEntry(entry, deps);
-    };
-    const order = { client: "crm", at: since, by: "token", indexes: null };
-    const expiresAt = since + 60 * 24 * hourMs;
-    for (let n = 0; n < 60_000 * scale; n++) {
-      const of = { request: aRequestId(since) };
-      await append({ kind: "cancel", of, order, expiresAt });
-    }
-    for (const one of numbers) await append({ kind: "list", entries: [one] });
-    const removed = numbers.slice(0, 5_000 * scale);
-    for (const one of removed) await append({ kind: "unlist", entries: [one] });
-    const erasure = { at: since, by: "ops", retentionMs: 60 * 24 * hourMs };
-    for (const one of removed) {
-      await append({ kind: "erase", hashes: [one], ...erasure });
-    }
-    // Most of them are older than an hour, and upkeep has gathered them.
-    bench.advance(2 * hourMs);
-    await compactJournal({ journalAfter: null }, { isOver: () => false }, deps);
-    const { read } = deps.journal;
-    deps.journal = {
-      ...deps.journal,
-      read(name) {
-        bench.advance(6); // five at once take 30 ms
-        return read(name);
-      },
-    };
-    const value = suspendedAt(since, {
-      state: "confirmed",
-      epoch: 1_000_000,
-      at: since - hourMs,
-      by: "ops",
-    });
-    const next = { ...restoreKey, version: deps.random.version(), value, expiresAt: null };
-    await deps.documents.write([{ next, seen: null }]);
-    const restoreOf = async () =>
-      (await deps.documents.read([restoreKey])).get("restore", restoreKey.key)?.value;
-    for (let minute = 0; (await restoreOf())?.state !== "done"; minute++) {
-      expect(minute).toBeLessThan(15);
-      const begunAt = bench.now();
-      await bench.minute();
-      bench.advance(Math.max(0, begunAt + minuteMs - bench.now()));
-    }
-    const kept = numbers.slice(removed.length);
-    const listed = await deps.documents.read(kept.map((key) => ({ kind: "do-not-call", key })));
-    expect(kept.every((key) => listed.get("do-not-call", key) !== undefined)).toBe(true);
-    expect(await bench.count("erasure")).toBe(removed.length);
-    expect(await bench.count("cancellation")).toBe(60_000 * scale);
-  });
-});
-
+describeLongJournal("D1", async () => createDutiesBench());
 describeLargeRestore("D1", async () => createDutiesBench(), {
   backlogs: perTier({ quick: 300, slow: 1_200 }),
   calls: 5,
