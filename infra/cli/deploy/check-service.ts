@@ -1,3 +1,4 @@
+import { createSend } from "#infra/client/http.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Time between two looks at a service that does not answer yet, and the number of looks: a new name takes a minute. */
@@ -15,8 +16,9 @@ export async function checkService(
   url: string,
   { pauseMs, looks } = defaults,
 ): Promise<void> {
+  const send = createSend(fetch, answerMsMax);
   const ask = (path: string, init: RequestInit = {}) =>
-    fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(answerMsMax) }).then(
+    send(`${url}${path}`, init).then(
       ({ status }) => String(status),
       (error: unknown) => (error instanceof Error ? error.name : "no answer"),
     );

@@ -1,7 +1,9 @@
 import { listDocuments } from "#test/support/reads.ts";
 import { expect, it } from "vitest";
 import { hashesOf } from "#shared/telephony/phone-number.ts";
-import { hashKey, type OperatorApiBench } from "./setup.ts";
+import { hourMs } from "#shared/lib/units.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { cancelAsClient, hashKey, type OperatorApiBench } from "./setup.ts";
 
 /** Describes the audit log. */
 export function itListsTheAuditLog(api: OperatorApiBench): void {
@@ -54,5 +56,33 @@ export function itListsTheAuditLog(api: OperatorApiBench): void {
     expect(await actionsIn(`until=${from}`)).toEqual([]);
     const ofClients = (await ask("/audit?of=clients")).body.entries;
     for (const { by } of ofClients) expect(by).not.toBe("operator");
+  });
+
+  it("has what a client repeats as one entry with a count, apart from operators' entries", async () => {
+    const { id } = await api.callIn("NEEDS_REVIEW");
+    const other = await api.callIn("NEEDS_REVIEW", { requestId: aRequestId(Date.now()) });
+    const begun = Date.now();
+    const from = new Date(Math.floor(begun / hourMs) * hourMs).toISOString();
+    for (const one of [id, id, id, other.id]) expect(await cancelAsClient(api, one)).toBe(200);
+    await ask("/cancel", { request_id: api.requestId });
+    const target = encodeURIComponent(`request ${api.requestId}`);
+    const entriesOf = async (query: string) =>
+      (await ask(`/audit?from=${from}&target=${target}&${query}`)).body.entries;
+    const byClient = await entriesOf("of=clients");
+    const expected = { action: "client_cancel", by: "crmDesk" };
+    // An hour may end meanwhile.
+    const hourOf = (at: number) => Math.floor(at / hourMs);
+    expect(byClient.length).toBeLessThanOrEqual(1 + hourOf(Date.now()) - hourOf(begun));
+    for (const entry of byClient) expect(entry).toMatchObject(expected);
+    const timesOf = (entries: object[]) =>
+      entries.reduce((sum, entry) => sum + ("times" in entry ? Number(entry.times) : 0), 0);
+    expect(timesOf(byClient)).toBe(3);
+    for (const query of ["action=client_cancel", "by=crmDesk"]) {
+      expect(await entriesOf(`of=clients&${query}`)).toEqual(byClient);
+    }
+    for (const query of ["action=cancel", "by=shopDesk", `until=${from}`]) {
+      expect(await entriesOf(`of=clients&${query}`)).toEqual([]);
+    }
+    expect(await entriesOf("of=operators")).toMatchObject([{ action: "cancel", by: "operator" }]);
   });
 }
