@@ -1,6 +1,5 @@
 import { mapInSlices } from "#shared/lib/slices.ts";
 import { readDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
-import { isOfOtherKey } from "#shared/policy/controls.ts";
 import type { PlanWithSchedule } from "./forecast/queued.ts";
 import { readControls } from "./forecast/read-controls.ts";
 import { createRouteTable } from "#shared/dial-plan/route-table.ts";
@@ -73,7 +72,7 @@ const forecastRoute = declareRoute({
     const { plan = deployed } = sent;
     const requests = posted.calls.flatMap((one) => ("request" in one ? one.request : []));
     const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
-    if (isOfOtherKey(read.documents, deps.hashKeys)) {
+    if (read.isOther) {
       const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
       return answerProblem(c, 409, { detail });
     }

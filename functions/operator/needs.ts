@@ -50,7 +50,7 @@ export const needRoutes = [listNeeds];
 
 type Held = Map<string, { clients: Set<string>; calls: number }>;
 
-/** Counts the waiting calls by what holds them, such as `breaker_open account:vapi`. */
+/** Counts the waiting calls by what holds them, its reason and name. */
 async function readHeld(deps: RouteDeps): Promise<Held> {
   const held: Held = new Map();
   for (const { client, heldBy } of (await readWaitingNow(deps)).calls) {

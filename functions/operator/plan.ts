@@ -11,7 +11,9 @@ import { declareRoute } from "../api/http/route.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
 import { countEqual } from "./request-progress.ts";
-import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
+import { countedKeys, takenUntil } from "#shared/rules/gates.ts";
+import { listKeys } from "#shared/rules/rule.ts";
+import { limitsOf, limitsSchema } from "./limits.ts";
 
 /** Maximum counted requests under way. */
 const dialingMax = 1_000;
@@ -43,15 +45,7 @@ const accountSchema = z.strictObject({
     .check(
       z.describe("Calls that might be dispatched at the last look; null before the first one"),
     ),
-  live_calls: z
-    .nullable(
-      z.strictObject({
-        now: z.int(),
-        limit: z.int(),
-        oldest_at: z.nullable(time).check(z.describe("When the oldest of them was claimed")),
-      }),
-    )
-    .check(z.describe("Calls that ring or are under way; null without `liveCalls` in the plan")),
+  limits: limitsSchema,
 });
 const planSchema = z
   .strictObject({
@@ -96,15 +90,12 @@ const showPlan = declareRoute({
   async handle({ deps: { plan, settings, ledger, documents, clock } }) {
     const { table } = settings;
     const accounts = accountsIn(plan);
-    const names = accounts.map(({ name }) => name);
+    const targets = accounts.map(({ route }) => ({
+      target: { route, account: table.account(route) },
+    }));
+    const now = clock.now();
     const [read, dialing] = await Promise.all([
-      documents.read([
-        dispatcherKey,
-        ...names.map((key) => ({ kind: "pace", key }) as const),
-        ...accounts.flatMap(({ name, route }) =>
-          liveKeysOf(name, table.account(route).liveCalls ?? 0),
-        ),
-      ]),
+      documents.read([dispatcherKey, ...listKeys(countedKeys, targets, now)]),
       dialingNow(ledger),
     ]);
     return {
@@ -119,9 +110,7 @@ const showPlan = declareRoute({
           checks: route.checks ?? [],
         };
       }),
-      accounts: accounts.map((one) =>
-        toAccountView(one, { table, read, dialing, now: clock.now() }),
-      ),
+      accounts: accounts.map((one) => toAccountView(one, { table, read, dialing, now })),
       rules: rulesIn(plan),
       destinations: destinationsText(plan),
       blackout_dates: plan.blackoutDates,
@@ -156,32 +145,22 @@ function toAccountView(
   { name, route }: { name: string; route: Route },
   { table, read, dialing, now }: AccountFacts,
 ): AccountInUse {
-  const { timeoutSeconds, pace, liveCalls } = table.account(route);
+  const resolved = table.account(route);
+  const { timeoutSeconds, pace } = resolved;
   const { allowance = null } = findDispatched(name, read) ?? {};
-  const burst = pace?.burst ?? 1;
-  const untilUs =
-    (read.get("pace", name)?.value.arrivalUs ?? 0) - (burst - 1) * (pace?.intervalUs ?? 0);
+  const facts = { documents: read, now };
+  const until = takenUntil(resolved, facts);
   return {
     account: route.account,
     name,
     type: route.type,
-    pace: paceText(pace && 1_000_000 / pace.intervalUs, burst),
+    pace: paceText(pace && 1_000_000 / pace.intervalUs, pace?.burst ?? 1),
     timeout_seconds: timeoutSeconds,
     dialing: dialing[name] ?? 0,
-    taken_until:
-      pace === undefined || untilUs / 1000 <= now ? null : toIsoTime(Math.round(untilUs / 1000)),
+    taken_until: until <= now ? null : toIsoTime(until),
     allowance,
-    live_calls: liveCalls === undefined ? null : toLiveView(name, { limit: liveCalls, read }),
+    limits: limitsOf(resolved, facts),
   };
-}
-
-function toLiveView(
-  account: string,
-  { limit, read }: { limit: number; read: DocumentsRead },
-): AccountInUse["live_calls"] {
-  const live = liveCallsIn(read, { account, limit });
-  const oldest = live.toSorted((one, other) => one.at - other.at)[0];
-  return { now: live.length, limit, oldest_at: oldest === undefined ? null : toIsoTime(oldest.at) };
 }
 
 /** Counts the requests under way by account. */

@@ -4,6 +4,7 @@ import { callStates, states } from "#shared/calls/states.ts";
 import { isLaterTry } from "#shared/calls/chain.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import * as z from "#shared/lib/zod.ts";
+import { listHolding } from "#shared/rules/texts.ts";
 import { type ExpectedEnd, readExpectedEnds } from "./forecast/expected-ends.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
@@ -57,7 +58,7 @@ export const requestViewSchema = z
             .string()
             .check(
               z.describe(
-                "As in a row, such as `paused`, `breaker_open`, `hours`, `live_calls`; `not_read`: not all that waits could be read; `not_measured`: the account answers slowly, and how many calls it takes is not known yet",
+                `As in a row (${listHolding()}); \`not_read\`: not all that waits could be read`,
               ),
             ),
           name: z

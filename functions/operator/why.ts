@@ -5,14 +5,14 @@ import { divideReason } from "#shared/calls/reasons.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import * as z from "#shared/lib/zod.ts";
 import { hourMs } from "#shared/lib/units.ts";
-import { countedIn } from "#shared/policy/day-counts.ts";
-import { liveCallsIn } from "#shared/rules/live-calls.ts";
+import { listHolding } from "#shared/rules/texts.ts";
 import { countHolders, endOf } from "./forecast/expected-ends.ts";
 import { type CallNow, readWaitingNow, type WaitingNow } from "./forecast/waiting-now.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { anyName, requestId, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { findRequests } from "./campaigns.ts";
+import { limitsOf, limitsSchema } from "./limits.ts";
 import { paceText } from "./plan-words.ts";
 
 /** Maximum holders, and accounts, of one answer. */
@@ -20,13 +20,7 @@ const holdersMax = 50;
 const accountsMax = 20;
 
 const holderFields = {
-  reason: z
-    .string()
-    .check(
-      z.describe(
-        "What holds the calls now: as in a row, such as `paused`, `breaker_open`, `hours`, `not_before`, `max_calls`, `live_calls`, `pace`, `turn`",
-      ),
-    ),
+  reason: z.string().check(z.describe(`What holds the calls now: as in a row (${listHolding()})`)),
   name: z
     .string()
     .check(z.describe("The pause, breaker, rule of the plan, account or check; may be empty")),
@@ -50,7 +44,6 @@ export const holdersSchema = z
   .check(z.describe(`The most calls first, at most ${holdersMax}`));
 export type HolderView = z.infer<typeof holdersSchema>[number];
 
-const usedSchema = z.nullable(z.strictObject({ now: z.int(), limit: z.int() }));
 const accountSchema = z.strictObject({
   account: z.string().check(z.describe("The account's name in the plan")),
   name: z.string().check(z.describe("Its own name, such as that of a webhook's host")),
@@ -63,8 +56,7 @@ const accountSchema = z.strictObject({
     .check(
       z.describe("As fast as it was seen to take calls, where that is slower; null otherwise"),
     ),
-  live_calls: usedSchema.check(z.describe("Null without `liveCalls` in the plan")),
-  calls_per_day: usedSchema.check(z.describe("Null without `callsPerDay` in the plan")),
+  limits: limitsSchema,
   next_hour: z
     .strictObject({ own: z.int(), all: z.int() })
     .check(
@@ -223,31 +215,23 @@ function toAccounts(own: readonly CallNow[], waiting: WaitingNow): AccountNow[] 
           calls: calls.length,
           waiting: Math.max(others.length, calls.length),
           holders: toHolderViews(calls),
-          ...limitsOf(account, waiting),
+          ...pacesOf(account, waiting),
+          limits: limitsOf(account, { documents: waiting.read.documents, now: waiting.at }),
           next_hour: { own: goSoon(calls), all: goSoon(others) },
         },
       ];
     });
 }
 
-/** Returns the limits of an account, and how far each is used. */
-function limitsOf(
-  { name: account, pace, liveCalls, callsPerDay }: ResolvedAccount,
-  { at: now, read: { documents, seenPaces } }: WaitingNow,
-): Pick<AccountNow, "pace" | "seen_pace" | "live_calls" | "calls_per_day"> {
+/** Returns the pace of an account, and the one that was seen, in words. */
+function pacesOf(
+  { name, pace }: ResolvedAccount,
+  { read: { seenPaces } }: WaitingNow,
+): { pace: string; seen_pace: string | null } {
   const perSecond = (of: { intervalUs: number } | undefined) => of && 1_000_000 / of.intervalUs;
-  const seen = seenPaces.get(account);
-  const live = { account, limit: liveCalls ?? 0, now };
+  const seen = seenPaces.get(name);
   return {
     pace: paceText(perSecond(pace), pace?.burst ?? 1),
     seen_pace: seen === undefined ? null : paceText(perSecond(seen), 1),
-    live_calls:
-      liveCalls === undefined
-        ? null
-        : { now: liveCallsIn(documents, live).length, limit: liveCalls },
-    calls_per_day:
-      callsPerDay === undefined
-        ? null
-        : { now: countedIn(documents, { account }, now), limit: callsPerDay },
   };
 }

@@ -10,6 +10,8 @@ export interface ReasonText {
   isTurn?: true;
   /** Present: its name is the account's. */
   isOfAccount?: true;
+  /** Its name in a count of what an account uses of the limit: `3 of 10 live calls`. */
+  counts?: string;
   /** Present: nobody takes up a call that it holds, so that it is not rejected either. */
   stops?: true;
 }

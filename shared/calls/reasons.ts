@@ -1,6 +1,6 @@
 import type { Texts } from "./reason-text.ts";
 
-/** Divides a reason at its colon: `hours:countries.FR` is `hours`, by the rule `countries.FR`. */
+/** Divides a reason at its colon: `check_wait:crm` is `check_wait`, by the check `crm`. */
 export function divideReason(reason: string): { reason: string; name: string } {
   const at = reason.indexOf(":");
   if (at === -1) return { reason, name: "" };

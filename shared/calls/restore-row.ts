@@ -35,6 +35,11 @@ export function recoverRow(
   };
 }
 
+/** True if a restore has changed the row. */
+export function isOfRestore({ history }: Pick<CallRow, "history">): boolean {
+  return history.some((entry) => entry.reason === "restored");
+}
+
 /** A claim that a restore lost, as a signed callback names it. */
 export interface LostClaim {
   claim: string;

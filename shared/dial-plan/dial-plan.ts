@@ -1,17 +1,7 @@
 import { type Call, type CallRequest, type Route, sandboxType } from "../calls/call-request.ts";
-import { hourMs } from "../lib/units.ts";
 import { costlyServiceOf, countryOf } from "../telephony/phone-number.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { RetryRule } from "./retry-rules.ts";
-
-/** Returns the time at which an undialed call expires, in milliseconds since the epoch. */
-export function expiryOf(
-  { acceptedAt, tries }: Pick<Call, "acceptedAt" | "tries">,
-  plan: DialPlan,
-): number {
-  const expiresAt = Math.round(acceptedAt + plan.expireAfterHours * hourMs);
-  return tries === undefined || tries.number === 1 ? expiresAt : Math.min(expiresAt, tries.until);
-}
 
 /** Returns the agent's rule of retries, or else that of `*`. Undefined: its calls are tried once. */
 export function findRetry(

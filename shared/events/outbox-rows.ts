@@ -13,6 +13,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import { isLaterTry, triesLeft } from "../calls/chain.ts";
 import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
+import { isOfRestore } from "../calls/restore-row.ts";
 import { hasEnded } from "../calls/record-result.ts";
 import { indexOwnEvents, ownDeliveryOf, withOwnDelivery } from "./own-events.ts";
 import { type ResultView, toHeadersView, toResultView, toTestView } from "../calls/views.ts";
@@ -84,9 +85,8 @@ export function withEvents(
 
 /** Returns a new event that no receiver gets yet. */
 function createEvent(row: CallRow, { type, at, status }: Happened): CallEvent {
-  const { state, reason, attempt, result, history, events } = row;
-  const isRestored = history.some((entry) => entry.reason === "restored");
-  const least = isRestored ? sequenceAfterRestore : 1;
+  const { state, reason, attempt, result, events } = row;
+  const least = isOfRestore(row) ? sequenceAfterRestore : 1;
   const answeredAt = result?.answeredAt ?? undefined;
   return {
     type,

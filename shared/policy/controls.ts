@@ -1,7 +1,7 @@
-import type { Call, Route } from "../calls/call-request.ts";
-import { timeOfId } from "../calls/ids.ts";
+import type { Route } from "../calls/call-request.ts";
 import { type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+import { toRead } from "../ports/unreadable.ts";
 import type { ClientAgent } from "./breakers.ts";
 
 /** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */
@@ -41,26 +41,6 @@ export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
 /** Returns the key of an entry that is for one client's calls alone. A hash has no space. */
 export function clientEntryOf(numberHash: string, client: string): string {
   return `${numberHash} ${client}`;
-}
-
-/** Names the document of a number's erasure. */
-export function erasureKeyOf(numberHash: string): DocumentKey<"erasure"> {
-  return { kind: "erasure", key: numberHash };
-}
-
-/**
- * Returns the time of an erasure of a call's number that covers the call; undefined if there is none. A redial has its number
- * from the call that it replaces, so an erasure since that call covers the redial too.
- */
-export function findErasure(
-  { acceptedAt: ownAt, ancestors: [first] = [] }: Pick<Call, "acceptedAt" | "ancestors">,
-  hashes: readonly string[],
-  documents: DocumentsRead,
-): number | undefined {
-  const acceptedAt = first === undefined ? ownAt : Math.min(ownAt, timeOfId(first));
-  return hashes
-    .flatMap((hash) => documents.get("erasure", hash)?.value.at ?? [])
-    .find((at) => acceptedAt <= at);
 }
 
 /** True if the key is that of an entry for one client's calls alone. */
@@ -182,6 +162,22 @@ export function isLedgerSuspended(documents: DocumentsRead, epochSeen: number): 
   if (state === "suspended" || state === "confirmed") return true;
   const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
   return epoch < epochSeen;
+}
+
+/** Returns documents that were read with that of the restore, by which alone they tell whether dialing is suspended. */
+export function toControlDocuments(read: DocumentsRead): ControlDocuments {
+  return { ...read, isSuspended: isLedgerSuspended(read, 0) };
+}
+
+/** Combines two reads; the first one wins. */
+export function mergeControlDocuments(
+  one: ControlDocuments,
+  other: ControlDocuments,
+): ControlDocuments {
+  return {
+    ...toRead((kind, key) => one.find(kind, key) ?? other.find(kind, key)),
+    isSuspended: one.isSuspended || other.isSuspended,
+  };
 }
 
 /** Maximum epochs by which the ledger may be ahead of the object store. */

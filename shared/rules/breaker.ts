@@ -9,6 +9,7 @@ import {
 import type {
   BacklogNow,
   Facts,
+  ReadFacts,
   Holder,
   KeyedBacklog,
   Passage,
@@ -18,16 +19,16 @@ import type {
   Texts,
 } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
-import type { DocumentKey } from "../ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import { isReadable, type Unreadable, unreadable } from "../ports/unreadable.ts";
 
-type Asked = Pick<Facts, "documents">;
+type Asked = Pick<ReadFacts, "documents">;
 
 export function keys({ target }: KeyedBacklog): DocumentKey[] {
   return (target?.breakers ?? []).map((key) => ({ kind: "breaker", key }));
 }
 
-const held = { kind: "hold", reason: "breaker_open" } as const;
+export const held = { kind: "hold", reason: "breaker_open" } as const;
 
 /** A breaker is open that the call may not probe soon. A fresh call probes none: it needs all of them closed. */
 export function admit(
@@ -41,6 +42,14 @@ export function admit(
   const soon = now + claimAheadMsMax;
   const open = listOpenBreakers(target.breakers, documents);
   return open.some((breaker) => !mayProbe(breaker, of, soon)) ? held : undefined;
+}
+
+/** Returns the open breakers that a call's request probes. */
+export function probedBy(
+  { probed }: Pick<ResolvedRoute, "probed">,
+  documents: DocumentsRead,
+): BreakerDocument[] {
+  return listOpenBreakers(probed, documents);
 }
 
 /** Under an open breaker a call waits for the time of the next probe, as it waits for its due time. */
@@ -116,7 +125,7 @@ export function restsUntil(backlog: Pick<BacklogNow, "breaker" | "accountBreaker
 /** Half-open, an account that answers quickly soon is as fast as before. */
 export function holders(
   { account, breakers }: ResolvedRoute,
-  { documents }: Pick<Facts, "documents">,
+  { documents }: Pick<ReadFacts, "documents">,
 ): Holder[] {
   const isQuick = documents.get("account", account.name)?.value.quick === true;
   return listNotClosedBreakers(breakers, documents).flatMap(({ key, value }) =>

@@ -1,4 +1,4 @@
-import type { Facts, Holder, KeyedAccount, Passage, Verdict, Texts } from "./rule.ts";
+import type { Holder, KeyedAccount, Passage, Verdict, Texts, ReadFacts } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { Route } from "../calls/call-request.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
@@ -73,25 +73,19 @@ export function keys({ target }: KeyedAccount): DocumentKey[] {
 /** Chooses the number of the route's pool from which the callee is called. The call waits while all of them rest. */
 export function admit(
   { call, target }: ResolvedCall,
-  { documents, now }: Pick<Facts, "documents" | "now">,
+  { documents, now }: ReadFacts,
 ): Verdict | Passage | undefined {
   if (target?.route.callerIds === undefined) return undefined;
   const route = withCallerId(target.route, call.request.phone_number, { documents, now });
   return route === undefined ? { kind: "hold", reason: "caller_ids" } : { route };
 }
 
-export function stops(
-  { route }: Pick<ResolvedRoute, "route">,
-  at: Pick<Facts, "documents" | "now">,
-): boolean {
+export function stops({ route }: Pick<ResolvedRoute, "route">, at: ReadFacts): boolean {
   return isPoolResting(route, at);
 }
 
 /** A pool rests until its first number has rested. */
-export function holders(
-  { route }: ResolvedRoute,
-  { documents, now }: Pick<Facts, "documents" | "now">,
-): Holder[] {
+export function holders({ route }: ResolvedRoute, { documents, now }: ReadFacts): Holder[] {
   if (!isPoolResting(route, { documents, now })) return [];
   const { kind, key } = callerIdsKeyOf(route);
   const { numbers = {} } = documents.get(kind, key)?.value ?? {};

@@ -2,14 +2,15 @@ import { countedIn, dayKeyOf, nextDayAt } from "../policy/day-counts.ts";
 import type {
   BacklogNow,
   ClaimedCall,
-  Facts,
   KeyedAccount,
   Room,
   RoomFacts,
   SimulatedLimit,
   Taking,
+  Used,
   Verdict,
   Texts,
+  ReadFacts,
 } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
@@ -23,7 +24,7 @@ export function keys({ target }: KeyedAccount, now: number): DocumentKey[] {
 /** The account has placed as many calls on this day (UTC) as it may. */
 export function admit(
   { target }: ResolvedCall,
-  { documents, now }: Pick<Facts, "documents" | "now">,
+  { documents, now }: ReadFacts,
 ): Verdict | undefined {
   return target !== undefined && freeOn(target.account, { documents, now }) <= 0 ? held : undefined;
 }
@@ -31,16 +32,13 @@ export function admit(
 /** The account's calls wait for its next day. */
 export function restsUntil(
   { account }: Pick<BacklogNow, "account">,
-  { documents, now }: Pick<Facts, "documents" | "now">,
+  { documents, now }: ReadFacts,
 ): number {
   return freeOn(account, { documents, now }) <= 0 ? nextDayAt(now) : 0;
 }
 
 /** Returns how many more calls the account may place on the day of `now`. */
-function freeOn(
-  { name, callsPerDay }: ResolvedAccount,
-  { documents, now }: Pick<Facts, "documents" | "now">,
-): number {
+function freeOn({ name, callsPerDay }: ResolvedAccount, { documents, now }: ReadFacts): number {
   if (callsPerDay === undefined) return Infinity;
   return callsPerDay - countedIn(documents, { account: name }, now);
 }
@@ -54,12 +52,20 @@ export function room(
   return { count, why: "calls_per_day", ...(count > 0 ? {} : { most: inFlight }) };
 }
 
+export function used(
+  { name: account, callsPerDay: limit }: ResolvedAccount,
+  { documents, now }: ReadFacts,
+): Used | undefined {
+  if (limit === undefined) return undefined;
+  return { reason: "calls_per_day", now: countedIn(documents, { account }, now), limit };
+}
+
 const held = { kind: "hold", reason: "calls_per_day" } as const;
 
 /** Days after the first have none of the account's calls yet. */
 export function simulate(
   { name, callsPerDay }: ResolvedAccount,
-  { documents, now }: Pick<Facts, "documents" | "now">,
+  { documents, now }: ReadFacts,
 ): SimulatedLimit | undefined {
   if (callsPerDay === undefined) return undefined;
   const counts = new Map([[nextDayAt(now), countedIn(documents, { account: name }, now)]]);
@@ -104,5 +110,6 @@ export const texts: Texts = {
     holds: (name) => `Account ${name} has placed its calls of this day (UTC).`,
     endedBy: "time",
     isOfAccount: true,
+    counts: "calls today (UTC)",
   },
 };

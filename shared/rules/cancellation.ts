@@ -1,4 +1,4 @@
-import type { Facts, Verdict, Texts } from "./rule.ts";
+import type { ReadFacts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { Call } from "../calls/call-request.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
@@ -75,7 +75,7 @@ export function keys({ call }: Pick<ResolvedCall, "call">): readonly DocumentKey
 /** An operator or the client has cancelled the call, by its agent or its request. */
 export function admit(
   { call }: ResolvedCall,
-  { documents }: Pick<Facts, "documents">,
+  { documents }: Pick<ReadFacts, "documents">,
 ): Verdict | undefined {
   const reason = findCancellation(call, documents);
   return reason === undefined ? undefined : { kind: "end", state: "CANCELLED", reason };

@@ -1,24 +1,27 @@
 import { overCapMs } from "../lib/timing.ts";
-import type { Route } from "../calls/call-request.ts";
-import type { ClaimedCall, Taking, Verdict, Texts } from "./rule.ts";
-import type { ResolvedCall } from "./resolved-call.ts";
+import type { Call, CallRequest, Route } from "../calls/call-request.ts";
+import { hashedNumberOf } from "../calls/ids.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
+import { freeAt } from "../telephony/frequency-cap.ts";
+import type { ClaimedCall, Facts, Taking, Verdict, Texts } from "./rule.ts";
+import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
 /**
  * Judges a call whose number has been called as often as its caps allow: it waits until the number is free. If that
  * is after its lifetime, the call waits once, for a call under way that may still be removed from the cap, and then
  * expires.
  *
- * @param freeAt time at which the number is free, in milliseconds since the epoch
+ * @param free time at which the number is free, in milliseconds since the epoch
  */
-export function judgeFull(
+function judgeFull(
   {
     expiresAt,
     row,
   }: { expiresAt: number; row: Pick<NonNullable<ResolvedCall["row"]>, "reason"> | undefined },
-  { freeAt, now }: { freeAt: number; now: number },
+  { free, now }: { free: number; now: number },
 ): Exclude<Verdict, { kind: "hold" }> {
   const reason = "max_calls";
-  if (freeAt < expiresAt) return { kind: "later", reason, at: freeAt };
+  if (free < expiresAt) return { kind: "later", reason, at: free };
   if (row?.reason === reason) return { kind: "end", state: "EXPIRED", reason };
   return { kind: "later", reason, at: Math.min(now + overCapMs, expiresAt) };
 }
@@ -31,8 +34,73 @@ export interface NumberCaps {
     route: Route,
     permit: Promise<{ permitAt: number } | undefined>,
   ): Promise<{ isCounted: true } | { isCounted: false; freeAt: number | undefined }>;
+  /** Returns the time at which the number of a call is free, in milliseconds since the epoch. */
+  freeAt(call: Call, route: Route): Promise<number>;
   /** Removes the entry of a call that surely was not placed. Never throws. */
   release(claim: ClaimedCall, route: Route): Promise<void>;
+}
+
+/** Looks if the number has been called as often as it may be. The call is counted later, under its claim. */
+export async function peek(
+  call: ResolvedCall & { target: ResolvedRoute },
+  { caps, clock }: { caps: Pick<NumberCaps, "freeAt">; clock: { now(): number } },
+): Promise<Verdict | undefined> {
+  const now = clock.now();
+  const free = await caps.freeAt(call.call, call.target.route);
+  return free <= now ? undefined : judgeFull(call, { free, now });
+}
+
+/** Names the documents of a number's caps, where one applies to a call. */
+export function numberKeys(
+  { request, hashes }: { request: CallRequest; hashes: readonly string[] },
+  route: Route,
+  { schedule }: Pick<Facts, "schedule">,
+): DocumentKey[] {
+  if (schedule.capsOf(request, route).caps.length === 0) return [];
+  return hashes.map((key) => ({ kind: "cap", key }));
+}
+
+/** Returns the times at which a number was called, each call once; in milliseconds since the epoch. */
+export function timesIn(hashes: readonly string[], read: DocumentsRead): number[] {
+  const latest = new Map<string, number>();
+  for (const { call, at } of hashes.flatMap((hash) => read.get("cap", hash)?.value.entries ?? []))
+    latest.set(call, Math.max(at, latest.get(call) ?? 0));
+  return [...latest.values()];
+}
+
+/** The caps of numbers in a forecast. `name`: that of the cap which a call waits for. */
+export interface SimulatedNumbers {
+  judge(
+    call: ResolvedCall & { target: ResolvedRoute },
+    at: { reason: string | undefined; now: number },
+  ): { verdict: Exclude<Verdict, { kind: "hold" }>; name: string } | undefined;
+  /** Counts a call that is dialed. */
+  count(call: ResolvedCall & { target: ResolvedRoute }, now: number): void;
+}
+
+/** @param called times at which numbers were called, in milliseconds since the epoch */
+export function simulate(
+  called: ReadonlyMap<string, readonly number[]>,
+  { schedule }: Pick<Facts, "schedule">,
+): SimulatedNumbers {
+  const timesOf = new Map(called);
+  return {
+    judge({ call, target, expiresAt }, { reason, now }) {
+      const times = timesOf.get(hashedNumberOf(call));
+      if (times === undefined) return undefined;
+      const { caps } = schedule.capsOf(call.request, target.route);
+      const free = freeAt(times, caps, now);
+      if (free <= now) return undefined;
+      const name = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
+      const row = reason === undefined ? undefined : { reason };
+      return { verdict: judgeFull({ expiresAt, row }, { free, now }), name };
+    },
+    count({ call, target }, now) {
+      if (!schedule.capsOf(call.request, target.route).isCounted) return;
+      const number = hashedNumberOf(call);
+      timesOf.set(number, [...(timesOf.get(number) ?? []), now]);
+    },
+  };
 }
 
 /** Counts the call towards the caps of its number. After an error it may be counted, and is given back. */
@@ -59,9 +127,9 @@ export function take(
     settled,
     verdict() {
       if (refused === undefined) return undefined;
-      const { freeAt } = refused;
-      if (freeAt === undefined) return { kind: "hold", reason: "max_calls" };
-      return judgeFull(dial, { freeAt, now: clock.now() });
+      const { freeAt: free } = refused;
+      if (free === undefined) return { kind: "hold", reason: "max_calls" };
+      return judgeFull(dial, { free, now: clock.now() });
     },
     give: async () => (refused === undefined ? caps.release(claim, route) : undefined),
   };

@@ -2,6 +2,8 @@ import { afterRequestMs, claimAgeMsMax } from "../lib/timing.ts";
 import type { ClockFacts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
+export const held = { kind: "hold", reason: "no_capacity" } as const;
+
 /** A request that begins now might not end before the invocation does. */
 export function beforeClaim(
   { target }: ResolvedCall,
@@ -9,7 +11,7 @@ export function beforeClaim(
 ): Verdict | undefined {
   const requestMs = (target?.account.timeoutSeconds ?? 0) * 1000;
   if (now + claimAgeMsMax + requestMs + afterRequestMs <= deadline) return undefined;
-  return { kind: "hold", reason: "no_capacity" };
+  return held;
 }
 
 export const texts: Texts = {

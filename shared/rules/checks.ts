@@ -1,10 +1,16 @@
 import type { ClockFacts, Verdict, Texts } from "./rule.ts";
-import type { ResolvedCall } from "./resolved-call.ts";
+import { checksMsMax } from "../lib/timing.ts";
+import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
 /** A fresh call that is to be checked waits for its turn: the dispatcher bounds how many wait for a check's answer. */
 export function admit({ row, target }: ResolvedCall): Verdict | undefined {
   const isChecked = target?.route.checks !== undefined;
   return row === undefined && isChecked ? { kind: "hold", reason: "turn" } : undefined;
+}
+
+/** Its checks are asked before the claim. */
+export function leads({ route }: Pick<ResolvedRoute, "route">): number {
+  return route.checks === undefined ? 0 : checksMsMax;
 }
 
 function isOutdated({ permission, now }: Pick<ClockFacts, "permission" | "now">): boolean {

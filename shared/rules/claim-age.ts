@@ -1,6 +1,8 @@
 import { claimAgeMsMax, clockStepMs } from "../lib/timing.ts";
 import type { ClaimFacts, Verdict, Texts } from "./rule.ts";
 
+export const held = { kind: "hold", reason: "claim_too_old" } as const;
+
 /** The process stood still or the ledger was slow: a sweep may be about to turn the claim UNKNOWN. */
 export function stay(
   _call: unknown,
@@ -8,7 +10,7 @@ export function stay(
 ): Verdict | undefined {
   const age = now - claimedAt;
   if (age <= claimAgeMsMax + preliminaryMs && age >= -clockStepMs) return undefined;
-  return { kind: "hold", reason: "claim_too_old" };
+  return held;
 }
 
 export const texts: Texts = {

@@ -12,6 +12,11 @@ export function keys({ hashes }: Pick<ResolvedCall, "hashes">): DocumentKey[] {
   return doNotCallKeysOf(hashes?.asked ?? []);
 }
 
+/** Names the entries of the number alone. */
+export function numberKeys({ hashes }: Pick<ResolvedCall, "hashes">): DocumentKey[] {
+  return (hashes?.asked ?? []).map(doNotCallKeyOf);
+}
+
 /** Names the entries for the calls of the client alone. */
 export function clientKeys({ call, hashes }: KeyedNumber): DocumentKey[] {
   const asked = hashes?.asked ?? [];

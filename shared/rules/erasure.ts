@@ -1,16 +1,33 @@
-import { erasureKeyOf, findErasure } from "../policy/controls.ts";
-import type { Facts, KeyedNumber, Verdict, Texts } from "./rule.ts";
+import type { Call } from "../calls/call-request.ts";
+import { timeOfId } from "../calls/ids.ts";
+import { erasureKeyOf } from "../policy/erase-number.ts";
+import type { ReadFacts, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
-import type { DocumentKey } from "../ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 
 export function keys({ hashes }: KeyedNumber): DocumentKey[] {
   return (hashes?.own ?? []).map(erasureKeyOf);
 }
 
+/**
+ * Returns the time of an erasure of a call's number that covers the call; undefined if there is none. A redial has its number
+ * from the call that it replaces, so an erasure since that call covers the redial too.
+ */
+function findErasure(
+  { acceptedAt: ownAt, ancestors: [first] = [] }: Pick<Call, "acceptedAt" | "ancestors">,
+  hashes: readonly string[],
+  documents: DocumentsRead,
+): number | undefined {
+  const acceptedAt = first === undefined ? ownAt : Math.min(ownAt, timeOfId(first));
+  return hashes
+    .flatMap((hash) => documents.get("erasure", hash)?.value.at ?? [])
+    .find((at) => acceptedAt <= at);
+}
+
 /** Everything was erased that was known of the call's number. */
 export function admit(
   { call, hashes }: ResolvedCall,
-  { documents }: Pick<Facts, "documents">,
+  { documents }: Pick<ReadFacts, "documents">,
 ): Verdict | undefined {
   const erasedAt = hashes && findErasure(call, hashes.own, documents);
   if (erasedAt === undefined) return undefined;

@@ -26,18 +26,23 @@ import type {
   ClaimFacts,
   ClockFacts,
   Facts,
+  Halts,
+  Hold,
   HoldersOf,
   Judge,
   KeyedAccount,
   KeyedBacklog,
   KeyedNumber,
   Keys,
+  Leads,
+  Peek,
   RestsUntil,
   RoomOf,
   Simulate,
   Stops,
   Take,
   Texts,
+  UsedOf,
 } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { Documents } from "../ports/documents.ts";
@@ -59,10 +64,10 @@ export const backlogKeys: readonly Keys<KeyedBacklog>[] = /* @__PURE__ */ joined
   Keys<KeyedBacklog>
 >([pause.keys, breaker.keys], judgedOfAccount);
 
-/** The same for forecasts, which tell when lines become free. */
-export const forecastKeys: readonly Keys<KeyedBacklog>[] = /* @__PURE__ */ joined(backlogKeys, [
-  liveCalls.keys,
-]);
+/** The same for forecasts, which tell when lines become free, and what holds all calls. */
+export const forecastKeys: readonly Keys<KeyedBacklog>[] = /* @__PURE__ */ joined<
+  Keys<KeyedBacklog>
+>(backlogKeys, [liveCalls.keys, restore.keys]);
 
 /** Documents of an account on which its room depends. */
 export const accountKeys: readonly Keys<KeyedAccount>[] = /* @__PURE__ */ joined(judgedOfAccount, [
@@ -70,7 +75,11 @@ export const accountKeys: readonly Keys<KeyedAccount>[] = /* @__PURE__ */ joined
 ]);
 
 /** Documents of an account's limits, which each of its calls changes. */
-export const countedKeys: readonly Keys<KeyedAccount>[] = [callsPerDay.keys, liveCalls.keys];
+export const countedKeys: readonly Keys<KeyedAccount>[] = [
+  pace.keys,
+  callsPerDay.keys,
+  liveCalls.keys,
+];
 
 /** Documents of each call. */
 export const callKeys: readonly Keys<Pick<ResolvedCall, "call" | "hashes">>[] = [
@@ -101,6 +110,18 @@ const waits: readonly Judge[] = [
   pace.admit,
   turn.inDelivery,
 ];
+
+/** What stops all work on calls: deliveries write nothing of calls that they do not know, and no row is decided. */
+export const halts: readonly Halts[] = [restore.halts];
+
+/** The same for a dispatcher. */
+export const dispatchHalts: readonly Halts[] = [restore.haltsDispatch];
+
+/** Of a fresh call that is only to get a row: whether its number's documents decide, and are read. */
+export const numberNeeds: readonly ((
+  call: Pick<ResolvedCall, "call">,
+  documents: Facts["documents"],
+) => boolean)[] = [lostByRestore.needsNumber];
 
 /** Before everything else, of every row and fresh call: documents as just read. */
 export const restored: readonly Judge[] = [
@@ -161,7 +182,10 @@ export const takes: readonly Take<TakeContext>[] = [
   liveCalls.take,
 ];
 
-type Ordered = Pick<Facts, "at" | "documents" | "isSuspended" | "hashKeys">;
+/** Looks before a call's checks at what it takes later, as its checks would be asked in vain. */
+export const peeks: readonly Peek<Parameters<typeof cap.peek>[1]>[] = [cap.peek];
+
+type Ordered = Pick<Facts, "at" | "documents" | "hashKeys">;
 
 /** Orders that may have come since the decision: at the permit's time, and at the last look if they were read again. */
 export const orders: readonly Judge<Ordered>[] = [
@@ -190,10 +214,30 @@ export const rooms: readonly RoomOf[] = [breaker.room, callsPerDay.room, liveCal
 /** Room of a backlog for further calls, beside its account's. The first that bounds it decides. */
 export const backlogRooms: readonly BacklogRoomOf[] = [breaker.backlogRoom, turn.backlogRoom];
 
+/** What holds a call that no judge was asked about: the wait for its turn, a connection, the probe, and a lapsed claim. */
+export const inTurn: Hold = turn.held;
+export const unconnected: Hold = capacity.held;
+export const unprobed: Hold = breaker.held;
+export const lapsed: Hold = claimAge.held;
+
+/** Reason of a call that expired, whatever kept it waiting. */
+export const expired = expiry.reason;
+
+/** Open breakers that a call's request probes. */
+export const probedBy = breaker.probedBy;
+
 /** Questions of the dispatcher to one rule: a route's breakers, until when they refuse, and times of an account's permits. */
 export const breakersAlong = breaker.seenAlong;
 export const refusedUntil = breaker.restsUntil;
 export const permitsOf = pace.permits;
+export const isPaced = pace.isPaced;
+export const takenUntil = pace.takenUntil;
+
+/** Why an account's calls wait for others that are under way, whose results are polled then. */
+export const polledFor: readonly string[] = [liveCalls.held.reason];
+
+/** Limits of an account with how far they are used, for operators. */
+export const uses: readonly UsedOf[] = [liveCalls.used, callsPerDay.used];
 
 /** Waits during which the dispatcher takes up none of a backlog's calls. */
 export const stops: readonly Stops[] = [pause.stops, callerIds.stops];
@@ -202,10 +246,34 @@ export const stops: readonly Stops[] = [pause.stops, callerIds.stops];
 export const rests: readonly RestsUntil[] = [breaker.restsUntil, callsPerDay.restsUntil];
 
 /** Whatever may hold all calls of a client and agent. Forecasts name the one that lasts longest. */
-export const holders: readonly HoldersOf[] = [pause.holders, breaker.holders, callerIds.holders];
+export const holders: readonly HoldersOf[] = [
+  restore.holders,
+  pause.holders,
+  breaker.holders,
+  callerIds.holders,
+];
 
 /** Limits of an account in the queues of a forecast. Each begins where the one before it leaves room. */
 export const simulated: readonly Simulate[] = [liveCalls.simulate, callsPerDay.simulate];
+
+/** The permits of an account, and the caps of numbers, in the same queues. */
+export const simulatedPermits = pace.simulate;
+export const simulatedNumbers = cap.simulate;
+
+/** Documents of the caps of a call's number, and what they say. */
+export const capKeys = cap.numberKeys;
+export const calledAt = cap.timesIn;
+
+/** Ends of a call that acceptance does not know of. */
+export const endsUnknown: readonly Judge<Pick<Facts, "documents" | "hashKeys" | "at">>[] = [
+  doNotCall.admit,
+];
+
+/** Documents of a number, beside the rare ones and those of its caps. */
+export const numberKeys: readonly Keys<Pick<ResolvedCall, "hashes">>[] = [doNotCall.numberKeys];
+
+/** Time that a call may need before its request, as something is asked first. */
+export const leads: readonly Leads[] = [checks.leads];
 
 /** Sentences and facts of each rule's reasons, for operators. */
 export const texts: readonly Texts[] = [

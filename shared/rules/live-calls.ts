@@ -1,13 +1,13 @@
 import type {
   ClaimedCall,
-  Facts,
   KeyedAccount,
   Room,
   RoomFacts,
   SimulatedLimit,
   Taking,
-  Verdict,
+  Used,
   Texts,
+  ReadFacts,
 } from "./rule.ts";
 import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 import { minuteMs } from "../lib/units.ts";
@@ -80,10 +80,20 @@ export function room(
   return { count, why: "live_calls", ...(count > 0 ? {} : { most: inFlight }) };
 }
 
+export function used(
+  { name: account, liveCalls: limit }: ResolvedAccount,
+  { documents }: Pick<ReadFacts, "documents">,
+): Used | undefined {
+  if (limit === undefined) return undefined;
+  const times = liveCallsIn(documents, { account, limit }).map(({ at }) => at);
+  const oldest = times.length === 0 ? {} : { oldestAt: Math.min(...times) };
+  return { reason: "live_calls", now: times.length, limit, ...oldest };
+}
+
 /** Each call is assumed to last as long as the mean. */
 export function simulate(
   { name: account, liveCalls: limit, meanCallSeconds }: ResolvedAccount,
-  { documents, now }: Pick<Facts, "documents" | "now">,
+  { documents, now }: ReadFacts,
 ): SimulatedLimit | undefined {
   if (limit === undefined) return undefined;
   const meanMs = meanMsIn(documents, { account, limit }) ?? meanCallSeconds * 1000;
@@ -107,7 +117,7 @@ export interface Lines {
   leave(claim: ClaimedCall): Promise<void>;
 }
 
-const held: Verdict = { kind: "hold", reason: "live_calls" };
+export const held = { kind: "hold", reason: "live_calls" } as const;
 
 /**
  * Takes a line of the account. It is always given back: an entry that stays would count for hours, and one that is not
@@ -127,5 +137,6 @@ export const texts: Texts = {
     means: "As many calls of the account as its liveCalls allow ring or are under way.",
     holds: (name) => `Account ${name} has as many live calls as it may have.`,
     isOfAccount: true,
+    counts: "live calls",
   },
 };

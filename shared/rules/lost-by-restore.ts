@@ -3,19 +3,15 @@ import type { CallRow } from "../calls/call-row.ts";
 import { mayHaveBeenDialed, mayHaveHadRow } from "../calls/lost-time.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { restoreKey } from "../policy/controls.ts";
-import { type FirstRowFacts, judgeFirstRow } from "./first-row.ts";
-import type { Facts, Judge, Verdict } from "./rule.ts";
+import type { FirstRowFacts } from "./first-row.ts";
+import { type Facts, findVerdict, type Judge, type Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /**
  * True if a call may have been dialed in the time that a restore lost. Its row may be lost, or a function that stood
  * still may have written the row after the sweeps went through the rows.
  */
-export function mayHaveBeenLost(
-  call: Call,
-  row: CallRow | undefined,
-  documents: DocumentsRead,
-): boolean {
+function mayHaveBeenLost(call: Call, row: CallRow | undefined, documents: DocumentsRead): boolean {
   const restore = documents.get("restore", restoreKey.key)?.value;
   if (restore === undefined) return false;
   if (row === undefined) return mayHaveHadRow(call, restore.since);
@@ -23,10 +19,29 @@ export function mayHaveBeenLost(
   return row.state === "WAITING" && mayHaveBeenDialed(row, { at: at ?? since, since });
 }
 
-/** A call that may have been dialed in the lost time is not dialed again: its orders end it, or a person decides. */
+/** The documents of a fresh call's number must be read, as its orders decide at once. */
+export function needsNumber({ call }: { call: Call }, documents: DocumentsRead): boolean {
+  return mayHaveBeenLost(call, undefined, documents);
+}
+
+/**
+ * Judges a call that may have been dialed in the lost time. It neither expires nor is refused, as that would say that nobody
+ * was phoned: its orders end it, or a person decides.
+ */
+export function judgeLost(
+  call: ResolvedCall,
+  ends: readonly Judge<FirstRowFacts>[],
+  facts: FirstRowFacts,
+): Extract<Verdict, { kind: "end" }> {
+  const end = findVerdict(ends, call, { ...facts, at: facts.now });
+  if (end?.kind === "end" && end.state === "CANCELLED") return end;
+  return { kind: "end", state: "NEEDS_REVIEW", reason: "restored" };
+}
+
+/** A call that may have been dialed in the lost time is not dialed again. */
 export function admit(ends: readonly Judge<FirstRowFacts>[]) {
   return (call: ResolvedCall, facts: Facts): Verdict | undefined =>
     mayHaveBeenLost(call.call, call.row, facts.documents)
-      ? judgeFirstRow({ ...call, row: undefined }, { reason: "restored", ends }, facts)
+      ? judgeLost({ ...call, row: undefined }, ends, facts)
       : undefined;
 }

@@ -1,9 +1,9 @@
 import { claimAheadMsMax, freshPermitMsMax, paceAheadMs } from "../lib/timing.ts";
 import type { ResolvedAccount } from "../dial-plan/route-table.ts";
-import type { Facts, KeyedAccount, Taking, Verdict, Texts } from "./rule.ts";
+import type { Facts, KeyedAccount, Taking, Verdict, Texts, ReadFacts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
-import { grantPermits, listPermitTimes, type Pace } from "../telephony/rate.ts";
+import { grantPermits, listPermitTimes, type Pace, toPermitTime } from "../telephony/rate.ts";
 
 /** Maximum permits that one look plans. */
 const plannedMax = 10_000;
@@ -43,10 +43,25 @@ export function admit(
   return permitAt > now + waitMsMax ? { kind: "hold", reason: "pace" } : undefined;
 }
 
+/** True if the plan bounds the rate of the account's calls, so that nothing is learned of how many it takes at once. */
+export function isPaced({ pace }: Pick<ResolvedAccount, "pace">): boolean {
+  return pace !== undefined;
+}
+
+/** Returns the time up to which the account's pace is given out, in milliseconds since the epoch; 0 without a pace. */
+export function takenUntil(
+  { name, pace }: Pick<ResolvedAccount, "name" | "pace">,
+  { documents }: Pick<ReadFacts, "documents">,
+): number {
+  if (pace === undefined) return 0;
+  const arrivalUs = documents.get("pace", name)?.value.arrivalUs ?? 0;
+  return Math.round((arrivalUs - (pace.burst - 1) * pace.intervalUs) / 1000);
+}
+
 /** Returns the times of the next permits, which a look of the dispatcher plans. Undefined: the account has no pace. */
 export function permits(
   { name, pace }: Pick<ResolvedAccount, "name" | "pace">,
-  { documents, now }: Pick<Facts, "documents" | "now">,
+  { documents, now }: ReadFacts,
 ): { times: number[]; why: "pace" } | undefined {
   if (pace === undefined) return undefined;
   const arrivalUs = documents.get("pace", name)?.value.arrivalUs ?? 0;
@@ -55,6 +70,40 @@ export function permits(
   const times = listPermitTimes(baseUs, pace, { granted, notBefore: window.notBefore });
   return { times, why: "pace" };
 }
+
+/** The permits of an account in a forecast, which goes on from what was read. */
+export interface SimulatedPermits {
+  limit: string;
+  /** Returns the time of the next permit from `notBefore` on. */
+  at(notBefore: number): number;
+  /** Takes it. */
+  take(notBefore: number): void;
+  /** Gives the last one back. */
+  release(): void;
+}
+
+/** @param seen the pace at which the account was seen to take calls. It counts where it is slower than the plan's */
+export function simulate(
+  { name, pace: planned }: Pick<ResolvedAccount, "name" | "pace">,
+  { documents, seen }: Pick<ReadFacts, "documents"> & { seen: Pace | undefined },
+): SimulatedPermits {
+  const isSlow = seen !== undefined && seen.intervalUs > (planned?.intervalUs ?? 0);
+  const pace = isSlow ? seen : (planned ?? unpaced);
+  let arrivalUs = documents.get("pace", name)?.value.arrivalUs ?? 0;
+  let before = arrivalUs;
+  const baseUs = (notBefore: number) => Math.max(arrivalUs, notBefore * 1000);
+  return {
+    limit: isSlow ? "slow" : "pace",
+    at: (notBefore) => toPermitTime(baseUs(notBefore), pace, { index: 0, notBefore }),
+    take(notBefore) {
+      before = arrivalUs;
+      arrivalUs = baseUs(notBefore) + pace.intervalUs;
+    },
+    release: () => void (arrivalUs = before),
+  };
+}
+
+const unpaced: Pace = { intervalUs: 0, burst: 1 };
 
 /** Takes a permit of the account's pace. An unused permit is not given back: its moment passes. */
 export function take(

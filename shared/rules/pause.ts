@@ -1,4 +1,4 @@
-import type { Facts, Holder, KeyedBacklog, Verdict, Texts } from "./rule.ts";
+import type { ReadFacts, Holder, KeyedBacklog, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import { pauseKeysOf } from "../policy/controls.ts";
@@ -18,7 +18,7 @@ export function keys({ of, target }: KeyedBacklog): readonly DocumentKey[] {
 /** An operator has paused the call's agent, account or client, or its agent is paused for its results. */
 export function admit(
   { target }: ResolvedCall,
-  { documents }: Pick<Facts, "documents">,
+  { documents }: Pick<ReadFacts, "documents">,
 ): Verdict | undefined {
   if (target === undefined || !isPaused(target.pauses, documents)) return undefined;
   return { kind: "hold", reason: "paused" };
@@ -27,14 +27,14 @@ export function admit(
 /** A pause is known by its document's name alone, also where only a later version can read the rest. */
 export function stops(
   { pauses }: Pick<ResolvedRoute, "pauses">,
-  { documents }: Pick<Facts, "documents">,
+  { documents }: Pick<ReadFacts, "documents">,
 ): boolean {
   return pauses.some(({ kind, key }) => documents.find(kind, key) !== undefined);
 }
 
 export function holders(
   { pauses }: ResolvedRoute,
-  { documents }: Pick<Facts, "documents">,
+  { documents }: Pick<ReadFacts, "documents">,
 ): Holder[] {
   return pauses.flatMap(({ kind, key }) => {
     const pause = documents.get(kind, key)?.value;

@@ -1,7 +1,7 @@
 import type { Call, Route } from "../calls/call-request.ts";
 import { backlogOf, type CallRow } from "../calls/call-row.ts";
 import { type ClientOfMode, hashedNumberOf, type Mode } from "../calls/ids.ts";
-import { expiryOf } from "../dial-plan/dial-plan.ts";
+import { expiryOf } from "../dial-plan/expiry.ts";
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
 import { type ClientAgent, breakerNamesOf, checkBreakerOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";

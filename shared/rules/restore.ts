@@ -1,5 +1,17 @@
-import type { Facts, Verdict, Texts } from "./rule.ts";
+import {
+  type ControlDocuments,
+  isLedgerSuspended,
+  isTooFarAhead,
+  restoreKey,
+  sweepKey,
+} from "../policy/controls.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
+import type { Facts, Holder, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
+
+export function keys(): DocumentKey[] {
+  return [restoreKey];
+}
 
 /**
  * The ledger was restored: nothing is dialed until that is dealt with. A call may have been dialed in the time that was
@@ -7,11 +19,27 @@ import type { ResolvedCall } from "./resolved-call.ts";
  */
 export function admit(
   { call }: ResolvedCall,
-  { isSuspended }: Pick<Facts, "isSuspended">,
+  { documents }: Pick<Facts, "documents">,
 ): Verdict | undefined {
-  if (!isSuspended) return undefined;
-  // Due since its acceptance, so that `mayHaveBeenDialed` can compare it with the restore's time.
+  if (!documents.isSuspended) return undefined;
+  // Due since its acceptance, so that it can be compared with the restore's time.
   return { kind: "hold", reason: "restored", firstDueAt: call.acceptedAt };
+}
+
+/** Nothing that the ledger says of calls may be relied on. */
+export function halts({ isSuspended }: ControlDocuments): boolean {
+  return isSuspended;
+}
+
+/** No dispatcher begins anything while a restore could go unnoticed, either. */
+export function haltsDispatch(documents: ControlDocuments): boolean {
+  const sweep = documents.get(sweepKey.kind, sweepKey.key)?.value;
+  return documents.isSuspended || (sweep !== undefined && isTooFarAhead(sweep));
+}
+
+/** By the document alone, as an operator reads no epoch. */
+export function holders(_target: unknown, { documents }: { documents: DocumentsRead }): Holder[] {
+  return isLedgerSuspended(documents, 0) ? [{ reason: "restored", name: "", until: null }] : [];
 }
 
 export const texts: Texts = {

@@ -4,6 +4,7 @@ import type { Texts } from "../calls/reason-text.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 import type { Permission } from "../calls/passed-check.ts";
 import type { Decided } from "../calls/transitions.ts";
+import type { ControlDocuments } from "../policy/controls.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 import type { HashKeys } from "../telephony/phone-number.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
@@ -13,21 +14,18 @@ export type { Texts };
 
 /** The answer of a rule that stands in a call's way. */
 export type Verdict =
-  /** The call ends. */
-  | {
-      kind: "end";
-      state: Exclude<Decided, { state: "WAITING" }>["state"];
-      reason: string;
-      /** Time of the erasure that ends the call. */
-      erasedAt?: number;
-    }
+  /** The call ends in this state. */
+  | ({ kind: "end" } & Exclude<Decided, { state: "WAITING" }>)
   /** The call has a time of its own before which it cannot go, and gives up its place until then. */
   | { kind: "later"; reason: string; at: number }
   /** The call keeps its place. `firstDueAt`: due time of the first row of a fresh call; absent: the time that was judged. */
   | { kind: "hold"; reason: string; firstDueAt?: number };
 
+/** Verdict on a call that keeps its place. */
+export type Hold = Extract<Verdict, { kind: "hold" }>;
+
 /** The call keeps its place, for this reason. */
-export function hold(reason: string): Verdict {
+export function hold(reason: string): Hold {
   return { kind: "hold", reason };
 }
 
@@ -70,8 +68,14 @@ export function distinctKeys(keys: readonly DocumentKey[]): DocumentKey[] {
   return [...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()];
 }
 
+/** Documents as read, and the time. */
+export interface ReadFacts {
+  documents: DocumentsRead;
+  now: number;
+}
+
 /** Facts on which the room of an account depends. */
-export interface RoomFacts extends Pick<Facts, "documents" | "now"> {
+export interface RoomFacts extends ReadFacts {
   /** Calls of the account that were dispatched or are being dialed. */
   inFlight: number;
   /** Those of them that wait for a dialer still, so that no document counts them. */
@@ -92,6 +96,19 @@ export interface Room {
 /** A rule's question about an account. Undefined: the rule leaves any number of calls. */
 export type RoomOf = (account: ResolvedAccount, facts: RoomFacts) => Room | undefined;
 
+/** How far a limit of an account is used. */
+export interface Used {
+  /** Reason of the calls that wait for it. */
+  reason: string;
+  now: number;
+  limit: number;
+  /** Time from which on the oldest of those counted is counted. Absent: all of them end at once. */
+  oldestAt?: number;
+}
+
+/** A rule's question how far its limit of an account is used. Undefined: the plan has none. */
+export type UsedOf = (account: ResolvedAccount, facts: ReadFacts) => Used | undefined;
+
 /** A backlog as a look of the dispatcher sees it. */
 export interface BacklogNow {
   of: ResolvedCall["of"];
@@ -110,7 +127,7 @@ export type BacklogRoomOf = (backlog: BacklogNow, facts: { now: number }) => num
 /** Returns the time before which none of a backlog's calls can go, as far as a look tells; 0: they may go. */
 export type RestsUntil = (
   backlog: Pick<BacklogNow, "account" | "breaker" | "accountBreaker">,
-  facts: Pick<Facts, "documents" | "now">,
+  facts: ReadFacts,
 ) => number;
 
 /** The limit of an account in a forecast, which goes on from what was read. */
@@ -125,10 +142,7 @@ export interface SimulatedLimit {
 }
 
 /** Begins to simulate the limit of an account. Undefined: the plan has none. */
-export type Simulate = (
-  account: ResolvedAccount,
-  facts: Pick<Facts, "documents" | "now">,
-) => SimulatedLimit | undefined;
+export type Simulate = (account: ResolvedAccount, facts: ReadFacts) => SimulatedLimit | undefined;
 
 /** Something that keeps all calls of a client and agent waiting. */
 export interface Holder {
@@ -139,14 +153,14 @@ export interface Holder {
   until: number | null;
 }
 
+/** True if a rule stops all work on calls, whatever their routes. */
+export type Halts = (documents: ControlDocuments) => boolean;
+
 /** True if a rule keeps all calls along a route waiting, so that the dispatcher takes up none. */
-export type Stops = (target: ResolvedRoute, facts: Pick<Facts, "documents" | "now">) => boolean;
+export type Stops = (target: ResolvedRoute, facts: ReadFacts) => boolean;
 
 /** Returns what holds the calls along a route, even if it has ended by now. */
-export type HoldersOf = (
-  target: ResolvedRoute,
-  facts: Pick<Facts, "documents" | "now">,
-) => readonly Holder[];
+export type HoldersOf = (target: ResolvedRoute, facts: ReadFacts) => readonly Holder[];
 
 /** A rule's question about a call at a gate. Pure and synchronous. */
 export type Judge<Asked = Facts> = (
@@ -167,17 +181,21 @@ export interface Facts {
   now: number;
   /** Time at which the call would leave: up to some seconds ahead. */
   at: number;
-  documents: DocumentsRead;
-  /** True while nothing may be dialed because the ledger was restored. */
-  isSuspended: boolean;
+  documents: ControlDocuments;
   table: RouteTable;
   schedule: Schedule;
   hashKeys: HashKeys;
   /** Number of calls that go before this one, by account. */
   ahead: ReadonlyMap<string, number>;
-  /** Maximum fresh calls of an account that one delivery dials. The account's `concurrency` may be smaller. */
+  /** Maximum fresh calls of an account that one delivery dials; Infinity in forecasts. The account's `concurrency` may be smaller. */
   requestsAtOnce: number;
 }
+
+/** Facts of calls none of which keeps another from going at once. */
+export const unbounded: Pick<Facts, "ahead" | "requestsAtOnce"> = {
+  ahead: new Map(),
+  requestsAtOnce: Infinity,
+};
 
 /** Facts of a call on its way to its request, which judges by the clock need. */
 export interface ClockFacts extends Pick<Facts, "now" | "at" | "schedule"> {
@@ -218,6 +236,15 @@ export interface Taking {
 
 /** Begins to take something, in the same tick as the others. */
 export type Take<Context> = (claim: ClaimedCall, context: Context) => Taking;
+
+/** Looks at what a call takes later, without taking it. Undefined: the call may go on. */
+export type Peek<Context> = (
+  call: ResolvedCall & { target: ResolvedRoute },
+  context: Context,
+) => Promise<Verdict | undefined>;
+
+/** Returns the time that a call along a route may need before its request, in milliseconds. */
+export type Leads = (target: Pick<ResolvedRoute, "route">) => number;
 
 /** Everything that one claimed call takes. */
 export interface Taken {
@@ -313,6 +340,6 @@ export function toDecided(verdict: Verdict, dueAt: number): Decided {
   const { reason } = verdict;
   if (verdict.kind === "later") return { state: "WAITING", reason, dueAt: verdict.at };
   if (verdict.kind === "hold") return { state: "WAITING", reason, dueAt };
-  const { state, erasedAt } = verdict;
-  return { state, reason, ...(erasedAt === undefined ? {} : { erasedAt }) };
+  const { kind: _, ...end } = verdict;
+  return end;
 }

@@ -9,7 +9,7 @@ const all: ReadonlyMap<string, ReasonText> = new Map(
   [reasonsOfRows, ...texts].flatMap((some) => Object.entries(some)),
 );
 
-/** Returns what is said of a reason. That of `hours:countries.FR` is said of `hours`. Undefined for a provider's own code. */
+/** Returns what is said of a reason. What follows its colon is left out. Undefined for a provider's own code. */
 export function findText(reason: string): ReasonText | undefined {
   return all.get(divideReason(reason).reason);
 }
@@ -28,6 +28,15 @@ export function listMeanings(): Record<string, string> {
 /** Returns the meaning of a row's reason; undefined for a provider's own code. */
 export function findMeaning(reason: string): string | undefined {
   return findText(reason)?.means;
+}
+
+/** Lists the reasons that hold calls, for descriptions: `a`, `b`. */
+export function listHolding(): string {
+  const holding = [...all].flatMap(([reason, { holds }]) => (holds === undefined ? [] : reason));
+  return holding
+    .toSorted()
+    .map((reason) => `\`${reason}\``)
+    .join(", ");
 }
 
 /** Says in a sentence what holds calls. `name` is the pause, breaker, rule, account or check; it may be empty. */

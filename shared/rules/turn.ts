@@ -1,12 +1,20 @@
 import { freshAgeMsMax } from "../lib/timing.ts";
-import type { BacklogNow, ClockFacts, Facts, KeyedAccount, Verdict, Texts } from "./rule.ts";
+import type {
+  BacklogNow,
+  ClockFacts,
+  Facts,
+  ReadFacts,
+  KeyedAccount,
+  Verdict,
+  Texts,
+} from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 
 /** Maximum calls in flight of a backlog without any answer. */
 const unreachableMax = 5;
 
-const held = { kind: "hold", reason: "turn" } as const;
+export const held = { kind: "hold", reason: "turn" } as const;
 
 export function keys({ target }: KeyedAccount): DocumentKey[] {
   return target === undefined ? [] : [{ kind: "account", key: target.account.name }];
@@ -15,7 +23,7 @@ export function keys({ target }: KeyedAccount): DocumentKey[] {
 /** A fresh call goes at once only if its account answers quickly and is not busy, so that it overtakes no other call. */
 export function admit(
   { call, row, target }: ResolvedCall,
-  { documents, now }: Pick<Facts, "documents" | "now">,
+  { documents, now }: ReadFacts,
 ): Verdict | undefined {
   if (row !== undefined || target === undefined) return undefined;
   const known = documents.get("account", target.account.name)?.value;

@@ -13,6 +13,7 @@ import type { Log } from "#shared/lib/log.ts";
 import { Withheld } from "#shared/lib/http-client.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { judgeFirstRow } from "#shared/rules/first-row.ts";
+import { judgeLost } from "#shared/rules/lost-by-restore.ts";
 import { ends, orders, permitTime } from "#shared/rules/gates.ts";
 import { toDecided, type Verdict } from "#shared/rules/rule.ts";
 import * as core from "./frozen/core.mjs";
@@ -205,8 +206,8 @@ export const today: Side & Forecasting = {
     const known = decideNow(asked, settings);
     const call = known.resolver.resolve(asked.call, undefined);
     const facts = { ...known, at: known.now };
-    return (["restored", "dead_letter"] as const).map((reason) =>
-      toDecided(judgeFirstRow(call, { reason, ends }, facts), known.now),
+    return [judgeLost, judgeFirstRow].map((judge) =>
+      toDecided(judge(call, ends, facts), known.now),
     );
   },
   beforeClaim: async (asked, settings) => {

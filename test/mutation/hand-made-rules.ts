@@ -171,7 +171,7 @@ const ofLostClaims = toMutants(
       "judgeFirstRow",
       callBecomes("findVerdict", "undefined"),
     ],
-    ["a dead letter waits for the restore", "writeDead", never("isSuspended")],
+    ["a dead letter waits for the restore", "restore:halts", returns("false")],
     [
       "a waiting row of a restore asks its controls",
       "recoverRows",

@@ -7,7 +7,8 @@ import {
   singleSchema,
 } from "#shared/calls/call-request.ts";
 import { isTestNumber, mustBeTestNumber } from "#shared/calls/test-numbers.ts";
-import { expiryOf, findAgentRoute, mayBeDialed } from "#shared/dial-plan/dial-plan.ts";
+import { findAgentRoute, mayBeDialed } from "#shared/dial-plan/dial-plan.ts";
+import { expiryOf } from "#shared/dial-plan/expiry.ts";
 import type { ApiSettings } from "#shared/settings/settings.ts";
 import type { Caller } from "#shared/settings/tokens.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { withCalls } from "#shared/calls/ids.ts";
 import { markAccepted } from "#shared/calls/issued-ids.ts";
-import { expiryOf } from "#shared/dial-plan/dial-plan.ts";
+import { expiryOf } from "#shared/dial-plan/expiry.ts";
 import { errorForLog, type LogFields } from "#shared/lib/log.ts";
 import { createRequestMessage } from "#shared/ports/call-messages.ts";
 import type { ApiSettings } from "#shared/settings/settings.ts";

@@ -16,7 +16,7 @@ import { AskPause, nameOf, type Pausable, PauseButton } from "../parts/pause.tsx
 import { Export } from "../parts/export.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "../parts/shared.tsx";
 import { WaitingClients } from "./waiting-clients.tsx";
-import { Held, useWhy } from "../parts/why.tsx";
+import { Held, usedText, useWhy } from "../parts/why.tsx";
 
 const refreshMs = 10_000;
 const backlogsRefreshMs = 20_000;
@@ -172,9 +172,9 @@ function AccountTable({
       <h3 id="accounts">Accounts</h3>
       <Table
         label="Accounts and their pace"
-        columns={["Account", "Pause or resume", "Waiting", "Why", "Pace", "Dialing", "Live calls"]}
+        columns={["Account", "Pause or resume", "Waiting", "Why", "Pace", "Dialing", "Limits"]}
       >
-        {plan.accounts.map(({ account, name, type, pace, dialing, taken_until, live_calls }) => {
+        {plan.accounts.map(({ account, name, type, pace, dialing, taken_until, limits }) => {
           const now = why?.accounts.find((one) => one.name === name);
           return (
             <tr key={name}>
@@ -202,8 +202,8 @@ function AccountTable({
                 )}
               </td>
               <td class="figure">{countText(dialing)}</td>
-              <td>
-                <LiveCalls live={live_calls} />
+              <td class="words">
+                <Limits limits={limits} />
               </td>
             </tr>
           );
@@ -228,16 +228,20 @@ function Holders({ holders }: { holders: readonly HolderView[] | null }) {
   );
 }
 
-function LiveCalls({ live }: { live: PlanInWords["accounts"][number]["live_calls"] }) {
-  if (live === null) return <>no limit</>;
+function Limits({ limits }: { limits: PlanInWords["accounts"][number]["limits"] }) {
+  if (limits.length === 0) return <>none</>;
   return (
     <>
-      {countText(live.now)} of {countText(live.limit)}
-      {live.oldest_at === null ? null : (
-        <>
-          , oldest <Age at={live.oldest_at} />
-        </>
-      )}
+      {limits.map((one) => (
+        <span class="block" key={one.reason}>
+          {usedText(one)}
+          {one.oldest_at === null ? null : (
+            <>
+              , oldest <Age at={one.oldest_at} />
+            </>
+          )}
+        </span>
+      ))}
     </>
   );
 }

@@ -64,7 +64,7 @@ export function Held({ reason, name }: Pick<HolderView, "reason" | "name">) {
 }
 
 /** One hue stands for each of those who can end a wait: a person, a provider, time, or other calls. */
-const hueOf = (reason: string) => `held-${findText(reason)?.endedBy ?? "turn"}`;
+const hueOf = (reason: string) => `held-${findText(reason)?.endedBy ?? "calls"}`;
 
 function Reasons({ why: { calls: all, is_whole, rows_read, holders } }: { why: Why }) {
   if (holders.length === 0) return <p>No call waits.</p>;
@@ -126,18 +126,15 @@ function Accounts({ why: { accounts } }: { why: Why }) {
 }
 
 /** Describes the limits of an account, and how far they are used: `2 calls a second, 3 of 10 live`. */
-function limitsText({
-  pace,
-  seen_pace: seen,
-  live_calls: live,
-  calls_per_day: day,
-}: Pick<AccountNow, "pace" | "seen_pace" | "live_calls" | "calls_per_day">): string {
-  return [
-    pace,
-    ...(seen === null ? [] : [`seen to take ${seen}`]),
-    ...(live === null ? [] : [`${countText(live.now)} of ${countText(live.limit)} live calls`]),
-    ...(day === null ? [] : [`${countText(day.now)} of ${countText(day.limit)} calls today (UTC)`]),
-  ].join("; ");
+function limitsText({ pace, seen_pace: seen, limits }: AccountNow): string {
+  return [pace, ...(seen === null ? [] : [`seen to take ${seen}`]), ...limits.map(usedText)].join(
+    "; ",
+  );
+}
+
+/** Says how far a limit of an account is used: `3 of 10 live calls`. */
+export function usedText({ reason, now, limit }: AccountNow["limits"][number]): string {
+  return `${countText(now)} of ${countText(limit)} ${findText(reason)?.counts ?? reason}`;
 }
 
 /** Says how much of an account some calls get in the next hour. */

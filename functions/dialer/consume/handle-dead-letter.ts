@@ -5,9 +5,8 @@ import { applyDecision } from "#shared/calls/transitions.ts";
 import { readOwnReceivers } from "#shared/events/outbox-ledger.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { judgeFirstRow } from "#shared/rules/first-row.ts";
-import { ends } from "#shared/rules/gates.ts";
-import { mayHaveBeenLost } from "#shared/rules/lost-by-restore.ts";
-import { toDecided } from "#shared/rules/rule.ts";
+import { ends, halts, restored } from "#shared/rules/gates.ts";
+import { findVerdict, toDecided } from "#shared/rules/rule.ts";
 import { rowStep } from "#shared/policy/usage.ts";
 import type { Delivered } from "#shared/ports/queue.ts";
 import { toCalls, type Message, messageSchema } from "#shared/ports/call-messages.ts";
@@ -70,16 +69,14 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<Hand
     log("alarm", "call.too_old", { request_id, count: calls.length - recent.length });
   }
   const documents = await readControlDocuments(recent, { numbers: true }, deps);
-  if (documents.isSuspended) return "failed";
+  if (halts.some((stop) => stop(documents))) return "failed";
   await readOwnReceivers(recent, ownDepsOf(deps)); // rows keep what these repeat of the context
   const known = toDecisionFacts(documents, deps);
-  // A restore may have lost a call's row, and with it that the call was dialed or ended.
-  const isLost = recent.some((call) => mayHaveBeenLost(call, undefined, documents));
-  const reason = isLost ? "restored" : "dead_letter"; // they were accepted together
   const changes = recent.flatMap((call) => {
     const resolved = known.resolver.resolve(call, undefined);
     const facts = { ...known, at };
-    const decision = toDecided(judgeFirstRow(resolved, { reason, ends }, facts), at);
+    const verdict = findVerdict(restored, resolved, facts) ?? judgeFirstRow(resolved, ends, facts);
+    const decision = toDecided(verdict, at);
     const write = { version: random.version(), at };
     const next = applyDecision(undefined, { newCall: toNewCall(call, deps), decision }, write);
     // An existing row is left to the sweeps.
@@ -106,8 +103,12 @@ function logMade(
     const [first] = ended;
     if (first === undefined) continue;
     const { state, reason } = first;
-    // EXPIRED is an alarm here, as the call's message was never handled.
-    const level = state === "EXPIRED" ? "alarm" : states[state].logLevel;
-    log(level, logEventOf(state), { request_id, reason, count: ended.length });
+    // A warning is an alarm here, as the call's message was never handled.
+    const { logLevel } = states[state];
+    log(logLevel === "warning" ? "alarm" : logLevel, logEventOf(state), {
+      request_id,
+      reason,
+      count: ended.length,
+    });
   }
 }

@@ -2,8 +2,10 @@ import { errorForLog } from "#shared/lib/log.ts";
 import { type CallsMessage, toCalls } from "#shared/ports/call-messages.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { decide, type Decision, toDecisionFacts } from "../decide/decide-delivered.ts";
-import { mergeControlDocuments, readControlDocuments } from "../decide/control-documents.ts";
-import { mayHaveBeenLost } from "#shared/rules/lost-by-restore.ts";
+import { readControlDocuments } from "../decide/control-documents.ts";
+import { mergeControlDocuments } from "#shared/policy/controls.ts";
+import { inTurn, numberNeeds } from "#shared/rules/gates.ts";
+import { toDecided } from "#shared/rules/rule.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
@@ -35,7 +37,7 @@ export async function splitRequest(
     const writes = calls.flatMap((call): ToWrite[] => {
       if (written.has(call.id)) return [];
       const decision = decideOne(call);
-      const waits = { state: "WAITING", reason: "turn", dueAt: clock.now() } as const;
+      const waits = toDecided(inTurn, clock.now());
       const decided = decision.kind === "write" ? decision.decided : waits;
       return [{ call, row: undefined, decided }];
     });
@@ -49,17 +51,18 @@ export async function splitRequest(
 }
 
 /**
- * Reads what decides about a request's calls. Their numbers' documents are read only where a restore may have lost their rows:
- * other calls wait, and are decided again before they are dialed.
+ * Reads what decides about a request's calls. Their numbers' documents are read only where they may end a call at once: other
+ * calls wait, and are decided again before they are dialed.
  */
 async function createDecider(
   calls: readonly Call[],
   deps: DialerDeps,
 ): Promise<(call: Call) => Decision> {
   let documents = await readControlDocuments(calls, { numbers: false }, deps);
-  const lost = calls.filter((call) => mayHaveBeenLost(call, undefined, documents));
-  for (let start = 0; start < lost.length; start += idsPerRead) {
-    const some = lost.slice(start, start + idsPerRead);
+  const first = documents;
+  const needing = calls.filter((call) => numberNeeds.some((needs) => needs({ call }, first)));
+  for (let start = 0; start < needing.length; start += idsPerRead) {
+    const some = needing.slice(start, start + idsPerRead);
     const read = await readControlDocuments(some, { numbers: true }, deps);
     documents = mergeControlDocuments(documents, read);
   }

@@ -5,18 +5,15 @@ import { failureKeysOf } from "#shared/policy/breakers.ts";
 import {
   type ControlDocuments,
   doNotCallListKey,
-  isLedgerSuspended,
   listIn,
-  restoreKey,
-  sweepKey,
+  mergeControlDocuments,
 } from "#shared/policy/controls.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
-import { toRead } from "#shared/ports/unreadable.ts";
 import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
 import { createResolver, hashesUnder, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";
+import { readWithSuspension } from "../runtime/epoch.ts";
 
 /**
  * Reads all documents that control these calls at once: breakers, pauses, cancellations, do-not-call entries, paces,
@@ -61,36 +58,6 @@ export async function readControlDocuments(
 function settlingKeys({ of, target, backlog }: ResolvedCall): DocumentKey[] {
   if (target === undefined) return [];
   return [...failureKeysOf(of, target.breakers), { kind: "backlog", key: backlog }];
-}
-
-/** Reads documents, and checks that the ledger was not restored. */
-export async function readWithSuspension(
-  keys: readonly DocumentKey[],
-  deps: Pick<DialerDeps, "documents" | "memory" | "clock" | "epochStore" | "log">,
-): Promise<ControlDocuments> {
-  const { documents, memory } = deps;
-  const { seen: seenBefore = 0 } = memory.epoch;
-  const [read] = await Promise.all([
-    documents.read([...keys, restoreKey, sweepKey]),
-    seeEpoch(deps),
-  ]);
-  const { seen } = memory.epoch;
-  // A sweep may have raised the epoch since the documents were read, so an epoch seen meanwhile counts as one less.
-  const isSuspended = seen === undefined || isLedgerSuspended(read, Math.max(seenBefore, seen - 1));
-  const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
-  if (isSuspended || restoredAt > memory.epoch.restoredAt) forgetLedger(memory, restoredAt);
-  return { ...read, isSuspended };
-}
-
-/** Combines two reads; the first one wins. */
-export function mergeControlDocuments(
-  one: ControlDocuments,
-  other: ControlDocuments,
-): ControlDocuments {
-  return {
-    ...toRead((kind, key) => one.find(kind, key) ?? other.find(kind, key)),
-    isSuspended: one.isSuspended || other.isSuspended,
-  };
 }
 
 /**

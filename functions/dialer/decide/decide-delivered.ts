@@ -5,7 +5,7 @@ import type { Permission } from "#shared/calls/passed-check.ts";
 import { states } from "#shared/calls/states.ts";
 import { type Decided, isIdempotent } from "#shared/calls/transitions.ts";
 import { type ControlDocuments } from "#shared/policy/controls.ts";
-import { delivery, ends, resend, restored } from "#shared/rules/gates.ts";
+import { delivery, ends, inTurn, resend, restored } from "#shared/rules/gates.ts";
 import { type Facts, findVerdict, pass, toDecided, type Verdict } from "#shared/rules/rule.ts";
 import {
   createResolver,
@@ -78,7 +78,7 @@ export function decide(
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
     if (row !== undefined) return { kind: "leave", because: unread };
-    return { kind: "write", decided: { state: "WAITING", reason: "turn", dueAt: known.now } };
+    return { kind: "write", decided: toDecided(inTurn, known.now) };
   }
 }
 
@@ -91,7 +91,7 @@ function decideDue(call: ResolvedCall, known: DecisionFacts): Decision {
   const passed = pass(delivery, call, facts);
   if (passed.kind !== "passed") return toDecision(passed, call, facts);
   const { target, notBefore: dialAt } = passed;
-  if (target === undefined) return { kind: "leave", because: "route_gone" };
+  if (target === undefined) return { kind: "leave", because: "not_now" };
   return Object.assign(call, { kind: "dial" as const, row, target, dialAt });
 }
 
@@ -159,7 +159,6 @@ export function toDecisionFacts(
     schedule,
     hashKeys,
     documents,
-    isSuspended: documents.isSuspended,
     canLookUp: (route) => providerOf(route).lookUp !== undefined,
     now: clock.now(),
     ahead: new Map(),

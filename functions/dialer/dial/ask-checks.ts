@@ -6,7 +6,7 @@ import { errorForLog } from "#shared/lib/log.ts";
 import { checkBreakerOf } from "#shared/policy/breakers.ts";
 import { type CheckAnswer, retryCheckAt, waitUntil } from "#shared/policy/check-answers.ts";
 import type { ControlDocuments } from "#shared/policy/controls.ts";
-import { judgeFull } from "#shared/rules/cap.ts";
+import { inTurn, peeks, unprobed } from "#shared/rules/gates.ts";
 import type { Verdict } from "#shared/rules/rule.ts";
 import { putEntries } from "#shared/policy/dnc-entries.ts";
 import { readRemovals } from "#shared/policy/listing-order.ts";
@@ -24,7 +24,7 @@ import { recordSlowCheck } from "../record/answer-times.ts";
 /** A check's answer, or why the check was not asked. */
 type Outcome = { name: string; at: number } & (
   | CheckAnswer
-  | { decision: "unasked"; reason: "turn" | "breaker_open" }
+  | { decision: "unasked"; verdict: Verdict }
 );
 
 /**
@@ -39,7 +39,7 @@ export async function askChecks(dial: Dial, batch: DialBatch): Promise<Dial | Ve
   const names = dial.target.route.checks;
   if (names === undefined) return dial;
   await clock.sleep(dial.dialAt - clock.now());
-  const obstacle = (await findObstacle(dial, batch)) ?? (await findFullCap(dial, batch));
+  const obstacle = (await findObstacle(dial, batch)) ?? (await peek(dial, batch));
   if (obstacle !== undefined) return obstacle;
   const startedAt = clock.now();
   const read = await documents(startedAt);
@@ -55,15 +55,16 @@ export async function askChecks(dial: Dial, batch: DialBatch): Promise<Dial | Ve
   return Object.assign(dial, { permission });
 }
 
-/** Finds out if the number has been called as often as it may be. The call is counted later, under its claim. */
-async function findFullCap(
+/** Returns the first verdict of rules that look without taking anything: the call takes what it needs later, under its claim. */
+async function peek(
   dial: Dial,
   { caps, deps: { clock } }: DialBatch,
 ): Promise<Verdict | undefined> {
-  const now = clock.now();
-  const freeAt = await caps.freeAt(dial.call, dial.target.route);
-  if (freeAt <= now) return undefined;
-  return judgeFull(dial, { freeAt, now });
+  for (const one of peeks) {
+    const verdict = await one(dial, { caps, clock });
+    if (verdict !== undefined) return verdict;
+  }
+  return undefined;
 }
 
 /** Notes after two seconds that the calls of this backlog are slow, so that they share no delivery with others. */
@@ -86,9 +87,9 @@ async function ask(
   const valid = findValid(name, dial.row, batch);
   if (valid !== undefined) return { decision: "call", name, ...valid };
   const check = findCheck(name, settings.plan);
-  const unasked = (reason: "turn" | "breaker_open"): Outcome => ({
+  const unasked = (verdict: Verdict): Outcome => ({
     decision: "unasked",
-    reason,
+    verdict,
     name,
     at: clock.now(),
   });
@@ -97,14 +98,14 @@ async function ask(
   const limitMs = check.timeoutSeconds * 1000;
   const askBy = until - Math.min(limitMs, checkAnswerMsMin);
   const permitAt = await takePermit(name, { check, askBy }, batch);
-  if (permitAt === undefined) return unasked("turn");
+  if (permitAt === undefined) return unasked(inTurn);
   await clock.sleep(permitAt - clock.now());
   using connection = await connect(name, askBy, batch);
-  if (connection === undefined) return unasked("turn");
+  if (connection === undefined) return unasked(inTurn);
   await using probe = await takeCheckProbe(name, read, deps);
-  if (probe === undefined) return unasked("breaker_open");
+  if (probe === undefined) return unasked(unprobed);
   const sentAt = clock.now();
-  if (sentAt > askBy) return unasked("turn");
+  if (sentAt > askBy) return unasked(inTurn);
   const limits = { limitMs: Math.min(limitMs, until - sentAt) };
   const question = toQuestion(dial, { check: name, ...limits }, deps);
   const answer = await (settings.askCheck?.(question) ?? noAnswer);
@@ -214,7 +215,7 @@ async function decideByChecks(
   }
   const unasked = find("unasked");
   if (unasked === undefined) return undefined;
-  return { kind: "hold", reason: unasked.reason, firstDueAt: now };
+  return { kind: "hold", reason: unasked.verdict.reason, firstDueAt: now };
 }
 
 function toPassed(outcome: Outcome): PassedCheck[] {

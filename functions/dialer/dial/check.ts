@@ -1,9 +1,17 @@
 import { connectedMs } from "#shared/lib/timing.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { type Send, Withheld } from "#shared/lib/http-client.ts";
-import { listOpenBreakers } from "#shared/policy/breakers.ts";
 import type { ControlDocuments } from "#shared/policy/controls.ts";
-import { clock as byClock, orders, permitTime, takes } from "#shared/rules/gates.ts";
+import {
+  clock as byClock,
+  lapsed,
+  orders,
+  permitTime,
+  probedBy,
+  takes,
+  unconnected,
+  unprobed,
+} from "#shared/rules/gates.ts";
 import { findVerdict, hold, takeAll, type Verdict } from "#shared/rules/rule.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
 import type { Permit } from "../record/permits.ts";
@@ -41,20 +49,19 @@ export async function checkCall(
   batch: DialBatch,
 ): Promise<Refusal | Ready> {
   const { deps, permits, documents } = batch;
-  const { account, probed } = claim.dial.target;
+  const { target } = claim.dial;
+  const { account } = target;
   const untaken = await taken.judge();
   if (untaken !== undefined) return { refused: untaken };
   let permit = await first;
   for (let tries = 1; permit !== undefined; tries++) {
     const isConnected = await waitForPermit(permit, { account: account.name, slots }, batch);
-    if (!isConnected) return { refused: hold("no_capacity") };
+    if (!isConnected) return { refused: unconnected };
     // The call may have waited for seconds, and operators may have given orders meanwhile.
     const read = await documents(deps.clock.now());
     const ordered = judgeOrders(claim, { read, judges: permitTime }, batch);
     if (ordered !== undefined) return { refused: ordered };
-    if (!(await probe.take(listOpenBreakers(probed, read)))) {
-      return { refused: hold("breaker_open") };
-    }
+    if (!(await probe.take(probedBy(target, read)))) return { refused: unprobed };
     const late = judgeClock(claim, {}, deps);
     if (late !== undefined) return { refused: late };
     if (permits.isValid(account, permit)) {
@@ -91,9 +98,8 @@ export function judgeOrders(
   { read, judges }: { read: ControlDocuments; judges: typeof permitTime },
   { deps: { clock, settings }, stopped }: Pick<DialBatch, "deps" | "stopped">,
 ): Verdict | undefined {
-  const { isSuspended } = read;
   const { hashKeys } = settings;
-  const facts = { at: clock.now(), documents: read, isSuspended, hashKeys, stopped };
+  const facts = { at: clock.now(), documents: read, hashKeys, stopped };
   return findVerdict(judges, dial, facts);
 }
 
@@ -163,6 +169,6 @@ export function createLastLook(
         return send(url, { ...sent, mayLeave });
       };
     },
-    refused: () => refused ?? hold("claim_too_old"),
+    refused: () => refused ?? lapsed,
   };
 }

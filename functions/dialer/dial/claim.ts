@@ -2,7 +2,12 @@ import { unreadable } from "#shared/ports/unreadable.ts";
 import { givenUpSeconds } from "#shared/lib/timing.ts";
 import { applyClaim } from "#shared/calls/transitions.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { beforeClaim, beforeClaimByDocuments, beforeClaimInDelivery } from "#shared/rules/gates.ts";
+import {
+  beforeClaim,
+  beforeClaimByDocuments,
+  beforeClaimInDelivery,
+  lapsed,
+} from "#shared/rules/gates.ts";
 import { type Facts, findVerdict, type Judge, type Verdict } from "#shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { sendOutcome } from "../record/settle.ts";
@@ -68,7 +73,7 @@ export async function claimCall(dial: Dial, batch: DialBatch): Promise<Claim | R
   }
   // The claim is given up, but its write may still succeed. The `outcome` then settles it as not sent.
   const settlement = { id: call.id, claim: version, at: clock.now(), dueAt: clock.now() };
-  const notSent = { ...settlement, state: "WAITING", reason: "claim_too_old" } as const;
+  const notSent = { ...settlement, state: "WAITING", reason: lapsed.reason } as const;
   await sendOutcome(notSent, givenUpSeconds, deps);
   return { kind: "retry" };
 }

@@ -5,15 +5,13 @@ import { createAccountDays } from "../record/account-days.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
 import { createCaps, type Caps } from "../record/number-caps.ts";
 import { createBatchWriter, type BatchWriter } from "../record/change-rows.ts";
-import { checkBreakerOf } from "#shared/policy/breakers.ts";
 import { type Taken, type Verdict } from "#shared/rules/rule.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import type { ControlDocuments } from "#shared/policy/controls.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import type { AccountDays } from "#shared/rules/calls-per-day.ts";
-import type { Lines } from "#shared/rules/live-calls.ts";
+import type { TakeContext } from "#shared/rules/gates.ts";
 
 /** Result of handling a call. */
 export type Result =
@@ -35,8 +33,8 @@ export interface DialBatch {
   connections: Semaphore;
   permits: Permits;
   caps: Caps;
-  days: AccountDays;
-  live: Lines;
+  days: TakeContext["days"];
+  live: TakeContext["lines"];
   /** Returns the documents that control the calls, at most 5 s old at `at`, which is now or the time of a request. */
   documents(at: number): Promise<ControlDocuments>;
   writes: BatchWriter;
@@ -122,17 +120,20 @@ export function createDialBatch(
   return { batch, end: (dial) => count(dial, -1) };
 }
 
-/** Returns the maximum requests at once of accounts and checks. All checks together leave half of the connections to calls. */
+/**
+ * Returns the maximum requests at once of accounts, and of services that are asked before the request. These leave half of the
+ * connections to calls.
+ */
 function limitsOf(
   dials: readonly Dial[],
   concurrency: number,
 ): ReadonlyMap<string, number | undefined> {
-  const checks = new Set(
-    dials.flatMap(({ target }) => target.route.checks?.map(checkBreakerOf) ?? []),
+  const services = new Set(
+    dials.flatMap(({ target: { breakers, probed } }) => breakers.slice(probed.length)),
   );
-  const ofCheck = Math.max(1, Math.floor(Math.ceil(concurrency / 2) / checks.size));
+  const ofService = Math.max(1, Math.floor(Math.ceil(concurrency / 2) / services.size));
   return new Map([
     ...dials.map(({ target: { account } }) => [account.name, account.concurrency] as const),
-    ...[...checks].map((check) => [check, ofCheck] as const),
+    ...[...services].map((service) => [service, ofService] as const),
   ]);
 }

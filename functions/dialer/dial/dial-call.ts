@@ -1,4 +1,5 @@
 import { errorForLog } from "#shared/lib/log.ts";
+import { unconnected } from "#shared/rules/gates.ts";
 import { hold } from "#shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { createProbe } from "../breakers/circuit-breaker.ts";
@@ -20,7 +21,7 @@ export async function dialCall(dial: Dial, batch: DialBatch): Promise<Result> {
   const firstDueAt = clock.now();
   using slots = await takeSlots(dial.target.account.name, batch);
   if (slots === undefined) {
-    return { kind: "not_dialed", verdict: { kind: "hold", reason: "no_capacity", firstDueAt } };
+    return { kind: "not_dialed", verdict: { ...unconnected, firstDueAt } };
   }
   using _writer = batch.writes.join();
   if (ledger.isDown) return { kind: "retry" };

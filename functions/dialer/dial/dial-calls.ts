@@ -5,15 +5,11 @@ import type { Call } from "#shared/calls/call-request.ts";
 import { toCall, type CallRow } from "#shared/calls/call-row.ts";
 import { requireReview } from "#shared/calls/transitions.ts";
 
-import type { ControlDocuments } from "#shared/policy/controls.ts";
+import { type ControlDocuments, mergeControlDocuments } from "#shared/policy/controls.ts";
 import { enteredStep, type UsageStep } from "#shared/policy/usage.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decide-delivered.ts";
-import {
-  mergeControlDocuments,
-  readControlDocuments,
-  createFreshDocuments,
-} from "../decide/control-documents.ts";
+import { readControlDocuments, createFreshDocuments } from "../decide/control-documents.ts";
 import { toDecided } from "#shared/rules/rule.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -77,7 +77,8 @@ async function settleSent(held: Held, sent: Sent, batch: DialBatch): Promise<Res
   const { dial, row, version, startedAt } = claim;
   // A refused probe says nothing of its call, which goes behind the others.
   const isPutBack = isRefusedProbe(sent.outcome, row, sent.read);
-  const known = { call: dial.call, row, claim: version, isPutBack };
+  const { expiresAt } = dial;
+  const known = { row, claim: version, expiresAt, isPutBack };
   const settlement = toSettlement(sent.outcome, known, deps);
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
   await count(held, sent, batch).catch((error: unknown) => {

@@ -11,7 +11,7 @@ import type { InFlight } from "./in-flight.ts";
 import type { Allowance } from "./shares.ts";
 import type { View } from "./view.ts";
 import { firstRoom, leastRoom, type Room, type RoomFacts } from "#shared/rules/rule.ts";
-import { backlogRooms, permitsOf, rooms } from "#shared/rules/gates.ts";
+import { backlogRooms, leads, permitsOf, rooms } from "#shared/rules/gates.ts";
 
 /** Maximum calls in flight of an account without a pace before its speed is known. */
 const firstAllowance = 25;
@@ -136,12 +136,12 @@ function findSlowRoom(
   const accounts = new Set<string>();
   // All tests have one share: many testers would leave little to each real account.
   const sharerOf = (account: string) => (isTestClient(account) ? "tests" : account);
-  /** Accounts whose calls may wait for a slow check, which must leave half of the account to its other agents. */
+  /** Accounts whose calls may wait for a slow service before their request, which must leave half of the account to its other agents. */
   const checked = new Set<string>();
   let all = 0;
   for (const one of view.all()) {
     if (!one.isSlow) continue;
-    if (one.target.route.checks !== undefined) checked.add(one.account);
+    if (leads.some((lead) => lead(one.target) > 0)) checked.add(one.account);
     const count = inFlight.countIn(one.key);
     const sharer = sharerOf(one.account);
     held.set(sharer, (held.get(sharer) ?? 0) + count);

@@ -15,6 +15,11 @@ interface Asking {
   isActive: boolean;
 }
 
+/** Returns the checks that are asked about the calls of a backlog. */
+export function checksOf({ target }: Pick<Waiting, "target">): readonly string[] {
+  return target.route.checks ?? [];
+}
+
 const none: Asking = { waiting: 0, backlogs: 0, isActive: false };
 
 /**
@@ -31,14 +36,13 @@ export function createCheckRoom(
   /** Backlogs of each account, and the combinations of checks that its agents name. */
   const accounts = new Map<string, { backlogs: number; named: Set<string> }>();
   for (const one of plan.checks === undefined ? [] : view.all()) {
-    const { account, target, key } = one;
-    const { route } = target;
+    const { account, key } = one;
     const { backlogs, named } = accounts.get(account) ?? { backlogs: 0, named: new Set() };
-    if (route.checks !== undefined) named.add(route.checks.join());
+    if (checksOf(one).length > 0) named.add(checksOf(one).join());
     accounts.set(account, { backlogs: backlogs + 1, named });
     const count = inFlight.sentIn().get(key) ?? 0;
     const isActive = count > 0 || (!one.isStopped && dueRows.mayBeDue(one.backlog, now));
-    for (const check of route.checks ?? []) {
+    for (const check of checksOf(one)) {
       const asking = askingOf.get(check) ?? new Map<string, Asking>();
       askingOf.set(check, asking);
       const known = asking.get(account) ?? none;
@@ -69,10 +73,10 @@ export function createCheckRoom(
  */
 export function withinCheckRoom(
   backlogs: readonly Waiting[],
-  { checkRoom, dueRows }: Pick<Shareable, "checkRoom"> & { dueRows: DueRows },
+  { serviceRoom, dueRows }: Pick<Shareable, "serviceRoom"> & { dueRows: DueRows },
   { random, clock }: Pick<DialerDeps, "random" | "clock">,
 ): readonly Waiting[] {
-  const checked = backlogs.filter(({ target }) => target.route.checks !== undefined);
+  const checked = backlogs.filter((one) => checksOf(one).length > 0);
   if (checked.length === 0) return backlogs;
   const left = new Map<string, number>();
   const groups = [...Map.groupBy(checked, ({ sharedBy, key }) => sharedBy ?? key)]
@@ -84,17 +88,14 @@ export function withinCheckRoom(
   const kept = new Set<string>();
   for (const { name, one } of groups) {
     if (one === undefined) continue;
-    const { account, target } = one;
-    const { route } = target;
-    const rooms = (route.checks ?? []).map((check) => {
+    const { account } = one;
+    const rooms = checksOf(one).map((check) => {
       const of = JSON.stringify([account, check]);
-      return { of, room: left.get(of) ?? checkRoom(account, check) };
+      return { of, room: left.get(of) ?? serviceRoom(account, check) };
     });
     if (rooms.some(({ room }) => room <= 0)) continue;
     for (const { of, room } of rooms) left.set(of, room - 1);
     kept.add(name);
   }
-  return backlogs.filter(
-    ({ target, sharedBy, key }) => target.route.checks === undefined || kept.has(sharedBy ?? key),
-  );
+  return backlogs.filter((one) => checksOf(one).length === 0 || kept.has(one.sharedBy ?? one.key));
 }

@@ -1,6 +1,7 @@
+import { polledFor } from "#shared/rules/gates.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { createCheckRoom, withinCheckRoom } from "./check-room.ts";
+import { checksOf, createCheckRoom, withinCheckRoom } from "./check-room.ts";
 import { decidedMax, decideRows, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import type { DispatchedRow } from "./send-dispatches.ts";
@@ -27,7 +28,7 @@ export interface Chosen {
    * Absent: nothing was read that says so.
    */
   left?: readonly string[];
-  /** Accounts of which rows had to be left as they have as many live calls as they may have. */
+  /** Accounts of which rows had to be left as others are under way, whose results are to be polled. */
   full: readonly string[];
 }
 
@@ -47,9 +48,9 @@ export async function chooseRows(
 ): Promise<Chosen> {
   const { view, inFlight, notes, dueRows, allowances } = looks;
   const { clock, dispatcher } = deps;
-  const checkRoom = createCheckRoom(looks, deps);
+  const services = { servicesOf: checksOf, serviceRoom: createCheckRoom(looks, deps) };
   const shares = createShares({
-    checkRoom,
+    ...services,
     allowAccount: allowances.ofAccount,
     allowBacklog: allowances.ofBacklog,
     isSlow: (key) => view.get(key)?.isSlow === true,
@@ -58,7 +59,7 @@ export async function chooseRows(
   });
   const dueAmong = (some: readonly Waiting[], by: number) =>
     some.filter(({ backlog }) => dueRows.mayBeDue(backlog, by));
-  const served = withinCheckRoom(dueAmong(backlogs, clock.now()), { checkRoom, dueRows }, deps);
+  const served = withinCheckRoom(dueAmong(backlogs, clock.now()), { ...services, dueRows }, deps);
   let closed: ReadonlyMap<string, string> = new Map();
   const rows: ChosenRow[] = [];
   for (let pass = 0; pass < passesMax && rows.length < decidedMax; pass++) {
@@ -84,7 +85,9 @@ export async function chooseRows(
   const result = accountShares(shares, dueAmong(backlogs, clock.now()));
   for (const [account, share] of result) notes.noteShare(account, share);
   const busy = new Map([...result].map(([account, { isBusy }]) => [account, isBusy]));
-  const full = [...result].flatMap(([account, { why }]) => (why === "live_calls" ? account : []));
+  const full = [...result].flatMap(([account, { why }]) =>
+    why !== null && polledFor.includes(why) ? account : [],
+  );
   const seen = new Set([...rows.map(({ backlog }) => backlog), ...closed.values()]);
   const left = dueAmong(served, clock.now()).flatMap((one) => {
     const isLeft = !seen.has(one.key) && !dueRows.isUnknown(one.backlog, clock.now());

@@ -5,6 +5,7 @@ import type { ClientAgent } from "#shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
+import { halts } from "#shared/rules/gates.ts";
 import { writeDecided } from "../record/write-decisions.ts";
 
 /** Maximum rows that one look decides, and maximum closed rows that it writes. */
@@ -42,7 +43,7 @@ export async function decideRows(
     readControlDocuments(some.map(asCall), { numbers: false }, deps),
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
-  if (read.isSuspended) return decided;
+  if (halts.some((stop) => stop(read))) return decided;
   const known = toDecisionFacts(read, deps);
   for (const brief of rows) {
     const { id } = brief;

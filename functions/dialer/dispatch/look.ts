@@ -9,7 +9,7 @@ import { writeOff, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import { sendDispatches } from "./send-dispatches.ts";
 import type { Waiting } from "./view.ts";
-import { countedKeys, rests } from "#shared/rules/gates.ts";
+import { countedKeys, isPaced, rests } from "#shared/rules/gates.ts";
 
 /** Maximum backlogs of one quick look. */
 const quickMax = 200;
@@ -34,7 +34,7 @@ function forgetLeft(
 export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, notes } = looks;
   looks.quickAccounts = new Set();
-  if (view.isSuspended()) return { ...nothing, left: [] };
+  if (view.isHalted()) return { ...nothing, left: [] };
   notes.beginLook(view.stoppedAccounts());
   const backlogs = view.allowed();
   const accounts = new Set([...notes.names(), ...backlogs.map(({ account }) => account)]);
@@ -127,7 +127,7 @@ export type Outliving = Pick<ValueOf<"dispatcher">, "accounts" | "waits"> &
 
 /** Returns the facts that outlive this dispatcher. */
 export function toOutliving({ view, notes, inFlight, waits, lookedAt }: Looks): Outliving {
-  const paced = [...view.all()].flatMap((one) => (hasPace(one) ? one.account : []));
+  const paced = [...view.all()].flatMap((one) => (isPaced(one.target.account) ? one.account : []));
   return {
     accounts: notes.toDocument(inFlight, new Set(paced)),
     waits: waits.toDocument(),
@@ -158,16 +158,12 @@ function quickAmong(
   const now = clock.now();
   return new Set(
     backlogs.flatMap((one) => {
-      if (one.isSlow || one.accountBreaker !== undefined || hasPace(one)) return [];
+      if (one.isSlow || one.accountBreaker !== undefined) return [];
       // The last look alone knows how much is left of its limits.
       if (countedKeys.some((keys) => keys(one, now).length > 0)) return [];
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),
   );
-}
-
-function hasPace({ target }: Waiting): boolean {
-  return target.account.pace !== undefined;
 }
 
 /** True if a breaker of a backlog, or of its account, is open or half-open. */

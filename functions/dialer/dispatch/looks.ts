@@ -1,4 +1,4 @@
-import { checksMsMax, claimAgeMsMax, claimLifeMs, slowMs } from "#shared/lib/timing.ts";
+import { claimAgeMsMax, claimLifeMs, slowMs } from "#shared/lib/timing.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import type { DialingCall } from "#shared/ports/ledger.ts";
@@ -7,6 +7,8 @@ import { type AccountNotes, createAccountNotes } from "./account-notes.ts";
 import { type Allowances, createAllowances } from "./allowances.ts";
 import { createDueRows, type DueRows } from "./due-rows.ts";
 import { createInFlight, type InFlight } from "./in-flight.ts";
+import { leads } from "#shared/rules/gates.ts";
+import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
 import { createView, type View } from "./view.ts";
 import { createWaits, type Waits } from "./waits.ts";
 
@@ -30,15 +32,18 @@ export interface Looks {
   quickAccounts: ReadonlySet<string>;
 }
 
+/** Returns the time that a call along a route may need before its request, in milliseconds. */
+function leadMsOf(target: ResolvedRoute | undefined): number {
+  return target === undefined ? 0 : Math.max(0, ...leads.map((lead) => lead(target)));
+}
+
 /** @param former the document that the former dispatcher has left */
 export function createLooks(
   former: Readonly<Pick<ValueOf<"dispatcher">, "accounts" | "waits" | "lookedAt">>,
   deps: DialerDeps,
 ): Looks {
   const view = createView(deps);
-  const inFlight = createInFlight((key) =>
-    view.get(key)?.target.route.checks === undefined ? 0 : checksMsMax,
-  );
+  const inFlight = createInFlight((key) => leadMsOf(view.get(key)?.target));
   const notes = createAccountNotes(former.accounts);
   for (const row of notes.sentBefore()) inFlight.send(row);
   const isOver = (call: DialingCall) => deps.clock.now() > requestEndsAt(call, view);

@@ -40,8 +40,10 @@ export interface Shareable {
   servedBefore(account: string): Served;
   /** Numbers of slow rows that may be dispatched, of all accounts and of one. */
   slowRoom: { all: number; of(account: string): number };
-  /** Number of an account's rows that may be dispatched to wait for a check. */
-  checkRoom(account: string, check: string): number;
+  /** Services that the calls of a backlog wait for before their request. */
+  servicesOf(one: Pick<Servable, "target">): readonly string[];
+  /** Number of an account's rows that may be dispatched to wait for a service. */
+  serviceRoom(account: string, service: string): number;
 }
 
 /** The state of an account at the end of a look. */
@@ -62,8 +64,8 @@ interface Account {
   served: Served;
   taken: number;
   slowLeft: number;
-  /** Rows that may still wait for each check. */
-  checkLeft: Map<string, number>;
+  /** Rows that may still wait for each service. */
+  serviceLeft: Map<string, number>;
 }
 
 /** The remaining allowances of one look. */
@@ -186,7 +188,7 @@ function accountIn({ facts, accounts }: Shares, { account, target }: Servable): 
     served: copyServed(facts.servedBefore(account)),
     taken: 0,
     slowLeft: facts.slowRoom.of(account),
-    checkLeft: new Map(),
+    serviceLeft: new Map(),
   };
   accounts.set(account, made);
   return made;
@@ -202,15 +204,15 @@ function leftIn(shares: Shares, one: Servable): number {
   const own = backlogLeft.get(one.sharedBy ?? one.key) ?? facts.allowBacklog(one.key);
   const left = Math.min(
     own,
-    ...(one.target.route.checks ?? []).map((check) => leftFor(check, one, shares)),
+    ...shares.facts.servicesOf(one).map((service) => leftFor(service, one, shares)),
   );
   return facts.isSlow(one.key) ? Math.min(left, accountIn(shares, one).slowLeft, slowLeft) : left;
 }
 
-/** Returns how many rows of a backlog's account may still be dispatched to wait for a check. */
-function leftFor(check: string, one: Servable, shares: Shares): number {
-  const { checkLeft } = accountIn(shares, one);
-  return checkLeft.get(check) ?? shares.facts.checkRoom(one.account, check);
+/** Returns how many rows of a backlog's account may still be dispatched to wait for a service. */
+function leftFor(service: string, one: Servable, shares: Shares): number {
+  const { serviceLeft } = accountIn(shares, one);
+  return serviceLeft.get(service) ?? shares.facts.serviceRoom(one.account, service);
 }
 
 /** True if more rows of a backlog might be dispatched, by its account's allowance and its own. */
@@ -225,8 +227,8 @@ function useTurn(shares: Shares, one: Servable): void {
   account.taken += 1;
   const { key, sharedBy = key } = one;
   backlogLeft.set(sharedBy, (backlogLeft.get(sharedBy) ?? facts.allowBacklog(key)) - 1);
-  for (const check of one.target.route.checks ?? []) {
-    account.checkLeft.set(check, leftFor(check, one, shares) - 1);
+  for (const service of facts.servicesOf(one)) {
+    account.serviceLeft.set(service, leftFor(service, one, shares) - 1);
   }
   if (facts.isSlow(one.key)) {
     account.slowLeft -= 1;

@@ -9,14 +9,20 @@ import type {
 } from "#shared/ports/document-kinds.ts";
 import { isReadable, toRead, unreadable } from "#shared/ports/unreadable.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
-import { type ControlDocuments, isTooFarAhead, sweepKey } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/controls.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { createResolver, type Resolver } from "#shared/rules/resolved-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { readWithSuspension } from "../decide/control-documents.ts";
+import { readWithSuspension } from "../runtime/epoch.ts";
 import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
-import { accountKeys, breakersAlong, refusedUntil, stops } from "#shared/rules/gates.ts";
+import {
+  accountKeys,
+  breakersAlong,
+  dispatchHalts,
+  refusedUntil,
+  stops,
+} from "#shared/rules/gates.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 
 type Backlog = StoredDocument<"backlog">;
@@ -49,8 +55,8 @@ export interface View {
   accountDocument(account: string): StoredDocument<"account"> | undefined;
   /** Returns the documents of accounts and of the sweep, breakers and pauses, as read. */
   documents(): DocumentsRead;
-  /** True while nothing may be dispatched: after a restore, or while a restore could go unnoticed. */
-  isSuspended(): boolean;
+  /** True while nothing may be dispatched. */
+  isHalted(): boolean;
   /** True during a listing. There may be backlogs that were never read. */
   isReading(): boolean;
 }
@@ -75,10 +81,7 @@ export function createView(deps: DialerDeps): View {
   };
   const { table } = deps.settings;
   const list = createBacklogList(deps);
-  let controls: Controls = {
-    keysOf: new Map(),
-    state: { ...toRead(() => undefined), isSuspended: true },
-  };
+  let controls: Controls | undefined;
   let waiting = new Map<string, Waiting>();
   return {
     async read() {
@@ -87,7 +90,7 @@ export function createView(deps: DialerDeps): View {
       controls = read;
       const resolver = createResolver(table, () => undefined);
       const now = deps.clock.now();
-      waiting = toWaiting(withAnswers(list), controls, { resolver, now, warn });
+      waiting = toWaiting(withAnswers(list), read, { resolver, now, warn });
       return isListed;
     },
     documentOf: (key) => list.get(key),
@@ -102,12 +105,11 @@ export function createView(deps: DialerDeps): View {
       const one = waiting.get(key);
       return one === undefined ? 0 : refusedUntil(one);
     },
-    accountDocument: (account) => controls.state.get("account", account),
-    documents: () => controls.state,
-    isSuspended() {
-      const { state } = controls;
-      const sweep = state.get(sweepKey.kind, sweepKey.key)?.value;
-      return state.isSuspended || (sweep !== undefined && isTooFarAhead(sweep));
+    accountDocument: (account) => controls?.state.get("account", account),
+    documents: () => controls?.state ?? toRead(() => undefined),
+    isHalted() {
+      const state = controls?.state;
+      return state === undefined || dispatchHalts.some((stop) => stop(state));
     },
     isReading: list.isReading,
   };
@@ -149,7 +151,7 @@ function withListed(
     ),
   );
   return {
-    isSuspended: read.isSuspended,
+    ...read,
     ...toRead(<K extends Kind>(kind: K, key: string) => {
       if (!(kind in lists)) return read.find(kind, key);
       const found = listed.get(kind)?.get(key);

@@ -1,6 +1,6 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { recordLookupMiss, requireReview, type Write } from "#shared/calls/transitions.ts";
-import { failureKeysOf, breakerNamesOf } from "#shared/policy/breakers.ts";
+import { failureKeysOf } from "#shared/policy/breakers.ts";
 import { countryOf } from "#shared/telephony/phone-number.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -11,6 +11,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { findOwnId, type FoundPlaced, findPeriod } from "./match-call.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { createCaps } from "../record/number-caps.ts";
+import { createResolver } from "#shared/rules/resolved-call.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
 import { findNextPollAt, toSettlement, unknownDueAt } from "../record/to-settlement.ts";
 import {
@@ -175,14 +176,19 @@ async function settleNotPlaced(
   const claim = row.claims.at(-1);
   if (claim === undefined || row.resent || row.lostUntil !== null) return false;
   const now = clock.now();
-  const settlement = toSettlement(outcome, { call, row, claim }, deps);
+  const resolver = createResolver(settings.table, () => undefined);
+  const { expiresAt } = resolver.resolve(call, row);
+  const settlement = toSettlement(outcome, { row, claim, expiresAt }, deps);
   if (!(await settleProved(row, settlement, deps))) return true; // the row has moved on
   try {
     await createCaps(deps).release({ row, version: claim }, route);
     // An old record says nothing of the account as it is now.
     if (now - row.claimedAt > recordMsMax) return true;
-    const { name: account } = settings.table.account(route);
-    const names = breakerNamesOf(row, { account, checks: route.checks });
+    const along = resolver.along(route, row);
+    const {
+      breakers: names,
+      account: { name: account },
+    } = along;
     const breakers = names.map((key) => ({ kind: "breaker", key }) as const);
     const read = await documents.read([...breakers, ...failureKeysOf(row, names)]);
     const sentAt = row.claimedAt;

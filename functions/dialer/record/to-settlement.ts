@@ -1,7 +1,7 @@
-import { type Call, sandboxType } from "#shared/calls/call-request.ts";
+import { sandboxType } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { isIdempotent, type Settlement } from "#shared/calls/transitions.ts";
-import { expiryOf, findPolling } from "#shared/dial-plan/dial-plan.ts";
+import { findPolling } from "#shared/dial-plan/dial-plan.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { retryAfterMsMax } from "#shared/policy/breaker-causes.ts";
 import { testPollMs } from "#shared/providers/sandbox.ts";
@@ -10,9 +10,10 @@ import type { DialerDeps } from "../runtime/context.ts";
 
 /** A claim whose provider has answered. */
 interface Answered {
-  call: Call;
   row: CallRow;
   claim: string;
+  /** Time at which the call expires, in milliseconds since the epoch. */
+  expiresAt: number;
   /** True if a refusal does not end the call. */
   isPutBack?: boolean;
 }
@@ -20,13 +21,12 @@ interface Answered {
 /** Returns the settlement of a claim by its provider's answer. */
 export function toSettlement(
   outcome: DialOutcome,
-  { call, row, claim, isPutBack = false }: Answered,
+  { row, claim, expiresAt, isPutBack = false }: Answered,
   deps: Pick<DialerDeps, "clock" | "random" | "settings">,
 ): Settlement {
   const now = deps.clock.now();
   const fraction = deps.random.fraction();
   const base = { id: row.id, claim, at: now };
-  const expiresAt = expiryOf(call, deps.settings.plan);
   const waiting = (reason: string, dueAt: number): Settlement => ({
     ...base,
     state: "WAITING",

@@ -4,7 +4,7 @@ import { type Decided, type Write, enterState } from "#shared/calls/transitions.
 import { isSuperseded, isTryPending } from "#shared/calls/chain.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { dayMs } from "#shared/lib/units.ts";
-import { ends } from "#shared/rules/gates.ts";
+import { ends, halts } from "#shared/rules/gates.ts";
 import { findVerdict, toDecided } from "#shared/rules/rule.ts";
 import { appendEntry, cancelledCallEntry } from "#shared/policy/journal-entries.ts";
 import { planNextTry, toNextCall } from "#shared/policy/next-try.ts";
@@ -56,8 +56,8 @@ export async function makeNextTries(rows: readonly CallRow[], deps: DialerDeps):
   });
   const calls = tries.map(({ call }) => call);
   const documents = await readControlDocuments(calls, { numbers: true }, deps);
-  // A restored ledger may lack a try that was dialed.
-  if (documents.isSuspended) return;
+  // The ledger may lack a try that was dialed.
+  if (halts.some((stop) => stop(documents))) return;
   const known = toDecisionFacts(documents, deps);
   const writes = tries.map(({ row, call }): ToWrite => {
     return { call, row: undefined, decided: decideTry(row, call, known) };

@@ -9,7 +9,8 @@ import type { ToldResult } from "#shared/providers/provider.ts";
 import type { AckOrRetry } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { readWithSuspension } from "../decide/control-documents.ts";
+import { halts } from "#shared/rules/gates.ts";
+import { readWithSuspension } from "../runtime/epoch.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { findNextPollAt } from "../record/to-settlement.ts";
@@ -100,13 +101,14 @@ async function followWithoutRow(
   if (told.optedOut === true && call?.numberHash !== undefined) {
     await listHash({ id: call.id, numberHash: call.numberHash }, deps);
   }
-  const { isSuspended } = await readWithSuspension([], deps);
+  const read = await readWithSuspension([], deps);
+  const isHalted = halts.some((stop) => stop(read));
   const ofCall = call === undefined ? {} : { call_id: call.id };
-  deps.log("warning", isSuspended ? "callback.kept" : "callback.without_row", {
+  deps.log("warning", isHalted ? "callback.kept" : "callback.without_row", {
     account,
     ...ofCall,
   });
-  return isSuspended ? retryLater(attempt) : "ack";
+  return isHalted ? retryLater(attempt) : "ack";
 }
 
 async function followRow(row: CallRow, callback: Told, deps: DialerDeps): Promise<AckOrRetry> {

@@ -1,5 +1,16 @@
-import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
-import type { DocumentsRead, StoredDocument } from "#shared/ports/document-kinds.ts";
+import {
+  type ControlDocuments,
+  isLedgerSuspended,
+  isTooFarAhead,
+  restoreKey,
+  sweepKey,
+} from "#shared/policy/controls.ts";
+import type {
+  DocumentKey,
+  DocumentsRead,
+  StoredDocument,
+  ValueOf,
+} from "#shared/ports/document-kinds.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
 import { minuteMs } from "#shared/lib/units.ts";
@@ -38,8 +49,58 @@ export function noteEpoch(
   memory.epoch.knownAt = clock.now();
 }
 
+/** Reads documents, and checks that the ledger was not restored. */
+export async function readWithSuspension(
+  keys: readonly DocumentKey[],
+  deps: Pick<DialerDeps, "documents" | "memory" | "clock" | "epochStore" | "log">,
+): Promise<ControlDocuments> {
+  const { documents, memory } = deps;
+  const { seen: seenBefore = 0 } = memory.epoch;
+  const [read] = await Promise.all([
+    documents.read([...keys, restoreKey, sweepKey]),
+    seeEpoch(deps),
+  ]);
+  const { seen } = memory.epoch;
+  // A sweep may have raised the epoch since the documents were read, so an epoch seen meanwhile counts as one less.
+  const isSuspended = seen === undefined || isLedgerSuspended(read, Math.max(seenBefore, seen - 1));
+  const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
+  if (isSuspended || restoredAt > memory.epoch.restoredAt) forgetLedger(memory, restoredAt);
+  return { ...read, isSuspended };
+}
+
+/**
+ * Reads the object store's epoch, then documents with those to which it is compared (`checkEpoch`).
+ *
+ * @throws if one of them cannot be read: nothing is swept then, as the ledger may have been restored
+ */
+export async function readEpochs(
+  keys: readonly DocumentKey[],
+  { documents, epochStore }: Pick<DialerDeps, "documents" | "epochStore">,
+): Promise<{ outside: number; read: DocumentsRead }> {
+  const outside = await epochStore.read();
+  return { outside, read: await documents.read([sweepKey, restoreKey, ...keys]) };
+}
+
+/**
+ * Writes the epoch of a sweep's document to the object store.
+ *
+ * @param outside the object store's epoch
+ * @throws if it cannot be written, and is so far behind that a restore would not be noticed. Dispatchers stop, too
+ */
+export async function writeEpoch(
+  sweep: Pick<ValueOf<"sweep">, "epoch" | "epochOutside">,
+  outside: number,
+  deps: Pick<DialerDeps, "epochStore" | "memory" | "clock" | "log">,
+): Promise<void> {
+  noteEpoch(sweep.epoch, deps);
+  await deps.epochStore.write(sweep.epoch, outside).catch((error: unknown) => {
+    deps.log("alarm", "epoch.unreachable", { error: errorForLog(error) });
+    if (isTooFarAhead(sweep)) throw error;
+  });
+}
+
 /** Forgets which documents of backlogs exist, as a restored ledger may lack them. */
-export function forgetLedger(memory: DialerMemory, restoredAt: number): void {
+function forgetLedger(memory: DialerMemory, restoredAt: number): void {
   memory.ledger.backlogsUsedAt.clear();
   memory.epoch.restoredAt = restoredAt;
 }

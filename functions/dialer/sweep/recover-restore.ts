@@ -5,8 +5,8 @@ import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { judgeFirstRow } from "#shared/rules/first-row.ts";
 import { ends } from "#shared/rules/gates.ts";
+import { judgeLost } from "#shared/rules/lost-by-restore.ts";
 import { toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -172,12 +172,12 @@ async function recoverRows(
   return { found: changed.length + conflicts, lookedUp, toReview };
 }
 
-/** Returns the ends of waiting calls that a person would have to review though their controls end them (`judgeFirstRow`). */
+/** Returns the ends of waiting calls that a person would have to review though their controls end them (`judgeLost`). */
 async function readEnds(
   rows: readonly CallRow[],
   restore: Restored,
   deps: DialerDeps,
-): Promise<Map<string, ReturnType<typeof judgeFirstRow>>> {
+): Promise<Map<string, ReturnType<typeof judgeLost>>> {
   const toReview = rows.filter(
     (row) =>
       row.state === "WAITING" &&
@@ -192,7 +192,7 @@ async function readEnds(
       try {
         const resolved = known.resolver.resolve(call, undefined);
         const facts = { ...known, at: known.now };
-        const end = judgeFirstRow(resolved, { reason: "restored", ends }, facts);
+        const end = judgeLost(resolved, ends, facts);
         return [[call.id, end] as const];
       } catch (error) {
         // The call waits for review: it must not be dialed again.

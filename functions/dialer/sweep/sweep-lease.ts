@@ -1,10 +1,9 @@
 import { sweepLeaseMs } from "#shared/lib/timing.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import { isTooFarAhead, restoreKey, sweepKey } from "#shared/policy/controls.ts";
-import { errorForLog } from "#shared/lib/log.ts";
+import { sweepKey } from "#shared/policy/controls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isLeaseVoid } from "../runtime/void-lease.ts";
-import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
+import { checkEpoch, readEpochs, writeEpoch } from "../runtime/epoch.ts";
 
 type SweepDocument = StoredDocument<"sweep">;
 
@@ -21,10 +20,8 @@ interface Taken {
  * @throws if the ledger or the object store cannot be reached
  */
 export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
-  const { documents, epochStore, clock, random, log } = deps;
-  // If the epoch cannot be read, nothing is swept, as the ledger may have been restored.
-  const outside = await epochStore.read();
-  const read = await documents.read([sweepKey, restoreKey]);
+  const { documents, clock, random } = deps;
+  const { outside, read } = await readEpochs([], deps);
   const current = read.get("sweep", sweepKey.key);
   const now = clock.now();
   if (current !== undefined && (await isTaken("sweep", current.value.leaseUntil, deps))) {
@@ -54,14 +51,7 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
   };
   const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
   if (isMine !== true) return undefined;
-  if (restore === undefined) {
-    noteEpoch(next.value.epoch, deps);
-    await epochStore.write(next.value.epoch, outside).catch((error: unknown) => {
-      log("alarm", "epoch.unreachable", { error: errorForLog(error) });
-      // With the object store's epoch far behind, a restore would not be noticed. Dispatchers stop, too.
-      if (isTooFarAhead(next.value)) throw error;
-    });
-  }
+  if (restore === undefined) await writeEpoch(next.value, outside, deps);
   return { lease: next, restore };
 }
 

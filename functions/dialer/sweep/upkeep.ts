@@ -1,11 +1,11 @@
 import { sweepLeaseMs } from "#shared/lib/timing.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { restoreKey, sweepKey, upkeepKey } from "#shared/policy/controls.ts";
+import { upkeepKey } from "#shared/policy/controls.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { replaySome } from "./own-replays.ts";
 import { trackRequests } from "./track-requests.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { checkEpoch } from "../runtime/epoch.ts";
+import { checkEpoch, readEpochs } from "../runtime/epoch.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { purgeSome } from "./purge.ts";
 import { compactJournal, purgeJournal } from "./compact-journal.ts";
@@ -60,9 +60,8 @@ export async function upkeep(deps: DialerDeps, deadline: number): Promise<void> 
 async function takeUpkeep(
   deps: Pick<DialerDeps, "documents" | "epochStore" | "clock" | "random" | "log">,
 ): Promise<StoredDocument<"upkeep"> | undefined> {
-  const { documents, epochStore, clock, random } = deps;
-  const outside = await epochStore.read();
-  const read = await documents.read([sweepKey, restoreKey, upkeepKey]);
+  const { documents, clock, random } = deps;
+  const { outside, read } = await readEpochs([upkeepKey], deps);
   const current = read.get("upkeep", upkeepKey.key);
   const now = clock.now();
   if (current !== undefined && (await isTaken("upkeep", current.value.leaseUntil, deps))) {

@@ -2,11 +2,10 @@ import { findServedAt } from "#shared/policy/dispatcher.ts";
 import { comparePositions } from "#shared/ports/ledger.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { Facts } from "#shared/rules/rule.ts";
-import { toPermitTime, type Pace } from "#shared/telephony/rate.ts";
+import type { Pace } from "#shared/telephony/rate.ts";
 import { copyServed, createTurns } from "#shared/policy/turns.ts";
 import type { Queued } from "./queued.ts";
-import { paceKeyOf } from "#shared/rules/pace.ts";
-import { simulated } from "#shared/rules/gates.ts";
+import { simulated, simulatedPermits } from "#shared/rules/gates.ts";
 
 /** The calls of a forecast that wait for one account, in the order in which they are served. */
 export interface AccountQueue {
@@ -22,8 +21,6 @@ export interface AccountQueue {
   /** Records that the last taken call is dialed and therefore live. */
   dial(): void;
 }
-
-const unpaced: Pace = { intervalUs: 0, burst: 1 };
 
 /**
  * Creates the queue of an account. Calls that go at once are served first. All others are served when they are due, in
@@ -42,7 +39,6 @@ export function createAccountQueue(
   inputs: Facts,
 ): AccountQueue {
   const { documents } = inputs;
-  const { kind, key } = paceKeyOf(account);
   const limits = items[0] && createLimits(items[0].target.account, { from, seenPace }, inputs);
   const turn = findServedAt(account, documents);
   const turns = createTurns<Queued>(turn);
@@ -52,12 +48,8 @@ export function createAccountQueue(
   let taken = 0;
   /** Number of calls that are due. */
   let due = atOnce.length;
-  let served: Served = {
-    at: from,
-    limit: "pace",
-    arrivalUs: documents.get(kind, key)?.value.arrivalUs ?? 0,
-  };
-  let before = { arrivalUs: served.arrivalUs, turn: copyServed(turn) };
+  let served: Served = { at: from, limit: "", notBefore: from };
+  let turnBefore = copyServed(turn);
 
   const nextServed = (): Served | undefined => {
     const dueAt = due > 0 ? served.at : later[taken]?.dueAt;
@@ -70,8 +62,9 @@ export function createAccountQueue(
     nextAt: () => nextServed()?.at,
     limit: () => served.limit,
     take() {
-      before = { arrivalUs: served.arrivalUs, turn: copyServed(turn) };
+      turnBefore = copyServed(turn);
       served = nextServed() ?? served;
+      limits?.take(served);
       for (let item = later[taken]; item !== undefined; item = later[taken]) {
         if (item.dueAt > served.at) break;
         taken += 1;
@@ -83,18 +76,18 @@ export function createAccountQueue(
       return next;
     },
     release() {
-      served.arrivalUs = before.arrivalUs;
-      Object.assign(turn, before.turn);
+      limits?.release();
+      Object.assign(turn, turnBefore);
     },
     dial: () => limits?.dial(served.at),
   };
 }
 
-/** The last service of a queue: its time, what limited it, and the theoretical arrival time of the pace. */
+/** The last service of a queue: its time, what limited it, and the time from which on it needed a permit. */
 interface Served {
   at: number;
   limit: string;
-  arrivalUs: number;
+  notBefore: number;
 }
 
 /** The limits of an account: its pace or the speed that was seen, its live calls, and its calls of a day. */
@@ -103,10 +96,8 @@ function createLimits(
   { from, seenPace }: { from: number; seenPace: Pace | undefined },
   { documents }: Pick<Facts, "documents">,
 ) {
-  const { pace: planned } = account;
-  const isSlow = seenPace !== undefined && seenPace.intervalUs > (planned?.intervalUs ?? 0);
-  const pace = isSlow ? seenPace : (planned ?? unpaced);
   const limits = simulated.flatMap((simulate) => simulate(account, { now: from, documents }) ?? []);
+  const permits = simulatedPermits(account, { documents, seen: seenPace });
   return {
     /** Returns the next service of a call that is due at `dueAt`. */
     next(served: Served, dueAt: number): Served {
@@ -116,12 +107,12 @@ function createLimits(
         notBefore = one.freeAt(ready);
         return { one, ready, freeAt: notBefore };
       });
-      const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
-      const at = toPermitTime(baseUs, pace, { index: 0, notBefore });
+      const at = permits.at(notBefore);
       const by = free.findLast(({ one, ready, freeAt }) => one.isCause({ ready, freeAt, at }));
-      const limit = by?.one.limit ?? (isSlow ? "slow" : "pace");
-      return { at, limit, arrivalUs: baseUs + pace.intervalUs };
+      return { at, limit: by?.one.limit ?? permits.limit, notBefore };
     },
+    take: ({ notBefore }: Served) => permits.take(notBefore),
+    release: permits.release,
     dial(at: number) {
       for (const one of limits) one.begin(at);
     },

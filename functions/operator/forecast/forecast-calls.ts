@@ -13,9 +13,8 @@ import { createHolders, type HolderOf } from "./holders.ts";
 import type { ControlsRead } from "./read-controls.ts";
 import type { HashKeys } from "#shared/telephony/phone-number.ts";
 import { messageCallsMax } from "#shared/ports/call-messages.ts";
-import { byTime, delivery, ends } from "#shared/rules/gates.ts";
-import * as doNotCall from "#shared/rules/do-not-call.ts";
-import { type Facts, findVerdict, type Holder, pass } from "#shared/rules/rule.ts";
+import { byTime, delivery, ends, endsUnknown } from "#shared/rules/gates.ts";
+import { type Facts, findVerdict, type Holder, pass, unbounded } from "#shared/rules/rule.ts";
 import { findPlanErrors, type readCallAt } from "#functions/api/calls/call-errors.ts";
 import type { ProblemError } from "#functions/api/http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
@@ -69,8 +68,8 @@ export async function forecastCalls(
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
   const resolver = createResolver(table, hashesOf);
-  const of = { table, schedule, hashKeys, documents, now, at: now, ahead: new Map() };
-  const known: Facts = { ...of, requestsAtOnce: Infinity, isSuspended: false };
+  const of = { table, schedule, hashKeys, documents, now, at: now };
+  const known: Facts = { ...of, ...unbounded };
   const at: AtPosting = {
     ...known,
     resolver,
@@ -173,7 +172,7 @@ function freshCall(
   const account = target.account.name;
   const isUnread = hashes === undefined || !agents.has(agentId);
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
-  const listed = doNotCall.admit(resolved, known);
+  const listed = findVerdict(endsUnknown, resolved, known);
   if (listed?.kind === "end") return ended(toEnd(listed, none));
   const closed = findVerdict(byTime, resolved, known);
   if (closed?.kind === "end") return ended(toEnd(closed, none));

@@ -1,6 +1,6 @@
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
-import { byTime, rooms } from "#shared/rules/gates.ts";
+import { byTime, inTurn, rooms } from "#shared/rules/gates.ts";
 import { findVerdict, leastRoom } from "#shared/rules/rule.ts";
 import { findText } from "#shared/rules/texts.ts";
 import { findDispatched } from "#shared/policy/dispatcher.ts";
@@ -20,10 +20,11 @@ export interface HeldBy {
   isExact: boolean;
 }
 
-/** Tells what holds a waiting call now, and along which account it goes; undefined: the plan has no route for it. */
+/** Tells what holds a waiting call now, when it expires, and along which account it goes; undefined: it has no route. */
 export type HolderNow = (waiting: WaitingCall) => {
   heldBy: HeldBy;
   account: ResolvedAccount | undefined;
+  expiresAt: number;
 };
 
 /** Returns a function that tells what holds each of the calls that were read. */
@@ -62,7 +63,8 @@ export function createHoldersNow(
   };
   return (waiting) => {
     const resolved = resolver.resolve(waiting.call, undefined);
-    return { heldBy: holderOfCall(waiting, resolved), account: resolved.target?.account };
+    const { target, expiresAt } = resolved;
+    return { heldBy: holderOfCall(waiting, resolved), account: target?.account, expiresAt };
   };
 }
 
@@ -79,5 +81,5 @@ function findAccountHolder(
   if (room.most !== undefined && room.why !== undefined) return held(room.why);
   if (seenPaces.has(account)) return held("slow");
   const why = findDispatched(account, documents)?.why ?? "";
-  return held(findText(why)?.isTurn === true ? why : "turn");
+  return held(findText(why)?.isTurn === true ? why : inTurn.reason);
 }

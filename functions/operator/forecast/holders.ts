@@ -1,6 +1,5 @@
 import { backlogOf } from "#shared/calls/call-row.ts";
 import type { ClientAgent } from "#shared/policy/breakers.ts";
-import { isLedgerSuspended } from "#shared/policy/controls.ts";
 import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { holders } from "#shared/rules/gates.ts";
@@ -11,10 +10,8 @@ export type HolderOf = (of: ClientAgent, target: ResolvedRoute) => Holder | unde
 
 /** Returns a function that tells what holds calls, and remembers its answers. */
 export function createHolders(documents: DocumentsRead, now: number): HolderOf {
-  const isRestored = isLedgerSuspended(documents, 0);
   const known = new Map<string, Holder | undefined>();
   return (of, target) => {
-    if (isRestored) return { reason: "restored", name: "", until: null };
     const key = backlogOf(of);
     if (!known.has(key)) {
       const all = holders.flatMap((list) => list(target, { documents, now }));

@@ -7,9 +7,11 @@ import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts
 import { toRead } from "#shared/ports/unreadable.ts";
 import {
   cancellationKeyOf,
+  type ControlDocuments,
   doNotCallListKey,
+  isOfOtherKey,
   listIn,
-  restoreKey,
+  toControlDocuments,
 } from "#shared/policy/controls.ts";
 import { isSpeedKnown, toSeenPace } from "#shared/policy/account-speed.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
@@ -30,7 +32,7 @@ const requestsReadMax = 2_000;
 
 /** The documents that control calls today, and the waiting calls, as far as they were read. */
 export interface ControlsRead extends BacklogsRead {
-  documents: DocumentsRead;
+  documents: ControlDocuments;
   /** Hashes of the numbers whose do-not-call entries and caps were read. */
   hashes: ReadonlyMap<string, NumberHashes>;
   /** Times at which these numbers were called, in milliseconds since the epoch. */
@@ -39,6 +41,8 @@ export interface ControlsRead extends BacklogsRead {
   agents: ReadonlySet<string>;
   /** Paces at which accounts were seen to take calls, where slower than the deployed plan's. */
   seenPaces: ReadonlyMap<string, Pace>;
+  /** True if the do-not-call list was made under another HASH_KEY, so that nobody is dialed. */
+  isOther: boolean;
   /** Accounts that answer slowly, and whose speed was not seen for long enough. */
   unmeasured: ReadonlySet<string>;
 }
@@ -91,7 +95,6 @@ export async function readControls(
     requestsReadMax,
   );
   const keys: DocumentKey[] = [
-    restoreKey,
     doNotCallListKey,
     dispatcherKey,
     ...waiting.flatMap(cancellationKeysOf),
@@ -107,10 +110,11 @@ export async function readControls(
   const calls = [...requests.map((request) => ({ client, mode, request })), ...waiting];
   const numbers = await readNumbers(calls, { plans, hasMore }, deps);
   const { hashes, caps } = numbers;
-  const documents = toRead(
-    (kind, key) => numbers.documents.find(kind, key) ?? controls.find(kind, key),
+  const documents = toControlDocuments(
+    toRead((kind, key) => numbers.documents.find(kind, key) ?? controls.find(kind, key)),
   );
-  return { ...read, documents, hashes, caps, agents, ...speedsIn(controls, plans) };
+  const isOther = isOfOtherKey(controls, deps.hashKeys);
+  return { ...read, documents, hashes, caps, agents, isOther, ...speedsIn(controls, plans) };
 }
 
 /** Returns what was seen of the speed of the deployed plan's accounts. */

@@ -1,6 +1,5 @@
 import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { Call } from "#shared/calls/call-request.ts";
-import { doNotCallKeyOf } from "#shared/policy/controls.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { giveWay, mapInSlices } from "#shared/lib/slices.ts";
 import { toRead } from "#shared/ports/unreadable.ts";
@@ -8,7 +7,7 @@ import { allHashesOf, type NumberHashes } from "#shared/telephony/phone-number.t
 import type { RouteDeps } from "#functions/api/http/context.ts";
 import { UnreachableError } from "#functions/api/http/port-limits.ts";
 import type { PlanWithSchedule } from "./queued.ts";
-import { rareNumberKeys } from "#shared/rules/gates.ts";
+import { calledAt, capKeys, numberKeys, rareNumberKeys } from "#shared/rules/gates.ts";
 import { listKeys } from "#shared/rules/rule.ts";
 
 /** Numbers whose documents are read in one go, and at the same time: four documents a number and key. */
@@ -47,19 +46,16 @@ export async function readNumbers(
     of: allHashesOf(number, hashKeys),
     all,
   }));
-  const isCapped = cappedBy(plans);
   const hashes = new Map<string, NumberHashes>();
   const caps = new Map<string, readonly number[]>();
   /** The documents of numbers by hash, with which all their keys begin. */
   const parts = new Map<string, DocumentsRead>();
   const readSome = async (some: typeof numbers) => {
     const keys = some.flatMap(({ of, all }): DocumentKey[] => {
-      const { asked } = of;
-      const ofCaps = all.some(isCapped) ? asked : [];
       const ofClients = onceEach(all).map((call) => ({ call, hashes: of }));
       return [
-        ...asked.map(doNotCallKeyOf),
-        ...ofCaps.map((key) => ({ kind: "cap", key }) as const),
+        ...listKeys(numberKeys, [{ hashes: of }], clock.now()),
+        ...keysOfCaps(all, of.asked, plans),
         ...(hasMore ? listKeys(rareNumberKeys, ofClients, clock.now()) : []),
       ];
     });
@@ -67,7 +63,7 @@ export async function readNumbers(
     for (const { number, of } of some) {
       hashes.set(number, of);
       for (const hash of of.asked) parts.set(hash, read);
-      caps.set(number, timesIn(of.asked, read));
+      caps.set(number, calledAt(of.asked, read));
     }
   };
   const endsAt = clock.now() + readMsMax;
@@ -109,19 +105,18 @@ function onceEach(calls: readonly NumberCall[]): NumberCall[] {
   return [...new Map(calls.map((call) => [call.client, call])).values()];
 }
 
-/** Returns a function that tells if a cap of one of the plans applies to a call. */
-function cappedBy(plans: readonly PlanWithSchedule[]): (call: NumberCall) => boolean {
-  return ({ client, mode, request }) =>
-    plans.some(({ table, schedule }) => {
+/** Names the documents of the caps of a number, where a plan has one for one of its calls. */
+function keysOfCaps(
+  calls: readonly NumberCall[],
+  hashes: readonly string[],
+  plans: readonly PlanWithSchedule[],
+): DocumentKey[] {
+  for (const { client, mode, request } of calls) {
+    for (const { table, schedule } of plans) {
       const route = table.find({ client, mode, agentId: request.agent_id });
-      return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
-    });
-}
-
-/** Returns the times at which a number was called, each call once. */
-function timesIn(hashes: readonly string[], read: DocumentsRead): number[] {
-  const latest = new Map<string, number>();
-  for (const { call, at } of hashes.flatMap((hash) => read.get("cap", hash)?.value.entries ?? []))
-    latest.set(call, Math.max(at, latest.get(call) ?? 0));
-  return [...latest.values()];
+      const keys = route === undefined ? [] : capKeys({ request, hashes }, route, { schedule });
+      if (keys.length > 0) return keys;
+    }
+  }
+  return [];
 }

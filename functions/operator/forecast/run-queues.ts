@@ -1,12 +1,9 @@
-import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
-import { judgeFull } from "#shared/rules/cap.ts";
-import { byTime } from "#shared/rules/gates.ts";
+import { byTime, expired, simulatedNumbers } from "#shared/rules/gates.ts";
 import { type Facts, findVerdict } from "#shared/rules/rule.ts";
 import { giveWay, sliceItems } from "#shared/lib/slices.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
-import { freeAt } from "#shared/telephony/frequency-cap.ts";
 import { type AccountQueue, createAccountQueue } from "./account-queue.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
 
@@ -43,7 +40,7 @@ export async function runQueues(
     return createAccountQueue(account, { items: own, from, seenPace }, inputs);
   });
   const known = { ...inputs };
-  const called = new Map(caps);
+  const numbers = simulatedNumbers(caps, inputs);
   const ended: Ended[] = [];
   for (let decisions = 1; ; decisions++) {
     if (decisions % sliceItems === 0) await giveWay();
@@ -59,7 +56,7 @@ export async function runQueues(
       });
     const closed = decisions > decisionsMax ? notForecast : stepByClock(item, known);
     if (closed !== undefined) next.queue.release();
-    const step = closed ?? stepUnderCaps(item, known, called);
+    const step = closed ?? stepUnderCaps(item, known, numbers);
     if (step.kind === "wait") {
       const { rule, dueAt, reason } = step;
       addDelay(item, { reason, rule, ms: dueAt - known.now });
@@ -70,7 +67,7 @@ export async function runQueues(
     if (isEnded(item)) ended.push(item);
     if (step.kind !== "dialed") continue;
     next.queue.dial();
-    if (item.hasNumber) noteCall(item, known, called);
+    if (item.hasNumber) numbers.count({ ...item.resolved, target: item.target }, known.now);
   }
 }
 
@@ -105,34 +102,16 @@ function stepByClock(item: Queued, known: Facts): Step | undefined {
 
 /** Decides as the dialer would under the claim at `known.now`, by the caps of the number. */
 function stepUnderCaps(
-  item: Queued,
-  { now, schedule }: Facts,
-  called: ReadonlyMap<string, readonly number[]>,
+  { resolved, target, hasNumber, reason, delays }: Queued,
+  { now }: Pick<Facts, "now">,
+  numbers: ReturnType<typeof simulatedNumbers>,
 ): Step {
-  const { resolved, target, hasNumber, reason, delays } = item;
-  const { call, expiresAt } = resolved;
-  const times = hasNumber ? called.get(hashedNumberOf(call)) : undefined;
-  if (times === undefined) return { kind: "dialed", at: now };
-  const { caps } = schedule.capsOf(call.request, target.route);
-  const free = freeAt(times, caps, now);
-  if (free <= now) return { kind: "dialed", at: now };
-  const rule = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
-  const row = reason === undefined ? undefined : { reason };
-  const full = judgeFull({ expiresAt, row }, { freeAt: free, now });
-  return full.kind === "later"
-    ? { kind: "wait", rule, dueAt: full.at, reason: full.reason }
-    : toEnd(full, delays);
-}
-
-/** Counts a dialed call for the caps of its number. */
-function noteCall(
-  { resolved: { call }, target }: Queued,
-  { schedule, now }: Facts,
-  called: Map<string, readonly number[]>,
-): void {
-  if (!schedule.capsOf(call.request, target.route).isCounted) return;
-  const number = hashedNumberOf(call);
-  called.set(number, [...(called.get(number) ?? []), now]);
+  const full = hasNumber ? numbers.judge({ ...resolved, target }, { reason, now }) : undefined;
+  if (full === undefined) return { kind: "dialed", at: now };
+  const { verdict, name } = full;
+  return verdict.kind === "later"
+    ? { kind: "wait", rule: name, dueAt: verdict.at, reason: verdict.reason }
+    : toEnd(verdict, delays);
 }
 
 /** Returns the end of a call by its final state. An expiry is blamed on the call's longest delay. */
@@ -142,7 +121,7 @@ export function toEnd(
 ): End {
   if (state !== "EXPIRED") return { kind: "rejected", reason };
   const longest = longestOf(delays);
-  return { kind: "expire", reason: reason === "expired" && longest ? longest.reason : reason };
+  return { kind: "expire", reason: reason === expired && longest ? longest.reason : reason };
 }
 
 /** Returns the longest delay of a call; undefined if there is none. */

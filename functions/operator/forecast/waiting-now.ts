@@ -1,7 +1,5 @@
 import { requestIdOf } from "#shared/calls/ids.ts";
-import { expiryOf } from "#shared/dial-plan/dial-plan.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
-import { isOfOtherKey } from "#shared/policy/controls.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
@@ -94,7 +92,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const { settings, hashKeys, clock } = deps;
   const read = await readControls({ allWaiting: true }, [settings], deps);
   const now = clock.now();
-  const isOther = isOfOtherKey(read.documents, hashKeys);
+  const { isOther } = read;
   const holderOf = createHoldersNow(read, { ...settings, now, isOther });
   const posted = { calls: [], client: "", agents: [], at: now };
   const from = servedFrom(read.documents, now);
@@ -103,7 +101,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const calls = read.waiting.map((one, index): CallNow => {
     const { call } = one;
     const { account: name = null, delays = [], end } = ends[index] ?? {};
-    const { heldBy, account } = holderOf(one);
+    const { heldBy, account, expiresAt } = holderOf(one);
     return {
       id: call.id,
       client: call.client,
@@ -112,7 +110,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
       backlog: one.backlog,
       account,
       heldBy,
-      endsAt: endOf(one, ends[index], { heldBy, plan: settings.plan, now }),
+      endsAt: endOf(one, ends[index], { heldBy, expiresAt, now }),
       isDialed: end?.kind === "dialed",
       delays,
       unmeasured: name !== null && read.unmeasured.has(name) ? name : undefined,
@@ -132,13 +130,13 @@ function servedFrom(documents: DocumentsRead, now: number): number {
 
 /** Returns the time at which a call is expected to be dialed, or to end otherwise. */
 function endOf(
-  { call, dueAt }: WaitingCall,
+  { dueAt }: WaitingCall,
   forecasted: Forecasted | undefined,
-  { heldBy, plan, now }: { heldBy: HeldBy; plan: RouteDeps["plan"]; now: number },
+  { heldBy, expiresAt, now }: { heldBy: HeldBy; expiresAt: number; now: number },
 ): number | null {
   const { end } = forecasted ?? {};
   if (end?.kind === "dialed") return end.at;
-  if (end?.kind === "expire") return Math.max(now, expiryOf(call, plan));
+  if (end?.kind === "expire") return Math.max(now, expiresAt);
   if (end?.kind !== "rejected" || findText(heldBy.reason)?.stops === true) return null;
   return Math.max(now, dueAt);
 }

@@ -146,8 +146,7 @@ describe("why calls wait", () => {
         account: "webhook",
         calls: 100,
         pace: "1 call in 50 s",
-        live_calls: { limit: 5 },
-        calls_per_day: null,
+        limits: [{ reason: "live_calls", limit: 5 }],
       },
     ]);
     const [{ next_hour: soon } = { next_hour: { own: 0, all: 0 } }] = why.accounts;

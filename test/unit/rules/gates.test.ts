@@ -76,7 +76,6 @@ function randomCases(): Case[] {
         now,
         at: now + one([0, 4_000, minuteMs, 6 * hourMs]),
         documents,
-        isSuspended,
         table,
         schedule: createSchedule(table, () => undefined),
         hashKeys,
@@ -130,7 +129,7 @@ function behindOthers(): Case {
     stored("caller-ids", { numbers: Object.fromEntries(pool.map((one) => [one, resting])) }),
   ]);
   const resolved = createResolver(table, () => undefined).resolve(call, undefined);
-  const at = { now, at: now, isSuspended: false, documents, table };
+  const at = { now, at: now, documents: { ...documents, isSuspended: false }, table };
   const schedule = createSchedule(table, () => undefined);
   const ahead = new Map([["twilio", 1]]);
   return {

@@ -1,0 +1,12 @@
+import type { Call } from "../calls/call-request.ts";
+import { hourMs } from "../lib/units.ts";
+import type { DialPlan } from "./plan-schema.ts";
+
+/** Returns the time at which an undialed call expires, in milliseconds since the epoch. */
+export function expiryOf(
+  { acceptedAt, tries }: Pick<Call, "acceptedAt" | "tries">,
+  plan: DialPlan,
+): number {
+  const expiresAt = Math.round(acceptedAt + plan.expireAfterHours * hourMs);
+  return tries === undefined || tries.number === 1 ? expiresAt : Math.min(expiresAt, tries.until);
+}

@@ -1,0 +1,295 @@
+import { describe, expect, it } from "vitest";
+import { accountBreakerOf, backlogBreakerOf } from "#shared/policy/breakers.ts";
+import { pauseKeyOf, restoreKey } from "#shared/policy/controls.ts";
+import { dayKeyOf, nextDayAt } from "#shared/policy/day-counts.ts";
+import { type DocumentKey, toDocumentsRead } from "#shared/ports/document-kinds.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
+import * as gates from "#shared/rules/gates.ts";
+import { liveKeysOf } from "#shared/rules/live-calls.ts";
+import { createResolver } from "#shared/rules/resolved-call.ts";
+import {
+  firstRoom,
+  leastRoom,
+  type ReadFacts,
+  type Simulate,
+  type Take,
+  takeAll,
+} from "#shared/rules/rule.ts";
+import { aRow } from "#test/support/call-rows.ts";
+import { testPlan } from "#test/support/environment.ts";
+import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
+import { claimedAlong } from "#test/support/resolved.ts";
+
+// Each list is changed in every way: an entry left out, two neighbours exchanged, a give-back idle. Some situation notices
+// each change, or the change is equal for the reason beside it.
+
+const now = Date.UTC(2026, 5, 1, 12);
+const pool = ["+12125550190", "+13035550190"];
+const plan = parseDialPlan(
+  {
+    ...testPlan,
+    agents: {
+      agent_sales: {
+        provider: "twilio",
+        answerUrl: "https://a.example.com",
+        from: { pool, pick: "callee" },
+      },
+    },
+    providers: { twilio: { callsPerDay: 3, liveCalls: 1, callsPerSecond: 1 } },
+    callingHours: { default: "always" },
+    results: {},
+  },
+  {},
+);
+const table = createRouteTable(plan);
+const of = { client: "crm", agentId: "agent_sales" };
+const target = createResolver(table, () => undefined).find({ ...of, mode: "live" });
+if (target === undefined) throw new Error("the plan has no route");
+const { account } = target;
+
+/** Returns the changes of a list: each entry left out, and each exchanged with the one after it. */
+function changesOf<One>(list: readonly One[]): [string, One[]][] {
+  const dropped = list.map((_, index): [string, One[]] => [
+    `without ${index}`,
+    list.toSpliced(index, 1),
+  ]);
+  const swapped = list.slice(1).map((after, index): [string, One[]] => {
+    const before = list.slice(index, index + 1);
+    return [`swaps ${index} and ${index + 1}`, list.toSpliced(index, 2, after, ...before)];
+  });
+  return [...dropped, ...swapped];
+}
+
+/** Lists the changes of a list that no situation notices. */
+function unnoticed<One, Situation>(
+  list: readonly One[],
+  situations: readonly Situation[],
+  answer: (list: readonly One[], situation: Situation) => unknown,
+): string[] {
+  const text = (of: readonly One[], situation: Situation) => JSON.stringify(answer(of, situation));
+  const answers = situations.map((one) => text(list, one));
+  return changesOf(list).flatMap(([change, changed]) =>
+    situations.some((one, index) => text(changed, one) !== answers[index]) ? [] : change,
+  );
+}
+
+/** Returns all subsets of some words. */
+function subsetsOf<Word>(words: readonly Word[]): Word[][] {
+  return words.reduce<Word[][]>((all, word) => [...all, ...all.map((one) => [...one, word])], [[]]);
+}
+
+function stored(name: DocumentKey, value: object) {
+  return { ...name, version: "v", json: JSON.stringify(value), expiresAt: null };
+}
+
+const breaker = {
+  state: "open",
+  cause: "busy",
+  code: "http_429",
+  openedAt: now,
+  probeAt: now + hourMs,
+  intervalMs: 1000,
+  blamed: [],
+};
+const [livePart] = liveKeysOf(account.name, 1);
+if (livePart === undefined) throw new Error("the account has no lines");
+
+/** Documents of troubles, each of which keeps the account's calls waiting. */
+const troubles = {
+  restored: [
+    stored(restoreKey, {
+      state: "suspended",
+      at: null,
+      since: now,
+      by: null,
+      epoch: 1,
+      isWatchDone: false,
+      lookedUp: 0,
+      toReview: 0,
+    }),
+  ],
+  paused: [
+    stored(pauseKeyOf({ client: of.client }), { of: { client: of.client }, by: "ops", at: now }),
+  ],
+  broken: [stored({ kind: "breaker", key: accountBreakerOf(account.name) }, breaker)],
+  resting: [
+    stored(
+      { kind: "caller-ids", key: "twilio" },
+      {
+        numbers: Object.fromEntries(
+          pool.map((one) => [one, { blocked: 0, restsUntil: now + 2 * hourMs, since: 0 }]),
+        ),
+      },
+    ),
+  ],
+  full: [stored(dayKeyOf({ account: account.name }, now), { calls: 3 })],
+  busy: [
+    stored(livePart, {
+      entries: [{ call: "c", claim: "x", at: now - hourMs }],
+      meanMs: 30 * hourMs,
+    }),
+  ],
+};
+type Trouble = keyof typeof troubles;
+
+function factsOf(some: readonly Trouble[]): ReadFacts {
+  return { documents: toDocumentsRead(some.flatMap((one) => troubles[one])), now };
+}
+
+const all = subsetsOf<Trouble>(["restored", "paused", "broken", "resting", "full", "busy"]);
+
+describe("each entry at its place is needed in the list", () => {
+  it("of holders", () => {
+    const longest = (list: typeof gates.holders, some: Trouble[]) =>
+      list
+        .flatMap((holders) => holders(target, factsOf(some)))
+        .reduce<{ reason: string; until: number | null } | undefined>(
+          (first, one) =>
+            first !== undefined && (first.until ?? Infinity) >= (one.until ?? Infinity)
+              ? first
+              : one,
+          undefined,
+        );
+    // A pool rests until a time, and a breaker until nobody knows when: which one is asked first changes nothing.
+    expect(unnoticed(gates.holders, all, longest)).toEqual(["swaps 2 and 3"]);
+  });
+
+  it("of rooms", () => {
+    const room = (list: typeof gates.rooms, some: Trouble[]) =>
+      leastRoom(list, account, { ...factsOf(some), inFlight: 2, sent: 0, countOthers: () => 0 });
+    expect(unnoticed(gates.rooms, all, room)).toEqual([]);
+  });
+
+  it("of rooms of a backlog", () => {
+    const seen = { breaker, own: { ...breaker, probeAt: now } };
+    const asBreaker = (value: object) =>
+      toDocumentsRead([stored({ kind: "breaker", key: backlogBreakerOf(of) }, value)]).get(
+        "breaker",
+        backlogBreakerOf(of),
+      );
+    const situations = [undefined, asBreaker(seen.breaker), asBreaker(seen.own)];
+    expect(
+      unnoticed(gates.backlogRooms, situations, (list, own) => {
+        const backlog = { of, account, breaker: own, accountBreaker: undefined, answers: null };
+        return String(firstRoom(list, { ...backlog, inFlight: 0 }, { now }));
+      }),
+    ).toEqual([]);
+  });
+
+  it("of stops and rests, which all must allow a call", () => {
+    const stopped = (list: typeof gates.stops, some: Trouble[]) =>
+      list.some((stops) => stops(target, factsOf(some)));
+    expect(unnoticed(gates.stops, all, stopped)).toEqual(["swaps 0 and 1"]);
+    const rests = (list: typeof gates.rests, some: Trouble[]) => {
+      const { documents } = factsOf(some);
+      const backlog = { account, ...gates.breakersAlong(target, { documents }) };
+      return Math.max(0, ...list.map((until) => until(backlog, { documents, now })));
+    };
+    expect(unnoticed(gates.rests, all, rests)).toEqual(["swaps 0 and 1"]);
+  });
+
+  it("of limits that a forecast simulates", () => {
+    /** Serves three calls, one of which begins on the next day, and tells the times and limits of the next one. */
+    const serve = (list: readonly Simulate[], some: Trouble[]) => {
+      const limits = list.flatMap((simulate) => simulate(account, factsOf(some)) ?? []);
+      const times: unknown[] = [];
+      for (const due of [0, dayMs, dayMs, dayMs, 0]) {
+        let at = now + due;
+        const free = limits.map((one) => {
+          const ready = at;
+          at = one.freeAt(ready);
+          return { one, ready, freeAt: at };
+        });
+        const by = free.findLast((seen) => seen.one.isCause({ ...seen, at }));
+        times.push([at - nextDayAt(now), by?.one.limit]);
+        for (const one of limits) one.begin(at);
+      }
+      return times;
+    };
+    expect(unnoticed(gates.simulated, all, serve)).toEqual([]);
+  });
+
+  it("of what is told of an account's limits", () => {
+    const used = (list: typeof gates.uses, some: Trouble[]) =>
+      list.map((one) => one(account, factsOf(some)));
+    expect(unnoticed(gates.uses, all, used)).toEqual([]);
+  });
+});
+
+const ports = ["ancestor", "permit", "cap", "day", "line"] as const;
+type Port = (typeof ports)[number];
+
+const row = aRow({ ancestors: ["call_before"], route: target.route, claims: ["claim"] });
+const claim = claimedAlong(
+  { ...target.route, from: "+12125550190" },
+  { row, version: "claim" },
+  { table, hashKeys: { current: "5".repeat(64) } },
+);
+
+/** Returns ports that refuse what some of them give, and the names of those to which something was given back. */
+function portsOf(refusing: readonly Port[]) {
+  const given: string[] = [];
+  const give = (name: string) => async () => void given.push(name);
+  const has = (port: Port) => !refusing.includes(port);
+  const placed = { ...aRow({ id: "call_before" }), state: "PLACED" as const };
+  const context: gates.TakeContext = {
+    ledger: Object({
+      read: async () => ({
+        rows: new Map(has("ancestor") ? [] : [[placed.id, placed]]),
+        unreadable: new Set(),
+      }),
+    }),
+    documents: { add: async () => ({}) },
+    clock: { now: () => now },
+    log: () => undefined,
+    permit: Promise.resolve(has("permit") ? { permitAt: now } : undefined),
+    caps: {
+      freeAt: async () => now,
+      count: async () =>
+        has("cap") ? { isCounted: true } : { isCounted: false, freeAt: now + hourMs },
+      release: give("cap"),
+    },
+    days: { enter: async () => has("day"), leave: give("day") },
+    lines: { enter: async () => has("line"), leave: give("line") },
+  };
+  return { context, given };
+}
+
+/** Takes everything, then gives it back. Returns why something could not be taken, and what was given back. */
+async function takeAndGive(list: readonly Take<gates.TakeContext>[], refusing: readonly Port[]) {
+  const { context, given } = portsOf(refusing);
+  const taken = takeAll(list, claim, context);
+  const verdict = await taken.judge();
+  await taken.give();
+  return JSON.stringify([verdict, given]);
+}
+
+describe("what a call takes", () => {
+  const situations = subsetsOf<Port>(ports);
+
+  async function differs(list: readonly Take<gates.TakeContext>[]): Promise<boolean> {
+    for (const one of situations) {
+      if ((await takeAndGive(list, one)) !== (await takeAndGive(gates.takes, one))) return true;
+    }
+    return false;
+  }
+
+  it("is taken by each entry of the list, and the first that is refused says why", async () => {
+    for (const [change, changed] of changesOf(gates.takes))
+      expect(await differs(changed), change).toBe(true);
+  });
+
+  it("is given back by each take that can", async () => {
+    const idle = gates.takes.map((_, index) =>
+      gates.takes.map((take, at): typeof take =>
+        at === index
+          ? (claimed, context) => ({ ...take(claimed, context), give: async () => undefined })
+          : take,
+      ),
+    );
+    const noticed: boolean[] = [];
+    for (const list of idle) noticed.push(await differs(list));
+    // Nothing is taken of the earlier tries, and a permit passes unused.
+    expect(noticed).toEqual([false, false, true, true, true]);
+  });
+});
