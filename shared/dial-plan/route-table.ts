@@ -5,6 +5,7 @@ import {
   sandboxType,
   toSandboxRoute,
 } from "../calls/call-request.ts";
+import type * as z from "../lib/zod.ts";
 import type { ClientOfMode, Mode } from "../calls/ids.ts";
 import { type Pace, toPace } from "../telephony/rate.ts";
 import { accountSchema } from "./account-schema.ts";
@@ -12,22 +13,22 @@ import { findAccountType, findAgentRoute } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { RouteKinds } from "./route-kinds.ts";
 
+/** Settings of an account that rules ask as the plan has them. */
+type Limits = Omit<
+  z.infer<typeof accountSchema>,
+  "type" | "baseUrl" | "timeoutSeconds" | "callsPerSecond" | "burst"
+>;
+
 /** The account that calls along a route are placed under, with its settings and their defaults. */
-export interface ResolvedAccount {
+export interface ResolvedAccount extends Limits {
   /** Name of its documents, slots and dispatches. Each host of a webhook is an account of its own. */
   name: string;
   /** Name in the plan's `providers`. The account of test calls has the settings of the account that they stand for. */
   planned: string;
   mode: Mode;
   timeoutSeconds: number;
-  concurrency: number | undefined;
   /** Undefined: no rate limit. */
   pace: Pace | undefined;
-  callsPerDay: number | undefined;
-  liveCalls: number | undefined;
-  maxCallMinutes: number | undefined;
-  meanCallSeconds: number;
-  pollsPerSecond: number;
 }
 
 /** The routes and accounts of a plan, each made once. It is made with the settings, so that another plan has another. */
@@ -88,18 +89,19 @@ function resolveAccount(route: Route, plan: DialPlan, kinds: RouteKinds): Resolv
   const planned = isTest ? planAccountOf(route) : route.account;
   const type = isTest ? (findAccountType(planned, plan) ?? sandboxType) : route.type;
   const settings = plan.providers[planned] ?? defaultSettings;
-  const { callsPerSecond = kinds.defaultCallsPerSecond({ type }), burst } = settings;
+  const {
+    type: _,
+    baseUrl: __,
+    callsPerSecond = kinds.defaultCallsPerSecond({ type }),
+    burst,
+    ...limits
+  } = settings;
   return {
+    ...limits,
     name: accountNameOf(route),
     planned,
     mode: isTest ? "test" : "live",
     timeoutSeconds: settings.timeoutSeconds ?? kinds.defaultTimeoutSeconds({ type }),
-    concurrency: settings.concurrency,
     pace: callsPerSecond === undefined ? undefined : toPace(callsPerSecond, burst),
-    callsPerDay: settings.callsPerDay,
-    liveCalls: settings.liveCalls,
-    maxCallMinutes: settings.maxCallMinutes,
-    meanCallSeconds: settings.meanCallSeconds,
-    pollsPerSecond: settings.pollsPerSecond,
   };
 }

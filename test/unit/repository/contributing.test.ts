@@ -41,6 +41,18 @@ const guides: Guide[] = [
     ],
   },
   {
+    heading: "Add a limit of an account",
+    mention: /\bcallsPerDay\b/,
+    patterns: [
+      "shared/rules/*.ts",
+      "shared/dial-plan/{account,route,setting}*.ts",
+      "functions/dialer/**/*.ts",
+      "test/unit/rules/named.test.ts",
+      "test/unit/dialer/account-days.test.ts",
+      "docs/{dial-plan,reasons}.md",
+    ],
+  },
+  {
     heading: "Add a state",
     mention: /\bREDIALED\b/,
     patterns: [code, "docs/architecture.md", "docs/events.md", "README.md"],
