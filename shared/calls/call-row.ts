@@ -272,3 +272,11 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     history: [],
   };
 }
+
+/**
+ * True if the route's provider ignores a request whose id it has seen before: a webhook that promises it, and
+ * Amazon Connect, whose routes are `idempotent` unless the dial plan says otherwise.
+ */
+export function isIdempotent(route: CallRow["route"]): boolean {
+  return route !== null && "idempotent" in route && route.idempotent === true;
+}

@@ -1,5 +1,4 @@
 import type { CallRow } from "./call-row.ts";
-import { contradicted, hasEnded } from "./record-result.ts";
 import { states } from "./states.ts";
 
 /** Returns the id of the first call of a row's chain. */
@@ -19,12 +18,6 @@ export function isTryPending({
   dueAt,
 }: Pick<CallRow, "state" | "next" | "dueAt">): boolean {
   return state === "PLACED" && next !== undefined && dueAt !== null;
-}
-
-/** True if a placed call has ended so that another try was named in its stead, and nothing has contradicted its end. */
-export function isSuperseded({ next, result, history }: CallRow): boolean {
-  if (next === undefined || !hasEnded(result)) return false;
-  return history.every(({ reason }) => reason !== contradicted);
 }
 
 /** Returns the number of tries that may follow a row as it stands. */

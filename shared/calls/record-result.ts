@@ -36,3 +36,9 @@ export function recordResult(
   // A row settled under a plan without `results` enters the backlog with its first record.
   return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: pollAt };
 }
+
+/** True if a placed call has ended so that another try was named in its stead, and nothing has contradicted its end. */
+export function isSuperseded({ next, result, history }: CallRow): boolean {
+  if (next === undefined || !hasEnded(result)) return false;
+  return history.every(({ reason }) => reason !== contradicted);
+}

@@ -2,6 +2,7 @@ import { claimLifeMs } from "../lib/timing.ts";
 import * as z from "../lib/zod.ts";
 import { type Route, sandboxType } from "./call-request.ts";
 import {
+  isIdempotent,
   waitingBacklogOf,
   type CallRow,
   dialingBacklogOf,
@@ -224,14 +225,6 @@ export function applyAction(
   const reason = "reason" in action ? action.reason : "operator";
   const next = enterState(row, { state: action.to, reason, by }, write);
   return action.to === "REDIALED" ? { ...next, redialedAs: action.redialedAs } : next;
-}
-
-/**
- * True if the route's provider ignores a request whose id it has seen before: a webhook that promises it, and
- * Amazon Connect, whose routes are `idempotent` unless the dial plan says otherwise.
- */
-export function isIdempotent(route: CallRow["route"]): boolean {
-  return route !== null && "idempotent" in route && route.idempotent === true;
 }
 
 /** Returns the row UNKNOWN, since then or since it first became unknown. */

@@ -43,6 +43,11 @@ export function clientEntryOf(numberHash: string, client: string): string {
   return `${numberHash} ${client}`;
 }
 
+/** Names the document of a number's erasure. */
+export function erasureKeyOf(numberHash: string): DocumentKey<"erasure"> {
+  return { kind: "erasure", key: numberHash };
+}
+
 /** True if the key is that of an entry for one client's calls alone. */
 export function isClientEntry(key: string): boolean {
   return key.includes(" ");

@@ -3,8 +3,9 @@ import { applyErasure } from "../calls/erase-row.ts";
 import { states } from "../calls/states.ts";
 import { dayMs, minuteMs } from "../lib/units.ts";
 import { changeDocuments } from "../ports/change-document.ts";
-import type { DocumentKey, ValueOf } from "../ports/document-kinds.ts";
+import type { ValueOf } from "../ports/document-kinds.ts";
 import type { CallLedger } from "../ports/ledger.ts";
+import { erasureKeyOf } from "./controls.ts";
 import { changeList, inParts, type ListDeps } from "./dnc-entries.ts";
 
 /** Rows of one page, and maximum pages of one go: each goes through the newest rows again, so it must reach the oldest. */
@@ -15,11 +16,6 @@ const pagesMax = 100;
 const messagesMs = 45 * dayMs;
 /** Time after an erasure in which rows may still be missing in the index by number, or come from a process that stood still. */
 const settlesMs = 30 * minuteMs;
-
-/** Names the document of a number's erasure. */
-export function erasureKeyOf(numberHash: string): DocumentKey<"erasure"> {
-  return { kind: "erasure", key: numberHash };
-}
 
 export interface EraseDeps extends ListDeps {
   ledger: Pick<CallLedger, "list" | "write">;

@@ -1,9 +1,9 @@
 import { claimAheadMsMax } from "#shared/lib/timing.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
-import { toCall, type CallRow, backlogOf } from "#shared/calls/call-row.ts";
+import { toCall, type CallRow, backlogOf, isIdempotent } from "#shared/calls/call-row.ts";
 import type { Permission } from "#shared/calls/passed-check.ts";
 import { states } from "#shared/calls/states.ts";
-import { type Decided, isIdempotent } from "#shared/calls/transitions.ts";
+import type { Decided } from "#shared/calls/transitions.ts";
 import { type ControlDocuments } from "#shared/policy/controls.ts";
 import { delivery, ends, inTurn, resend, restored } from "#shared/rules/gates.ts";
 import { type Facts, findVerdict, pass, toDecided, type Verdict } from "#shared/rules/rule.ts";

@@ -1,6 +1,6 @@
 import { sandboxType } from "#shared/calls/call-request.ts";
-import type { CallRow } from "#shared/calls/call-row.ts";
-import { isIdempotent, type Settlement } from "#shared/calls/transitions.ts";
+import { type CallRow, isIdempotent } from "#shared/calls/call-row.ts";
+import type { Settlement } from "#shared/calls/transitions.ts";
 import { findPolling } from "#shared/dial-plan/dial-plan.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { retryAfterMsMax } from "#shared/policy/breaker-causes.ts";

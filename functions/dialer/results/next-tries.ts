@@ -1,7 +1,7 @@
 import { type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
-import { hasEnded } from "#shared/calls/record-result.ts";
+import { hasEnded, isSuperseded } from "#shared/calls/record-result.ts";
 import { type Decided, type Write, enterState } from "#shared/calls/transitions.ts";
-import { isSuperseded, isTryPending } from "#shared/calls/chain.ts";
+import { isTryPending } from "#shared/calls/chain.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import { ends, halts } from "#shared/rules/gates.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isIdempotent } from "#shared/calls/transitions.ts";
+import { isIdempotent } from "#shared/calls/call-row.ts";
 import { createProviders } from "#shared/providers/providers.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {

@@ -15,6 +15,7 @@ import {
   type Take,
   takeAll,
 } from "#shared/rules/rule.ts";
+import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { aRow } from "#test/support/call-rows.ts";
 import { testPlan } from "#test/support/environment.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
@@ -182,7 +183,8 @@ describe("each entry at its place is needed in the list", () => {
     expect(unnoticed(gates.stops, all, stopped)).toEqual(["swaps 0 and 1"]);
     const rests = (list: typeof gates.rests, some: Trouble[]) => {
       const { documents } = factsOf(some);
-      const backlog = { account, ...gates.breakersAlong(target, { documents }) };
+      const accountBreaker = documents.get("breaker", accountBreakerOf(account.name));
+      const backlog = { account, breaker: undefined, accountBreaker };
       return Math.max(0, ...list.map((until) => until(backlog, { documents, now })));
     };
     expect(unnoticed(gates.rests, all, rests)).toEqual(["swaps 0 and 1"]);
@@ -234,10 +236,7 @@ function portsOf(refusing: readonly Port[]) {
   const placed = { ...aRow({ id: "call_before" }), state: "PLACED" as const };
   const context: gates.TakeContext = {
     ledger: Object({
-      read: async () => ({
-        rows: new Map(has("ancestor") ? [] : [[placed.id, placed]]),
-        unreadable: new Set(),
-      }),
+      read: async () => toRowsRead(has("ancestor") ? [] : [placed], []),
     }),
     documents: { add: async () => ({}) },
     clock: { now: () => now },

@@ -55,8 +55,7 @@ function factsWith(later: DocumentKey | undefined) {
   return {
     now,
     at: now,
-    documents: documentsWith(later),
-    isSuspended: false,
+    documents: { ...documentsWith(later), isSuspended: false },
     table,
     resolver,
     schedule: createSchedule(table, () => undefined),
