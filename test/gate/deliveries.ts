@@ -1,0 +1,284 @@
+import { dialCalls } from "#functions/dialer/dial/dial-calls.ts";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import type { Call, Route } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
+import { type Send, Withheld } from "#shared/lib/http-client.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import type { StoredText } from "#shared/ports/document-kinds.ts";
+import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
+import type { DialingProvider, DialOutcome } from "#shared/providers/provider.ts";
+import type { HashKeys } from "#shared/telephony/phone-number.ts";
+import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
+import { createMemoryDocuments } from "../support/memory-documents.ts";
+import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
+import { createMemoryJournal } from "../support/memory-journal.ts";
+import { createMemoryLedger } from "../support/memory-ledger.ts";
+import { createRouteTable, parseDialPlan } from "../support/plans.ts";
+import { createChance, fractionOf } from "./random.ts";
+import { randomCall, randomRow } from "./random-calls.ts";
+import { randomDocuments } from "./random-documents.ts";
+import { randomPlan } from "./random-plan.ts";
+import { accountIn, routeIn, withoutPool } from "./routes.ts";
+
+/** A delivery: its calls, what stands in the ledger, and how providers, checks and ports behave. */
+export interface World {
+  seed: number;
+  now: number;
+  plan: DialPlan;
+  hashKeys: HashKeys;
+  requested: { id: string; call?: Call; account?: string }[];
+  rows: CallRow[];
+  documents: StoredText[];
+  concurrency: number;
+  /** True if ports answer in no time. */
+  isInstant: boolean;
+  /** Chance that a call to a port fails. */
+  faults: number;
+  deadlineMs: number;
+}
+
+/** A request that a provider was sent. */
+export interface Requested {
+  id: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+  route: Route;
+}
+
+/** What a delivery leaves behind. */
+export interface Left {
+  requests: Requested[];
+  rows: ReadonlyMap<string, CallRow>;
+  /** Ids of the calls to be delivered again. Undefined: the whole delivery is. */
+  retried: ReadonlySet<string> | undefined;
+  /** Events that were logged. */
+  events: ReadonlySet<string>;
+}
+
+/** Returns the world of a seed: a plan, calls, rows, documents and how ports behave. */
+export function randomWorld(seed: number): World {
+  const chance = createChance(seed);
+  const { is, one, below } = chance;
+  const isOpen = is(0.7);
+  const isInstant = is(0.6);
+  const faults = one([0, 0, 0.02, 0.1]);
+  const plan = parseDialPlan(randomPlan(chance, { isOpen }), {});
+  const hashKeys = is(0.3)
+    ? { current: "5".repeat(64), former: "6".repeat(64) }
+    : { current: "5".repeat(64) };
+  const { agents } = plan;
+  const now = Date.UTC(2026, 5, 1 + below(2), below(24), below(60), below(60));
+  const calls = Array.from({ length: below(11, 1) }, (_, index) =>
+    randomCall(chance, { now, index, isFresh: isOpen && index < 6 }),
+  );
+  const rows = calls.flatMap((call) => {
+    const route = routeIn(agents, call);
+    const known = { call, route: route && withoutPool(route), now, hashKeys };
+    return randomRow(chance, known) ?? [];
+  });
+  const routes = calls.flatMap((call) => routeIn(agents, call) ?? []);
+  const trouble = {
+    obstacle: isOpen ? one([0, 0, 0.01]) : one([0, 0.02, 0.1]),
+    unreadable: 0,
+  };
+  const withRow = new Set(rows.map(({ id }) => id));
+  return {
+    seed,
+    now,
+    plan,
+    hashKeys,
+    requested: calls.map((call) => {
+      const route = routeIn(agents, call);
+      if (!withRow.has(call.id) || is(0.2)) return { id: call.id, call };
+      return { id: call.id, ...(route && is(0.9) ? { account: accountIn(route) } : {}) };
+    }),
+    rows,
+    documents: randomDocuments(chance, trouble, { calls, routes, hashKeys, now }),
+    concurrency: below(6, 1),
+    isInstant,
+    faults,
+    deadlineMs: one([50_000, 2 * minuteMs, 15 * minuteMs]),
+  };
+}
+
+/** A clock that stands while work can go on, and then moves to the next moment for which somebody waits. */
+function createClock(start: number) {
+  let now = start;
+  let timers: { at: number; wake: () => void }[] = [];
+  return {
+    now: () => now,
+    sleep: (ms: number) =>
+      new Promise<void>((wake) => {
+        if (ms <= 0) wake();
+        else timers.push({ at: now + ms, wake });
+      }),
+    async run<Result>(work: Promise<Result>): Promise<Result> {
+      let isOver = false;
+      const end = () => void (isOver = true);
+      work.then(end, end);
+      for (;;) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (isOver) return work;
+        const at = Math.min(...timers.map((timer) => timer.at));
+        if (!Number.isFinite(at)) continue;
+        now = Math.max(now, at);
+        const due = timers.filter((timer) => timer.at <= now);
+        timers = timers.filter((timer) => timer.at > now);
+        for (const { wake } of due) wake();
+      }
+    },
+  };
+}
+
+/** Delivers the calls of a world, and returns what that leaves behind. */
+export async function deliver(world: World): Promise<Left> {
+  const { seed, now, plan, hashKeys, requested, deadlineMs } = world;
+  const clock = createClock(now);
+  const table = createRouteTable(plan);
+  let versions = 0;
+  const version = () => `w${++versions}w`;
+  const storedRows = new Map(
+    world.rows.map((row) => {
+      const json = JSON.stringify(toStoredRow(row));
+      return [row.id, { id: row.id, version: row.version, json }];
+    }),
+  );
+  const storedDocuments = new Map(world.documents.map((one) => [`${one.kind} ${one.key}`, one]));
+  const troubled = troubledPorts(world, clock);
+  const requests: Requested[] = [];
+  const events = new Set<string>();
+  const queue = { send: async () => undefined, sendMany: async (all: object[]) => all.length };
+  const deps = {
+    queue: troubled("queue", queue),
+    eventsQueue: queue,
+    ledger: troubled("ledger", createMemoryLedger(storedRows)),
+    documents: troubled("documents", createMemoryDocuments(clock.now, version, storedDocuments)),
+    epochStore: createMemoryEpochStore(),
+    deadLetters: createMemoryDeadLetters(),
+    journal: createMemoryJournal(),
+    settings: {
+      plan,
+      table,
+      schedule: createSchedule(table, () => undefined),
+      hashKeys,
+      publicUrl: "https://calls.example.com",
+      providerOf: (route: Route) => providerAlong(route, { seed, clock, requests }),
+      askCheck: async ({ check, body }: { check: string; body: string }) => {
+        await clock.sleep(1_500 * fractionOf(seed, `slow ${check} ${body}`));
+        const fraction = fractionOf(seed, `${check} ${JSON.parse(body).id}`);
+        if (fraction < 0.7) return { decision: "call" };
+        if (fraction < 0.8) return { decision: "refuse", reason: "no" };
+        if (fraction < 0.85) return { decision: "never" };
+        if (fraction < 0.9) return { decision: "wait", until: now + minuteMs };
+        return { decision: "failed", code: "time_out" };
+      },
+    },
+    clock: { now: clock.now, sleep: clock.sleep },
+    random: { version, fraction: () => 0.5 },
+    concurrency: world.concurrency,
+    consumers: 3,
+    statementsLeft: () => Infinity,
+    dispatcher: { lifeMs: 50_000, headsPerLook: 5_000, endsIdle: false },
+    sweepSeconds: 60,
+    log: (_level: string, event: string) => events.add(event),
+    memory: createDialerMemory(),
+  };
+  const work = dialCalls(requested.map(Object), Object(deps), now + deadlineMs);
+  const retried = await clock.run(work.catch(() => undefined));
+  const rows = new Map(
+    [...storedRows.values()].flatMap(({ id, version: of, json }) => {
+      const row = parseRow(id, of, JSON.parse(json));
+      return row === undefined ? [] : [[id, row] as const];
+    }),
+  );
+  return { requests, rows, retried, events };
+}
+
+/** Returns a function that makes the calls to a port slow, and some of them fail. */
+function troubledPorts(
+  { seed, faults, isInstant }: World,
+  clock: Pick<ReturnType<typeof createClock>, "sleep">,
+) {
+  const seen = new Map<string, number>();
+  return <Port extends object>(port: string, methods: Port): Port =>
+    new Proxy(methods, {
+      get(target, name, receiver) {
+        const method: unknown = Reflect.get(target, name, receiver);
+        if (typeof method !== "function") return method;
+        return async (...values: unknown[]) => {
+          const asked = aboutOf(values[0]);
+          const about = `${port}.${String(name)} ${asked}`;
+          const count = (seen.get(about) ?? 0) + 1;
+          seen.set(about, count);
+          const ms = isInstant ? 0 : Math.floor(100 * fractionOf(seed, `ms ${about} ${count}`));
+          await clock.sleep(ms);
+          const fate = fractionOf(seed, `fate ${about} ${count}`);
+          if (fate < faults / 2) throw new Error("lost before");
+          const result: unknown = await Reflect.apply(method, target, values);
+          if (fate < faults) throw new Error("lost after");
+          return result;
+        };
+      },
+    });
+}
+
+/** Returns what a port was asked about, without versions and in a fixed order. */
+function aboutOf(value: unknown): string {
+  const all = Array.isArray(value) ? value : [value];
+  return [...new Set(all.map(nameOf))].toSorted().join("|");
+}
+
+function nameOf(one: unknown): string {
+  if (typeof one !== "object" || one === null) return String(one);
+  const { next = one }: { next?: object } = one;
+  const { id, kind, key }: { id?: string; kind?: string; key?: string } = next;
+  return id ?? `${kind}:${key}`;
+}
+
+/** A provider that answers by the call's id. */
+function providerAlong(
+  route: Route,
+  {
+    seed,
+    clock,
+    requests,
+  }: {
+    seed: number;
+    clock: ReturnType<typeof createClock>;
+    requests: Requested[];
+  },
+) {
+  const canLookUp = route.type === "twilio" || route.type === "vapi";
+  return {
+    async dial(request: Parameters<DialingProvider<Route>["dial"]>[0]): Promise<DialOutcome> {
+      const { call, timeoutSeconds, ring } = request;
+      const of = (what: string) => fractionOf(seed, `${what} ${call.id}`);
+      if (of("prepares") < 0.2) await clock.sleep(7_000 * of("prepare"));
+      const send: Send = async (_url, { mayLeave }) => {
+        if (of("connects") < 0.2) await clock.sleep(3_000 * of("connect"));
+        if (mayLeave?.() === false) throw new Withheld("not any more");
+        requests.push({ id: call.id, at: clock.now(), route });
+        return new Response();
+      };
+      const { signal } = new AbortController();
+      const fetchOptions = { headers: {}, redirect: "manual", signal } as const;
+      await ring(send, of("ring") < 0.3 ? 5 : timeoutSeconds)("https://example.com", fetchOptions);
+      await clock.sleep(4_000 * of("answers") ** 3);
+      return outcomeOf(of("outcome"));
+    },
+    ...(canLookUp ? { lookUp: async () => undefined } : {}),
+  };
+}
+
+function outcomeOf(fraction: number): DialOutcome {
+  if (fraction < 0.5) return { kind: "placed", providerCallId: "p1" };
+  if (fraction < 0.6) return { kind: "unknown", code: "time_out" };
+  if (fraction < 0.7) return { kind: "rejected", code: "bad_number" };
+  if (fraction < 0.8) return { kind: "not_placed", code: "busy", blamesNumber: true };
+  if (fraction < 0.85) return { kind: "not_placed", code: "http_503", unreachable: true };
+  if (fraction < 0.9) return { kind: "not_placed", code: "http_429", retryAfterSeconds: 20 };
+  if (fraction < 0.95) return { kind: "account_refused", code: "http_401" };
+  return { kind: "route_refused", code: "bad_from" };
+}
