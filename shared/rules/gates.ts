@@ -111,13 +111,13 @@ const waits: readonly Judge[] = [
   turn.inDelivery,
 ];
 
-/** What stops all work on calls: deliveries write nothing of calls that they do not know, and no row is decided. */
+/** Stops of all work on calls: deliveries write nothing of calls that they do not know, and no row is decided. */
 export const halts: readonly Halts[] = [restore.halts];
 
 /** The same for a dispatcher. */
 export const dispatchHalts: readonly Halts[] = [restore.haltsDispatch];
 
-/** Of a fresh call that is only to get a row: whether its number's documents decide, and are read. */
+/** Rules by which the documents of a fresh call's number decide, though it is only to get a row. They are read then. */
 export const numberNeeds: readonly ((
   call: Pick<ResolvedCall, "call">,
   documents: Facts["documents"],
@@ -214,7 +214,7 @@ export const rooms: readonly RoomOf[] = [breaker.room, callsPerDay.room, liveCal
 /** Room of a backlog for further calls, beside its account's. The first that bounds it decides. */
 export const backlogRooms: readonly BacklogRoomOf[] = [breaker.backlogRoom, turn.backlogRoom];
 
-/** What holds a call that no judge was asked about: the wait for its turn, a connection, the probe, and a lapsed claim. */
+/** Verdicts on a call that no judge was asked about: its turn, a connection, the probe, and a lapsed claim. */
 export const inTurn: Hold = turn.held;
 export const unconnected: Hold = capacity.held;
 export const unprobed: Hold = breaker.held;
@@ -233,7 +233,7 @@ export const permitsOf = pace.permits;
 export const isPaced = pace.isPaced;
 export const takenUntil = pace.takenUntil;
 
-/** Why an account's calls wait for others that are under way, whose results are polled then. */
+/** Reasons for which an account's calls wait for others that are under way, whose results are polled then. */
 export const polledFor: readonly string[] = [liveCalls.held.reason];
 
 /** Limits of an account with how far they are used, for operators. */

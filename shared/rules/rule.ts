@@ -96,7 +96,7 @@ export interface Room {
 /** A rule's question about an account. Undefined: the rule leaves any number of calls. */
 export type RoomOf = (account: ResolvedAccount, facts: RoomFacts) => Room | undefined;
 
-/** How far a limit of an account is used. */
+/** The use of a limit of an account. */
 export interface Used {
   /** Reason of the calls that wait for it. */
   reason: string;

@@ -47,7 +47,7 @@ export interface Requested {
   route: Route;
 }
 
-/** What a delivery leaves behind. */
+/** Everything that a delivery leaves behind. */
 export interface Left {
   requests: Requested[];
   rows: ReadonlyMap<string, CallRow>;

@@ -64,5 +64,5 @@ it("a random delivery dials nobody twice, against orders or outside hours, and l
     requests += left.requests.length;
   }
   // Deliveries of which too few calls are dialed would say nothing.
-  expect(requests).toBeGreaterThan(deliveries / 2);
+  expect(requests).toBeGreaterThan(deliveries / 4);
 });

@@ -16,6 +16,7 @@ import {
   takeAll,
 } from "#shared/rules/rule.ts";
 import { toRowsRead } from "#shared/ports/unreadable.ts";
+import { withoutPool } from "#test/gate/routes.ts";
 import { aRow } from "#test/support/call-rows.ts";
 import { testPlan } from "#test/support/environment.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
@@ -223,7 +224,7 @@ type Port = (typeof ports)[number];
 
 const row = aRow({ ancestors: ["call_before"], route: target.route, claims: ["claim"] });
 const claim = claimedAlong(
-  { ...target.route, from: "+12125550190" },
+  withoutPool(target.route),
   { row, version: "claim" },
   { table, hashKeys: { current: "5".repeat(64) } },
 );
