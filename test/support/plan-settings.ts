@@ -127,3 +127,8 @@ export function planSettingsList(): string {
 }
 
 const ofDefault = (value: string) => (value === "required" ? value : `default ${value}`);
+
+/** Names of the settings that limit how many calls an account places in a time, such as `callsPerDay`. */
+export const accountLimits: readonly string[] = listPlanSettings().flatMap(
+  ({ path }) => /^providers\.\*\.(calls(?!PerSecond)\w+)$/.exec(path)?.[1] ?? [],
+);

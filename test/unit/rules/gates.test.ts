@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type DocumentsRead, toDocumentsRead } from "#shared/ports/document-kinds.ts";
+import {
+  type DocumentsRead,
+  type StoredText,
+  toDocumentsRead,
+} from "#shared/ports/document-kinds.ts";
+import { dayKeyOf } from "#shared/policy/day-counts.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 import * as gates from "#shared/rules/gates.ts";
@@ -9,15 +14,17 @@ import {
   type ClockFacts,
   type Facts,
   type Judge,
+  listKeys,
   pass,
 } from "#shared/rules/rule.ts";
-import { createChance } from "#test/gate/random.ts";
-import { accountIn, routeIn, withoutPool } from "#test/gate/judged.ts";
+import { type Chance, createChance } from "#test/gate/random.ts";
+import { accountIn, routeIn, withoutPool } from "#test/gate/routes.ts";
 import { randomCall, randomRow } from "#test/gate/random-calls.ts";
 import { randomDocuments, readOf } from "#test/gate/random-documents.ts";
 import { randomPlan } from "#test/gate/random-plan.ts";
 import { equalGates } from "#test/mutation/gate-survivors.ts";
 import { testPlan } from "#test/support/environment.ts";
+import { accountLimits } from "#test/support/plan-settings.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 
 /** The lists of judges. */
@@ -48,15 +55,41 @@ const casesMax = 6_000;
 const casesPerPlan = 50;
 const pool = ["+12125550190", "+13035550190"];
 
+/** Returns a random plan, and draws limits that `randomPlan` does not know: who adds one need not come here. */
+function limitedPlan(chance: Chance, how: { isOpen: boolean }) {
+  const drawn = randomPlan(chance, how);
+  const { providers = {} }: { providers?: Record<string, object> } = drawn;
+  const others = accountLimits.filter((name) => name !== "callsPerDay");
+  const limits = () =>
+    Object.fromEntries(
+      others.flatMap((name) => (chance.is(0.4) ? [[name, chance.below(6, 1)]] : [])),
+    );
+  const limited = Object.entries(providers).map(([name, account]) => [
+    name,
+    { ...account, ...limits() },
+  ]);
+  return parseDialPlan({ ...drawn, providers: Object.fromEntries(limited) }, {});
+}
+
+/** Draws what these limits have counted. */
+function countsOf({ target, of }: ResolvedCall, chance: Chance, now: number): StoredText[] {
+  const { name = "" } = target?.account ?? {};
+  const ofDay = dayKeyOf({ account: name }, now).key;
+  return listKeys(gates.backlogKeys, [{ of, target }], now).flatMap(({ kind, key }) => {
+    if (kind !== "day-counts" || key === ofDay || !chance.is(0.4)) return [];
+    const json = JSON.stringify({ calls: chance.below(7) });
+    return { kind, key, version: "v", json, expiresAt: null };
+  });
+}
+
 function randomCases(): Case[] {
   const cases: Case[] = [];
   const hashKeys = { current: "5".repeat(64), former: "6".repeat(64) };
-  let plan = parseDialPlan(randomPlan(createChance(1), { isOpen: false }), {});
+  let plan = limitedPlan(createChance(1), { isOpen: false });
   for (let index = 0; index < casesMax; index++) {
     const chance = createChance(1_000_003 + index);
     const { is, one, below } = chance;
-    if (index % casesPerPlan === 0)
-      plan = parseDialPlan(randomPlan(chance, { isOpen: is(0.2) }), {});
+    if (index % casesPerPlan === 0) plan = limitedPlan(chance, { isOpen: is(0.2) });
     const table = createRouteTable(plan);
     const now = Date.UTC(2026, 5, 1 + below(3), below(24), below(60), below(60));
     const call = randomCall(chance, { now, index: 0, isFresh: is(0.3) });
@@ -65,11 +98,9 @@ function randomCases(): Case[] {
     const obstacle = one([0.02, 0.08, 0.4, 0.7]);
     const world = { calls: [call], routes: route === undefined ? [] : [route], hashKeys, now };
     const isSuspended = is(obstacle / 4);
-    const documents = readOf(
-      randomDocuments(chance, { obstacle, unreadable: 0 }, world),
-      isSuspended,
-    );
     const resolved = createResolver(table, hashesUnder(hashKeys)).resolve(call, row);
+    const stored = randomDocuments(chance, { obstacle, unreadable: 0 }, world);
+    const documents = readOf([...stored, ...countsOf(resolved, chance, now)], isSuspended);
     cases.push({
       call: resolved,
       facts: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { accountBreakerOf, backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { pauseKeyOf, restoreKey } from "#shared/policy/controls.ts";
-import { dayKeyOf, nextDayAt } from "#shared/policy/day-counts.ts";
+import { nextDayAt } from "#shared/policy/day-counts.ts";
 import { type DocumentKey, toDocumentsRead } from "#shared/ports/document-kinds.ts";
 import { dayMs, hourMs } from "#shared/lib/units.ts";
 import * as gates from "#shared/rules/gates.ts";
@@ -10,6 +10,7 @@ import { createResolver } from "#shared/rules/resolved-call.ts";
 import {
   firstRoom,
   leastRoom,
+  listKeys,
   type ReadFacts,
   type Simulate,
   type Take,
@@ -19,6 +20,7 @@ import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { withoutPool } from "#test/gate/routes.ts";
 import { aRow } from "#test/support/call-rows.ts";
 import { testPlan } from "#test/support/environment.ts";
+import { accountLimits } from "#test/support/plan-settings.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { claimedAlong } from "#test/support/resolved.ts";
 
@@ -37,7 +39,13 @@ const plan = parseDialPlan(
         from: { pool, pick: "callee" },
       },
     },
-    providers: { twilio: { callsPerDay: 3, liveCalls: 1, callsPerSecond: 1 } },
+    providers: {
+      twilio: {
+        ...Object.fromEntries(accountLimits.map((name) => [name, 3])),
+        liveCalls: 1,
+        callsPerSecond: 1,
+      },
+    },
     callingHours: { default: "always" },
     results: {},
   },
@@ -124,7 +132,6 @@ const troubles = {
       },
     ),
   ],
-  full: [stored(dayKeyOf({ account: account.name }, now), { calls: 3 })],
   busy: [
     stored(livePart, {
       entries: [{ call: "c", claim: "x", at: now - hourMs }],
@@ -132,17 +139,24 @@ const troubles = {
     }),
   ],
 };
-type Trouble = keyof typeof troubles;
 
-function factsOf(some: readonly Trouble[]): ReadFacts {
-  return { documents: toDocumentsRead(some.flatMap((one) => troubles[one])), now };
+/** Limits of calls in a time, by the documents that count them: of a day, and of whatever is added. */
+const counters = listKeys(gates.countedKeys, [{ target }], now).filter(
+  ({ kind }) => kind === "day-counts",
+);
+const all = subsetsOf([
+  ...Object.values(troubles),
+  ...counters.map((name) => [stored(name, { calls: 3 })]),
+]).map((some) => some.flat());
+type Situation = (typeof all)[number];
+
+function factsOf(some: Situation): ReadFacts {
+  return { documents: toDocumentsRead(some), now };
 }
-
-const all = subsetsOf<Trouble>(["restored", "paused", "broken", "resting", "full", "busy"]);
 
 describe("each entry at its place is needed in the list", () => {
   it("of holders", () => {
-    const longest = (list: typeof gates.holders, some: Trouble[]) =>
+    const longest = (list: typeof gates.holders, some: Situation) =>
       list
         .flatMap((holders) => holders(target, factsOf(some)))
         .reduce<{ reason: string; until: number | null } | undefined>(
@@ -157,7 +171,7 @@ describe("each entry at its place is needed in the list", () => {
   });
 
   it("of rooms", () => {
-    const room = (list: typeof gates.rooms, some: Trouble[]) =>
+    const room = (list: typeof gates.rooms, some: Situation) =>
       leastRoom(list, account, { ...factsOf(some), inFlight: 2, sent: 0, countOthers: () => 0 });
     expect(unnoticed(gates.rooms, all, room)).toEqual([]);
   });
@@ -179,10 +193,10 @@ describe("each entry at its place is needed in the list", () => {
   });
 
   it("of stops and rests, which all must allow a call", () => {
-    const stopped = (list: typeof gates.stops, some: Trouble[]) =>
+    const stopped = (list: typeof gates.stops, some: Situation) =>
       list.some((stops) => stops(target, factsOf(some)));
     expect(unnoticed(gates.stops, all, stopped)).toEqual(["swaps 0 and 1"]);
-    const rests = (list: typeof gates.rests, some: Trouble[]) => {
+    const rests = (list: typeof gates.rests, some: Situation) => {
       const { documents } = factsOf(some);
       const accountBreaker = documents.get("breaker", accountBreakerOf(account.name));
       const backlog = { account, breaker: undefined, accountBreaker };
@@ -193,7 +207,7 @@ describe("each entry at its place is needed in the list", () => {
 
   it("of limits that a forecast simulates", () => {
     /** Serves three calls, one of which begins on the next day, and tells the times and limits of the next one. */
-    const serve = (list: readonly Simulate[], some: Trouble[]) => {
+    const serve = (list: readonly Simulate[], some: Situation) => {
       const limits = list.flatMap((simulate) => simulate(account, factsOf(some)) ?? []);
       const times: unknown[] = [];
       for (const due of [0, dayMs, dayMs, dayMs, 0]) {
@@ -213,13 +227,13 @@ describe("each entry at its place is needed in the list", () => {
   });
 
   it("of what is told of an account's limits", () => {
-    const used = (list: typeof gates.uses, some: Trouble[]) =>
+    const used = (list: typeof gates.uses, some: Situation) =>
       list.map((one) => one(account, factsOf(some)));
     expect(unnoticed(gates.uses, all, used)).toEqual([]);
   });
 });
 
-const ports = ["ancestor", "permit", "cap", "day", "line"] as const;
+const ports = ["ancestor", "permit", "cap", "day", "line", "counter"] as const;
 type Port = (typeof ports)[number];
 
 const row = aRow({ ancestors: ["call_before"], route: target.route, claims: ["claim"] });
@@ -239,7 +253,12 @@ function portsOf(refusing: readonly Port[]) {
     ledger: Object({
       read: async () => toRowsRead(has("ancestor") ? [] : [placed], []),
     }),
-    documents: { add: async () => ({}) },
+    documents: {
+      add: async (_name, { calls = 0 }) => {
+        if (calls < 0) given.push("counter");
+        return { calls: has("counter") ? 1 : 99 };
+      },
+    },
     clock: { now: () => now },
     log: () => undefined,
     permit: Promise.resolve(has("permit") ? { permitAt: now } : undefined),
@@ -290,6 +309,6 @@ describe("what a call takes", () => {
     const noticed: boolean[] = [];
     for (const list of idle) noticed.push(await differs(list));
     // Nothing is taken of the earlier tries, and a permit passes unused.
-    expect(noticed).toEqual([false, false, true, true, true]);
+    expect(noticed).toEqual(gates.takes.map((_, index) => index > 1));
   });
 });
