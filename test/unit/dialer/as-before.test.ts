@@ -6,7 +6,7 @@ import { perTier } from "#test/support/per-tier.ts";
 import { forecastBoth } from "#test/gate/forecast.ts";
 
 /** Number of random calls that are judged; `npm run test:as-before` judges 100,000. A delivery takes as long as 25. */
-const cases = Number(process.env["CASES"] ?? perTier({ quick: 2_000, slow: 5_000 }));
+const cases = Number(process.env["CASES"] ?? perTier({ quick: 2_000, slow: 3_000 }));
 const seed = Number(process.env["SEED"] ?? 1);
 /** A guard against hanging, in milliseconds. */
 const timeout = 120_000 + 20 * cases;

@@ -144,7 +144,7 @@ describe("the next opening", () => {
       fc.property(cases, marginMs, ([rules, zoneNames_, from], margin) =>
         agrees(rules, zoneNames_, from, margin),
       ),
-      { numRuns: perTier({ quick: 8, slow: 45 }) },
+      { numRuns: perTier({ quick: 8, slow: 30 }) },
     );
   });
 
@@ -179,7 +179,7 @@ describe("the next opening", () => {
           if (from + preliminaryMs <= first) expect(later).toBe(first);
         },
       ),
-      { numRuns: perTier({ quick: 25, slow: 150 }) },
+      { numRuns: perTier({ quick: 25, slow: 100 }) },
     );
   });
 });
