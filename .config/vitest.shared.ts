@@ -90,6 +90,8 @@ export const limits = (ms: number) => ({
 
 /** Setup of the tests that start processes. */
 export const keepCompiled = "test/support/keep-compiled.ts";
+/** Setup of the tests that start a function in their own process, with the limits that it has as deployed. */
+export const patientLimits = "test/support/patient-limits.ts";
 
 /** What both tiers have in common. */
 export const common = {

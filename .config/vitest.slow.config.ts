@@ -12,6 +12,7 @@ import {
   keepCompiled,
   limits,
   native,
+  patientLimits,
   root,
   serviceHangMs,
   workerdSetup,
@@ -67,6 +68,7 @@ export default defineConfig({
           ...native,
           name: "functions",
           include: startedInAFile,
+          setupFiles: patientLimits,
         },
       },
       {

@@ -57,7 +57,9 @@ export async function deliverBoth(
   const world = randomWorld(seed, was);
   const before = await deliver(world, was);
   const after = await deliver(world, is);
-  return { was: before.left, is: after.left, requests: before.requests };
+  // Since then, the removals from a list are read once more, as they are counted.
+  const compared = (left: string) => left.replaceAll(/ *"port documents\.read unlisted:.*\n/g, "");
+  return { was: compared(before.left), is: compared(after.left), requests: before.requests };
 }
 
 /** Time for which a dispatcher looks at a world, in milliseconds. */
