@@ -1,8 +1,8 @@
-import { cp, rm } from "node:fs/promises";
-import { resolve } from "node:path";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { build as buildGenerated } from "../generate/build.ts";
-import { bundling } from "../generate/workers.ts";
+import { bundling, reachedIn } from "../generate/workers.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 export const functionNames = ["api", "dialer"] as const;
@@ -24,10 +24,12 @@ export async function bundleFunction(name: FunctionName, directory: string): Pro
 /** Bundles any module with the settings of the functions' bundles. */
 export async function bundleForLambda(entryPoint: string, directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true }); // chunks of an older build have other names
-  await build({
+  await mkdir(directory, { recursive: true });
+  const { outputFiles } = await build({
     ...bundling,
     entryPoints: { index: entryPoint },
     outdir: directory,
+    write: false,
     platform: "node",
     target: "node24",
     mainFields: ["module", "main"],
@@ -36,4 +38,8 @@ export async function bundleForLambda(entryPoint: string, directory: string): Pr
       js: "import{createRequire as __banner_cr}from'node:module';const require=__banner_cr(import.meta.url);",
     },
   });
+  const modules = outputFiles.map(({ path, text }) => ({ path: basename(path), contents: text }));
+  await Promise.all(
+    reachedIn(modules).map(({ path, contents }) => writeFile(join(directory, path), contents)),
+  );
 }

@@ -14,7 +14,7 @@ export function jsonSchema(
   io: "input" | "output",
   components: Json = {},
 ): JsonSchema {
-  const made = z.toJSONSchema(schema, { io, unrepresentable: "any", override });
+  const made = z.toJSONSchema(z.real(schema), { io, unrepresentable: "any", override });
   const { $schema: _, $defs = {}, id, ...root } = withReferences(made);
   for (const [name, { id: __, ...component }] of Object.entries($defs)) {
     components[name] = component;

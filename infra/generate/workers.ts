@@ -56,19 +56,28 @@ export async function bundleForWorkers(
     plugins: [...plugins, ...bundling.plugins],
   });
   const modules = outputFiles.map(({ path, text }) => ({ path: basename(path), contents: text }));
-  const isEntry = ({ path }: BundledModule) => path === "index.mjs";
-  return [...modules.filter(isEntry), ...modules.filter((one) => !isEntry(one))];
+  return reachedIn(modules);
 }
 
 /** Returns the modules of a bundle that its start evaluates: the entry's, and those that it imports at once. */
 export function startOf(modules: readonly BundledModule[]): BundledModule[] {
-  const started = new Set(modules.filter(({ path }) => path === "index.mjs"));
-  for (const { contents } of started) {
-    const found = contents.matchAll(/(?:from|import)"\.\/([^"]+)"/g);
-    const imported = new Set([...found].map(([, path]) => path));
-    for (const one of modules.filter(({ path }) => imported.has(path))) started.add(one);
+  return reachedIn(modules, /(?:from|import)"\.\/([^"]+)"/g);
+}
+
+/**
+ * Returns the entry's module, and those that it reaches by such imports. esbuild also makes chunks for imports in code
+ * that it has left out.
+ */
+export function reachedIn(
+  modules: readonly BundledModule[],
+  imports: RegExp = /(?:from|import\(?)"\.\/([^"]+)"/g,
+): BundledModule[] {
+  const reached = new Set(modules.filter(({ path }) => path === "index.mjs"));
+  for (const { contents } of reached) {
+    const imported = new Set([...contents.matchAll(imports)].map(([, path]) => path));
+    for (const one of modules.filter(({ path }) => imported.has(path))) reached.add(one);
   }
-  return [...started];
+  return [...reached];
 }
 
 /** Writes a Worker's modules where its wrangler.toml names them. Those of an older build have other names and are deleted. */

@@ -108,10 +108,12 @@ export type CallRequest = z.output<typeof callRequestSchema>;
  * which are checked once, at acceptance. A rule tightened by a later deployment must not make an accepted call
  * unreadable. Numbers are read in their present form, as the queue has the text that the client posted.
  */
-export const storedCallRequestSchema = z.strictObject({
-  ...storedFields(),
-  phone_number: z.pipe(z.string(), z.transform(toCanonical)),
-});
+export const storedCallRequestSchema = z.whenUsed(() =>
+  z.strictObject({
+    ...storedFields(),
+    phone_number: z.pipe(z.string(), z.transform(toCanonical)),
+  }),
+);
 
 function storedFields() {
   return Object.fromEntries(
@@ -178,6 +180,8 @@ const plainFields: Record<keyof CallRequest, true> = {
   context: true,
   timezone: true,
 };
+/** Names of the fields of a call. */
+export const callFields = Object.keys(plainFields);
 
 /**
  * True if `value`, parsed from JSON, certainly passes `callRequestSchema` unchanged. Nearly every call does,

@@ -82,13 +82,11 @@ export function createRouteTable(plan: DialPlan, kinds: RouteKinds): RouteTable 
   };
 }
 
-const defaultSettings = accountSchema.parse({});
-
 function resolveAccount(route: Route, plan: DialPlan, kinds: RouteKinds): ResolvedAccount {
   const isTest = route.type === sandboxType;
   const planned = isTest ? planAccountOf(route) : route.account;
   const type = isTest ? (findAccountType(planned, plan) ?? sandboxType) : route.type;
-  const settings = plan.providers[planned] ?? defaultSettings;
+  const settings = plan.providers[planned] ?? accountSchema.parse({});
   const {
     type: _,
     baseUrl: __,

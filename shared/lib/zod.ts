@@ -7,7 +7,7 @@ import type { $ZodRawIssue } from "zod/v4/core";
 
 config({ localeError: describeIssue });
 
-export * from "zod/mini";
+export * from "./later-schemas.ts";
 // Using `z.core.$ZodError` would put all of zod into the bundle.
 export { $ZodError as ZodError } from "zod/v4/core";
 

@@ -24,7 +24,6 @@
 import type { CallRequest, Route } from "../calls/call-request.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
-import { signAwsRequest } from "./aws-signature.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
 import { type Answer, toOutcome, post, type Refusal, createTable } from "./provider-http.ts";
 import {
@@ -112,10 +111,17 @@ export const amazonConnect = /* @__PURE__ */ defineProvider(
     };
     const baseUrlOf = ({ region, baseUrl }: ConnectRoute) =>
       baseUrl ?? `https://connect.${region}.amazonaws.com`;
-    const signedHeaders = (
+    const signedHeaders = async (
       { account, region }: ConnectRoute,
       request: { method: string; url: string; headers?: Record<string, string>; body?: string },
-    ) => signAwsRequest(request, { service: "connect", region, ...credentialsOf(account) }, now());
+    ) => {
+      const { signAwsRequest } = await import("./aws-signature.ts");
+      return signAwsRequest(
+        request,
+        { service: "connect", region, ...credentialsOf(account) },
+        now(),
+      );
+    };
     return {
       async dial({ call: { id, request }, timeoutSeconds, ring }, route) {
         const { instance, flow, from } = route;

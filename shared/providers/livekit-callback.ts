@@ -1,6 +1,5 @@
 /** Events of a LiveKit project's webhook. One of them reports the end of a call. */
 import { hash } from "node:crypto";
-import { jwtVerify } from "jose";
 import { withoutBom } from "../lib/without-bom.ts";
 import * as z from "../lib/zod.ts";
 import { createWords, resultOf, ringOutMsMin } from "./provider-records.ts";
@@ -59,6 +58,7 @@ export async function readLiveKitCallback(
   { apiKey, apiSecret }: { apiKey: string; apiSecret: Uint8Array },
   identity: string,
 ): Promise<ToldResult> {
+  const { jwtVerify } = await import("./jwt.ts");
   try {
     const { payload } = await jwtVerify(
       headers["authorization"]?.replace(/^Bearer /, "") ?? "",

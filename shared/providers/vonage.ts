@@ -20,7 +20,6 @@
  * `start_time`, so the list's filters select the period. A call exists in one region, and a request that reaches
  * another region does not find it (…/guides/troubleshooting), so finding nothing proves nothing.
  */
-import { SignJWT, importPKCS8 } from "jose";
 import { httpsUrl } from "../lib/https-url.ts";
 import { randomId } from "../lib/random.ts";
 import * as z from "../lib/zod.ts";
@@ -130,6 +129,7 @@ function digitsOf(number: string): string {
  * @throws if it is no PKCS #8 key
  */
 async function readKey(secret: string): Promise<CryptoKey> {
+  const { importPKCS8 } = await import("./jwt.ts");
   return importPKCS8(Buffer.from(secret, "base64").toString(), "RS256");
 }
 
@@ -137,7 +137,8 @@ async function readKey(secret: string): Promise<CryptoKey> {
 const tokenSeconds = 600;
 
 /** Signs a token of an application. `now` is in milliseconds since the epoch. */
-function signToken(applicationId: string, key: CryptoKey, now: number): Promise<string> {
+async function signToken(applicationId: string, key: CryptoKey, now: number): Promise<string> {
+  const { SignJWT } = await import("./jwt.ts");
   const seconds = Math.floor(now / 1000);
   return new SignJWT({ application_id: applicationId })
     .setProtectedHeader({ alg: "RS256", typ: "JWT" })

@@ -1,4 +1,5 @@
 import * as z from "zod/v4/core";
+import { real } from "#shared/lib/later-schemas.ts";
 import { dialPlanSchema } from "#shared/dial-plan/plan-schema.ts";
 import { settingDescriptions } from "#shared/dial-plan/setting-descriptions.ts";
 
@@ -50,7 +51,7 @@ const ofRoutes: PlanSetting[] = [
 
 /** Lists every setting of the dial plan, in the order of its schema. */
 export function listPlanSettings(): PlanSetting[] {
-  const plan = z.toJSONSchema(dialPlanSchema, { io: "input", unrepresentable: "any" });
+  const plan = z.toJSONSchema(real(dialPlanSchema), { io: "input", unrepresentable: "any" });
   const settings = settingsIn(plan, "");
   const at = settings.findIndex(({ path }) => path === "agents.*.retry");
   return settings.toSpliced(at, 0, ...ofRoutes);

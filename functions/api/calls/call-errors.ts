@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import {
+  callFields,
   type CallRequest,
-  callRequestSchema,
   errorsMax,
   isPlainCall,
   singleSchema,
@@ -14,9 +14,8 @@ import type { Caller } from "#shared/settings/tokens.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 import { toErrors, type ProblemError } from "../http/problem.ts";
 
-const names = Object.keys(callRequestSchema.shape);
 /** The error of a field that a call does not have. */
-export const unknownField = `is not a field of a call: ${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+export const unknownField = `is not a field of a call: ${callFields.slice(0, -1).join(", ")} or ${callFields.at(-1)}`;
 
 /**
  * Reads one call of a batch by the rules of `callRequestSchema`.

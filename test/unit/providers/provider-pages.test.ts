@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/v4/core";
+import { real } from "#shared/lib/later-schemas.ts";
 import { providerTypes as knownNames } from "#shared/calls/provider-types.ts";
 import { providerTypes } from "#shared/providers/list.ts";
 import { ambiguousWords } from "#test/support/provider-answers/ambiguous-words.ts";
@@ -38,7 +39,7 @@ describe("the pages of providers", () => {
   it.each(providerTypes.filter(({ name }) => pages.has(`${name}.md`)))(
     "name every field of a route of $name",
     ({ name, routeSchema }) => {
-      const { properties = {} } = z.toJSONSchema(routeSchema, {
+      const { properties = {} } = z.toJSONSchema(real(routeSchema), {
         io: "input",
         unrepresentable: "any",
       });
