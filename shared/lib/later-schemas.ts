@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-unsafe-type-assertion -- the declared types are those of the functions of zod/mini
 /**
  * The functions of `zod/mini` that this project calls often, each returning a schema or check that is built when it is
  * first used. Building all schemas took half of a Worker's start, and a delivery uses few of them.
@@ -50,7 +51,7 @@ function withChecks(later: Later, added: readonly unknown[]): object {
 }
 
 /** Returns what `make` returns for the arguments, once it is used. */
-function later(make: (...given: never[]) => object, given: readonly unknown[]): never {
+function builtLater(make: (...given: never[]) => object, given: readonly unknown[]): never {
   return laterOf(() => (make as (...values: unknown[]) => object)(...real(given)));
 }
 
@@ -63,80 +64,80 @@ export function whenUsed<Schema extends mini.ZodMiniType>(make: () => Schema): S
 export const lazy: typeof mini.lazy = /* @__NO_SIDE_EFFECTS__ */ (getter) =>
   laterOf(() => mini.lazy(() => real(getter())));
 export const string: typeof mini.string = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.string, given);
+  builtLater(mini.string, given);
 export const number: typeof mini.number = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.number, given);
+  builtLater(mini.number, given);
 export const int: typeof mini.int = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.int, given);
+  builtLater(mini.int, given);
 export const boolean: typeof mini.boolean = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.boolean, given);
+  builtLater(mini.boolean, given);
 export const unknown: typeof mini.unknown = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.unknown, given);
+  builtLater(mini.unknown, given);
 export const object: typeof mini.object = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.object, given);
+  builtLater(mini.object, given);
 export const strictObject: typeof mini.strictObject = /* @__NO_SIDE_EFFECTS__ */ (
   ...given: unknown[]
-) => later(mini.strictObject, given);
+) => builtLater(mini.strictObject, given);
 export const looseObject: typeof mini.looseObject = /* @__NO_SIDE_EFFECTS__ */ (
   ...given: unknown[]
-) => later(mini.looseObject, given);
+) => builtLater(mini.looseObject, given);
 export const array: typeof mini.array = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.array, given);
+  builtLater(mini.array, given);
 export const record: typeof mini.record = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.record, given);
+  builtLater(mini.record, given);
 export const partialRecord: typeof mini.partialRecord = /* @__NO_SIDE_EFFECTS__ */ (
   ...given: unknown[]
-) => later(mini.partialRecord, given);
+) => builtLater(mini.partialRecord, given);
 const enumLater: typeof mini.enum = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.enum, given);
+  builtLater(mini.enum, given);
 export const literal: typeof mini.literal = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.literal, given);
+  builtLater(mini.literal, given);
 export const optional: typeof mini.optional = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.optional, given);
+  builtLater(mini.optional, given);
 export const nullable: typeof mini.nullable = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.nullable, given);
+  builtLater(mini.nullable, given);
 export const nullish: typeof mini.nullish = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.nullish, given);
+  builtLater(mini.nullish, given);
 export const _default: typeof mini._default = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini._default, given);
+  builtLater(mini._default, given);
 const catchLater: typeof mini.catch = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.catch, given);
+  builtLater(mini.catch, given);
 export const union: typeof mini.union = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.union, given);
+  builtLater(mini.union, given);
 export const discriminatedUnion: typeof mini.discriminatedUnion = /* @__NO_SIDE_EFFECTS__ */ (
   ...given: unknown[]
-) => later(mini.discriminatedUnion, given);
+) => builtLater(mini.discriminatedUnion, given);
 export const tuple: typeof mini.tuple = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.tuple, given);
+  builtLater(mini.tuple, given);
 export const pipe: typeof mini.pipe = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.pipe, given);
+  builtLater(mini.pipe, given);
 export const transform: typeof mini.transform = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.transform, given);
+  builtLater(mini.transform, given);
 export const describe: typeof mini.describe = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.describe, given);
+  builtLater(mini.describe, given);
 export const meta: typeof mini.meta = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.meta, given);
+  builtLater(mini.meta, given);
 export const refine: typeof mini.refine = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.refine, given);
+  builtLater(mini.refine, given);
 export const superRefine: typeof mini.superRefine = /* @__NO_SIDE_EFFECTS__ */ (
   ...given: unknown[]
-) => later(mini.superRefine, given);
+) => builtLater(mini.superRefine, given);
 export const regex: typeof mini.regex = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.regex, given);
+  builtLater(mini.regex, given);
 export const url: typeof mini.url = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.url, given);
+  builtLater(mini.url, given);
 export const minimum: typeof mini.minimum = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.minimum, given);
+  builtLater(mini.minimum, given);
 export const maximum: typeof mini.maximum = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.maximum, given);
+  builtLater(mini.maximum, given);
 export const minLength: typeof mini.minLength = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.minLength, given);
+  builtLater(mini.minLength, given);
 export const maxLength: typeof mini.maxLength = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.maxLength, given);
+  builtLater(mini.maxLength, given);
 export const positive: typeof mini.positive = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.positive, given);
+  builtLater(mini.positive, given);
 export const trim: typeof mini.trim = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.trim, given);
+  builtLater(mini.trim, given);
 export const extend: typeof mini.extend = /* @__NO_SIDE_EFFECTS__ */ (...given: unknown[]) =>
-  later(mini.extend, given);
+  builtLater(mini.extend, given);
 export { enumLater as enum, catchLater as catch };
