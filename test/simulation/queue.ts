@@ -11,6 +11,7 @@ import {
   type Message,
   messageSchema,
 } from "#shared/ports/call-messages.ts";
+import { chainMax, continueChains, traceNow } from "./chains.ts";
 import { ask, type Faults } from "./outside.ts";
 import type { Processes } from "./processes.ts";
 import type { World } from "./world.ts";
@@ -20,6 +21,8 @@ interface Queued {
   json: string;
   attempt: number;
   visibleAt: number;
+  /** The chain of invocations that has sent it. */
+  trace: string;
 }
 
 export interface QueueTraits {
@@ -97,7 +100,8 @@ export function createSimulatedQueue<Sent>(
     for (let copy = 0; copy < copies; copy++) {
       const late = world.chance(0.1) ? traits().lateMs : 500;
       const visibleAt = world.now() + delaySeconds * 1000 + Math.round(world.random() * late);
-      waiting.push({ id: `message-${++sent}`, json, attempt: 0, visibleAt });
+      const trace = traceNow(world);
+      waiting.push({ id: `message-${++sent}`, json, attempt: 0, visibleAt, trace });
       wakeAt(visibleAt);
     }
   };
@@ -157,6 +161,11 @@ export function createSimulatedQueue<Sent>(
     };
     processes
       .run(`${prefix}dialer`, traits().lifeMs, async (deps, deadline) => {
+        const chain = continueChains(
+          world,
+          messages.map(({ trace }) => trace),
+        );
+        if (chain > chainMax) thrown.push(`chain: ${chain} invocations of the dialer`);
         const answers = await handle(messages.map(deliveredOf), deps, deadline);
         await world.wait(world.between(1, 100), "the delivery's result");
         return answers;

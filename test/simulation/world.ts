@@ -5,6 +5,8 @@ export interface Invocation {
   name: string;
   state: "running" | "ended" | "killed";
   frozenUntil: number;
+  /** The chain of invocations that it continues. Absent: it begins one. */
+  trace?: string;
   /** Number of answers and timers it waits for. At zero it is at work, or hangs for good. */
   waits: number;
   /** All answers it has received, with their times: its next steps depend on nothing else. */
