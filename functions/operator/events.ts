@@ -16,6 +16,7 @@ import type { RouteDeps } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { duePositionSchema, toCursor, createCursorSchema } from "../api/http/cursors.ts";
+import { findFormerSecrets } from "./former-events-key.ts";
 import { anyName, endOfTime, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
 
 /** Maximum counted calls of a receiver. */
@@ -70,6 +71,13 @@ type Exhausted = z.infer<typeof exhaustedSchema>;
 const eventsSchema = z.strictObject({
   receivers: z.array(receiverViewSchema),
   exhausted_max: z.int(),
+  former_secrets: z
+    .optional(z.array(z.strictObject({ client: z.string(), name: z.string() })))
+    .check(
+      z.describe(
+        "While `EVENTS_KEY` has a former key: clients' own receivers that need it, at most ten. The key can end once it is empty",
+      ),
+    ),
   exhausted: z
     .optional(z.array(exhaustedSchema))
     .check(
@@ -111,7 +119,10 @@ const listEvents = declareRoute({
     const names = query.receiver === undefined ? Object.keys(plan.events ?? {}) : [query.receiver];
     const receivers = names.flatMap((name) => findReceiverNamed(name, plan) ?? []);
     const views = { receivers: await viewsOf(receivers, deps), exhausted_max: exhaustedMax };
-    if (query.receiver === undefined) return views;
+    if (query.receiver === undefined) {
+      const former = await findFormerSecrets(deps);
+      return { ...views, ...(former === undefined ? {} : { former_secrets: former }) };
+    }
     const [receiver] = receivers;
     if (receiver === undefined)
       return answerProblem(c, 404, { detail: "The dial plan has no such receiver." });

@@ -1,10 +1,11 @@
 /**
  * `npm run secrets`: sets a secret of a deployment, whose value comes on stdin or is asked for, so that no shell
- * keeps it and no file holds it; rotates HASH_KEY; lists the names of those that are set; makes the secret of a webhook.
+ * keeps it and no file holds it; rotates HASH_KEY and EVENTS_KEY; lists the names of those that are set; makes the secret of a webhook.
  */
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.ts";
+import { endEventsKey, rotateEventsKey } from "./deploy/events-key.ts";
 import { rotateHashKey } from "./deploy/hash-key.ts";
 import { createWebhookSecret, setSecret } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
@@ -13,10 +14,13 @@ import { complain, complainOf, print } from "./print.ts";
 
 const usage = `npm run secrets -- set NAME [--platform cloudflare|aws] [--name NAME] [--replace]   the value on stdin
 npm run secrets -- rotate HASH_KEY [--platform cloudflare|aws] [--name NAME]   on Cloudflare, the current one on stdin
+npm run secrets -- rotate EVENTS_KEY [--platform cloudflare|aws] [--name NAME]
+npm run secrets -- end EVENTS_KEY [--platform cloudflare|aws] [--name NAME]
 npm run secrets -- list [--platform cloudflare|aws] [--name NAME]
 npm run secrets -- webhook
 
-set: the value comes on stdin, or is asked for. list: the names of those that are set. webhook: makes a webhook's secret.`;
+set: the value comes on stdin, or is asked for. rotate: brings in a new key beside the current one. end: deletes the former
+key. list: the names of those that are set. webhook: makes a webhook's secret.`;
 
 /** Asks for a value on the terminal, or reads it from stdin. */
 const valueOf = async (name: string) =>
@@ -40,6 +44,10 @@ async function run(): Promise<void> {
     await rotateHashKey(tools, await openSecretStore(tools, values), () =>
       valueOf("The current HASH_KEY"),
     );
+  } else if (command === "rotate" && name === "EVENTS_KEY") {
+    await rotateEventsKey(tools, await openSecretStore(tools, values));
+  } else if (command === "end" && name === "EVENTS_KEY") {
+    await endEventsKey(tools, await openSecretStore(tools, values));
   } else if (command === "set" && name !== undefined) {
     const value = await valueOf(name);
     await setSecret(await openSecretStore(tools, values), name, {

@@ -6,6 +6,7 @@ import type { RouteKinds } from "../dial-plan/route-kinds.ts";
 import { readPublicUrl } from "./callback-url.ts";
 import { permitsLoopback } from "./loopback.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
+import { readEventsKeys } from "./events-keys.ts";
 import type { Log } from "../lib/log.ts";
 import { type HashKeys, parseHashKeys } from "../telephony/phone-number.ts";
 import { createRouteTable, type RouteTable } from "../dial-plan/route-table.ts";
@@ -176,10 +177,4 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
 export function readHashKeys({ HASH_KEY }: Environment): HashKeys {
   if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
   return parseHashKeys(HASH_KEY);
-}
-
-/** Returns the keys from which the secrets of clients' own receivers are derived. */
-export function readEventsKeys({ EVENTS_KEY }: Environment): HashKeys {
-  if (!EVENTS_KEY) throw new Error("EVENTS_KEY is not set: 32 random bytes in hex");
-  return parseHashKeys(EVENTS_KEY, "EVENTS_KEY");
 }

@@ -276,14 +276,14 @@ function whole(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`);
 }
 
-/** The keys of HASH_KEY or EVENTS_KEY. While it is rotated there are two: the current one writes, both read or sign. */
+/** The keys of HASH_KEY, or those of events. While they are rotated there are two: the current one writes, both read or sign. */
 export interface HashKeys {
   current: string;
   former?: string | undefined;
 }
 
 /**
- * Parses HASH_KEY or EVENTS_KEY: one key, or the current and the former one, separated by a space. Letters in capitals are the same key.
+ * Parses keys: one, or the current and the former one, separated by a space. Letters in capitals are the same key.
  *
  * @throws if it is neither
  */

@@ -3,7 +3,7 @@ import type { Send } from "#shared/lib/http-client.ts";
 import { isLoopback } from "#shared/lib/https-url.ts";
 import { findUrlProblem } from "#shared/lib/public-address.ts";
 import { permitsLoopback } from "#shared/settings/loopback.ts";
-import { readEventsKeys } from "#shared/settings/settings.ts";
+import { readEventsKeys } from "#shared/settings/events-keys.ts";
 import {
   answerBytesMax,
   answerSecondsMax,

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import * as z from "#shared/lib/zod.ts";
+import { listEventsKeys } from "#shared/settings/events-keys.ts";
 import { type AlarmRecipient, chooseAlarmRecipient } from "./aws-alarms.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
@@ -86,6 +87,9 @@ export async function deployToAws(
   tools.print(
     `Deploying the stack ${stackName}: minutes the first time, seconds if nothing changed …`,
   );
+  const isCreated = stack !== "unread" && isCreation(stack);
+  // Where a stack stands, its new code finds what it needs: without it, nobody would be dialed until the end of this run.
+  if (isDeployed && !isCreated) await setAbsent(store, neededOf(providerSecrets, current));
   const outputsFile = `dist/deploy/${stackName}.json`;
   await mkdir(dirname(resolve(root, outputsFile)), { recursive: true });
   await rm(resolve(root, outputsFile), { force: true }); // an earlier deployment's would be read for this one's
@@ -94,7 +98,7 @@ export async function deployToAws(
     name,
     outputsFile,
     withoutLedger: isWithoutTable(stack, { ledgerTable: settings.ledgerTable, ownTable }),
-    isCreated: stack !== "unread" && isCreation(stack),
+    isCreated,
     ownTable,
     ledgerTable: settings.ledgerTable,
   });
@@ -106,13 +110,11 @@ export async function deployToAws(
   const hashKey = await keepHashKey(tools, store, isNew);
   const made = isNew ? firstToken(tools) : undefined;
   const absent = {
-    ...providerSecrets,
-    ...(names.includes("EVENTS_KEY") ? {} : { EVENTS_KEY: createHashKey() }),
+    ...neededOf(providerSecrets, names),
     ...(made && { API_TOKENS: `[${made.entry}]` }),
     ...publicUrlFor(plan, names, url),
   };
-  if (Object.keys(absent).length > 0) await store.set(absent, { keeps: Object.keys(absent) });
-  else tools.print("The secrets are there.");
+  if (!(await setAbsent(store, absent))) tools.print("The secrets are there.");
   if (made !== undefined && !(await store.read("API_TOKENS"))?.includes(made.sha256)) {
     tools.print("Another run has set a first token at the same time: that one is valid, not this.");
   }
@@ -120,6 +122,26 @@ export async function deployToAws(
   await checkService(tools, url, looks);
   tools.print(alarms);
   tools.print(farewell(url));
+}
+
+/** Returns the secrets without which new code dials nobody, of those that are not set. */
+function neededOf(
+  providerSecrets: Record<string, string>,
+  held: readonly string[],
+): Record<string, string> {
+  const absent = Object.entries(providerSecrets).filter(([one]) => !held.includes(one));
+  const hasEventsKey = listEventsKeys(held).length > 0;
+  return {
+    ...Object.fromEntries(absent),
+    ...(hasEventsKey ? {} : { EVENTS_KEY: createHashKey() }),
+  };
+}
+
+/** Sets secrets that nobody has set meanwhile. Resolves to false if there are none to set. */
+async function setAbsent(store: AwsSecretStore, secrets: Record<string, string>): Promise<boolean> {
+  const names = Object.keys(secrets);
+  if (names.length > 0) await store.set(secrets, { keeps: names });
+  return names.length > 0;
 }
 
 /** Names of a deployment, of its tables, and of the file for its outputs. */

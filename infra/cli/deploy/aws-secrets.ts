@@ -77,6 +77,16 @@ export function createAwsSecretStore(
         tools.print(`Set ${own.map(([one]) => one).join(", ")} of ${stackName}.`);
       }
     },
+    async remove(names) {
+      for (const kind of ["providers", "settings"] as const) {
+        const own = names.filter((one) => kindOf(one) === kind);
+        if (own.length === 0) continue;
+        await merge(client, await idOf(kind), (current) =>
+          Object.fromEntries(Object.entries(current).filter(([one]) => !own.includes(one))),
+        );
+        tools.print(`Deleted ${own.join(", ")} of ${stackName}.`);
+      }
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { listEventsKeys } from "#shared/settings/events-keys.ts";
 import { checkService } from "./check-service.ts";
 import { mends, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-compare.ts";
 import {
@@ -89,7 +90,7 @@ export async function deployToCloudflare(
   tools.print("The ledger's tables are up to date.");
 
   const lacksSecrets = Object.keys(providerSecrets).length > 0;
-  const hasKeys = isWhole(names, "HASH_KEY") && isWhole(names, "EVENTS_KEY");
+  const hasKeys = isWhole(names, "HASH_KEY") && hasEventsKey(names);
   if (lacksSecrets || !hasKeys || !hasTokens(names)) {
     await withSecretsLease(tools, target, {
       work: () => putAbsentSecrets(tools, target, providerSecrets),
@@ -114,6 +115,9 @@ export async function deployToCloudflare(
 const isWhole = (names: Names, secret: string) =>
   readersOf(secret).every((by) => names[by].includes(secret));
 
+const hasEventsKey = (names: Names) =>
+  listEventsKeys(names.dialer).some((one) => isWhole(names, one));
+
 const hasTokens = ({ api }: Names) => api.some((one) => one.startsWith(tokenVariables[0]));
 
 /** Sets what a service lacks: keys, a first token, and secrets of providers that nobody has set meanwhile. */
@@ -126,7 +130,7 @@ async function putAbsentSecrets(
   const absent = Object.entries(providerSecrets).filter(([one]) => !isWhole(names, one));
   const hashKey = await hashKeyFor(tools, target, names);
   // Nothing stored depends on it: under a new one, clients rotate the secrets of their receivers.
-  const eventsKey = isWhole(names, "EVENTS_KEY") ? {} : { EVENTS_KEY: createHashKey() };
+  const eventsKey = hasEventsKey(names) ? {} : { EVENTS_KEY: createHashKey() };
   const made = hasTokens(names) ? undefined : firstToken(tools);
   const [key] = Object.values(hashKey);
   if (key !== undefined) await noteKeys(tools, target, key.HASH_KEY);

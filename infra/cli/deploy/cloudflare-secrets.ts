@@ -68,8 +68,22 @@ export function createCloudflareSecretStore(tools: Tools, target: Target): Secre
       await putSecrets(tools, target, byReader(Object.entries(values)));
     },
     keyNames: () => readKeyNames(tools, target),
-    remove: (names) =>
-      putSecrets(tools, target, byReader(names.map((name): [string, null] => [name, null]))),
+    async wholeNames() {
+      const names = await secretNamesOf(tools, target);
+      const isWhole = (one: string) =>
+        readersOf(one).every((worker) => names[worker].includes(one));
+      return [...new Set([...names.dialer, ...names.api])].filter(isWhole);
+    },
+    async remove(names) {
+      const set = await secretNamesOf(tools, target);
+      const removed = workersInOrder.map((worker) => [
+        worker,
+        Object.fromEntries(
+          names.filter((one) => set[worker].includes(one)).map((one) => [one, null]),
+        ),
+      ]);
+      await putSecrets(tools, target, Object.fromEntries(removed));
+    },
   };
   const alone = <Value>(work: (store: SecretStore) => Promise<Value>) =>
     withSecretsLease(tools, target, { work: () => work(held) });

@@ -5,12 +5,12 @@ import { DeployError, type Tools } from "./tools.ts";
 
 type Surroundings = Pick<Tools, "environment" | "print">;
 
-/** Parses HASH_KEY or EVENTS_KEY. @throws DeployError with what is wrong with it, which quotes nothing */
-export function checkHashKey(value: string, name = "HASH_KEY"): ReturnType<typeof parseHashKeys> {
+/** Parses a HASH_KEY. @throws DeployError with what is wrong with it, which quotes nothing */
+export function checkHashKey(value: string): ReturnType<typeof parseHashKeys> {
   try {
-    return parseHashKeys(value, name);
+    return parseHashKeys(value);
   } catch (error) {
-    throw new DeployError(`${error instanceof Error ? error.message : `wrong ${name}`}.`);
+    throw new DeployError(`${error instanceof Error ? error.message : "wrong HASH_KEY"}.`);
   }
 }
 

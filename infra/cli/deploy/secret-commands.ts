@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readPublicUrl } from "#shared/settings/callback-url.ts";
 import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
 import { parseSigningKeys } from "#shared/lib/standard-webhooks.ts";
+import { checkEventsKey, isEventsKey } from "#shared/settings/events-keys.ts";
 import { isEmptyList } from "#shared/settings/settings.ts";
 import { createToken, parseTokens } from "#shared/settings/tokens.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -39,7 +40,8 @@ export async function setSecret(
     throw new DeployError("A secret's name is in capitals, such as WEBHOOK_SECRET.");
   }
   if (value === "") throw new DeployError(`${name} is empty: give its value on stdin.`);
-  if (name === "HASH_KEY" || name === "EVENTS_KEY") checkHashKey(value, name);
+  if (name === "HASH_KEY") checkHashKey(value);
+  if (isEventsKey(name)) check(name, () => checkEventsKey(value, name));
   if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
   if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));
@@ -144,7 +146,7 @@ export async function revokeToken(
     if (!isTokenId(id)) throw new DeployError(tokenIdRule);
     const name = secretOf(variable, id);
     if (!names.includes(name)) throw new DeployError(`There is no ${name}.`);
-    await store.remove?.([name]);
+    await store.remove([name]);
     return;
   }
   const entries = await entriesIn(store, variable);

@@ -1,5 +1,6 @@
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
+import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
 import { neededSecrets } from "#shared/dial-plan/secrets.ts";
 
@@ -12,7 +13,7 @@ export type TokenVariable = (typeof tokenVariables)[number];
 
 /** Returns the functions that read a secret: each is given no other. */
 export function readersOf(secret: string): FunctionName[] {
-  if (["HASH_KEY", "EVENTS_KEY", "PUBLIC_URL"].includes(secret)) return ["dialer", "api"];
+  if (["HASH_KEY", "PUBLIC_URL"].includes(secret) || isEventsKey(secret)) return ["dialer", "api"];
   if (tokenVariables.some((name) => secret.startsWith(name))) return ["api"];
   return isWebhookSecret(secret) ? ["dialer", "api"] : ["dialer"];
 }
@@ -54,6 +55,8 @@ export interface SecretStore {
     values: Record<string, string>,
     options?: { replaces?: boolean | "if unused"; keeps?: readonly string[] },
   ): Promise<void>;
+  /** Returns the names of the secrets that all functions which read them have, on a platform that sets them one by one. */
+  wholeNames?(): Promise<string[]>;
   /** Returns the names of the keys that are in use, on a platform that never shows a secret. */
   keyNames?(): Promise<string[]>;
   /**
@@ -62,8 +65,8 @@ export interface SecretStore {
    * @param work is given the store whose `set` belongs to it
    */
   alone?<Value>(work: (store: SecretStore) => Promise<Value>): Promise<Value>;
-  /** Deletes secrets; a platform whose tokens share one secret lacks this method. */
-  remove?(names: readonly string[]): Promise<void>;
+  /** Deletes secrets, of each function that has them. */
+  remove(names: readonly string[]): Promise<void>;
 }
 
 /** Does something with a store while no other run does, where the platform needs that. */

@@ -40,7 +40,7 @@ export const listEvents: EventsCommand = async (values, ask, terminal) => {
     return 0;
   }
   if (values.limit !== undefined) throw new Misuse("--limit needs --receiver beside it.");
-  const { receivers, exhausted_max } = await ask<Events>("/events");
+  const { receivers, exhausted_max, former_secrets: former } = await ask<Events>("/events");
   const rows = receivers.map(({ breaker, types, exhausted_calls, ...rest }) => ({
     ...rest,
     types: types.join(", "),
@@ -50,8 +50,21 @@ export const listEvents: EventsCommand = async (values, ask, terminal) => {
       exhausted_calls === exhausted_max ? `${exhausted_calls} or more` : String(exhausted_calls),
   }));
   show(json === true ? receivers : rows, receiverColumns, { values, terminal });
+  if (former !== undefined) terminal.complain(formerKeyLine(former));
   return 0;
 };
+
+/** Says whether the former EVENTS_KEY can end. */
+function formerKeyLine(former: NonNullable<Events["former_secrets"]>): string {
+  if (former.length === 0) {
+    return "No receiver needs the former EVENTS_KEY: npm run secrets -- end EVENTS_KEY";
+  }
+  const names = former.map(({ client, name }) => `${name} of client ${client}`).join(", ");
+  return (
+    `These receivers of clients need the former EVENTS_KEY: ${names}. Their clients rotate the secrets, and a day later the ` +
+    "key can end."
+  );
+}
 
 /** Has the events told again that the options choose, answer after answer. */
 export const replayEvents: EventsCommand = async (values, ask, terminal) => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { formerSecretMs } from "#shared/dial-plan/own-receiver-secrets.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { createTestApi } from "#test/support/api.ts";
 
@@ -91,9 +92,9 @@ it("says which secrets end with the former EVENTS_KEY, and knows no other key", 
   };
   expect(made.body.rotate_secret).toBe(false);
   expect(await listed({ EVENTS_KEY: former, HASH_KEY: current })).toBe(false);
-  expect(await listed({ EVENTS_KEY: `${current} ${former}` })).toBe(true);
+  expect(await listed({ EVENTS_KEY: former, EVENTS_KEY_2: current })).toBe(true);
   const both = apiWith(
-    { EVENTS_KEY: `${current} ${former}` },
+    { EVENTS_KEY: former, EVENTS_KEY_2: current },
     { now, documents: before.documents },
   );
   const rotated = await both.ask("POST", "/v1/receivers/main/rotate-secret");
@@ -101,7 +102,32 @@ it("says which secrets end with the former EVENTS_KEY, and knows no other key", 
   expect(rotated.body.secret).not.toBe(made.body.secret);
 });
 
-it.each([undefined, "", "e7e7"])("answers 503 with EVENTS_KEY %j", async (EVENTS_KEY) => {
-  const { ask } = apiWith({ EVENTS_KEY });
-  expect((await ask("GET", "/v1/receivers")).status).toBe(503);
+it("tells operators which receivers need the former EVENTS_KEY: until a day after their rotation", async () => {
+  let at = Date.parse("2026-11-24T12:00:00Z");
+  const now = () => at;
+  const before = apiWith({ EVENTS_KEY: former }, { now });
+  await before.ask("PUT", "/v1/receivers/main", body);
+  const { documents } = before;
+  const both = apiWith({ EVENTS_KEY: former, EVENTS_KEY_2: current }, { now, documents });
+  const asOperator = { ...headers, authorization: `Bearer ${tokens.operator}` };
+  const left = async (of = both) =>
+    (await of.ask("GET", "/operator/events", undefined, asOperator)).body.former_secrets;
+  expect(await left(before)).toBeUndefined();
+  expect(await left()).toEqual([{ client: "crm", name: "main" }]);
+  await both.ask("POST", "/v1/receivers/main/rotate-secret");
+  at += formerSecretMs - 1;
+  expect(await left()).toEqual([{ client: "crm", name: "main" }]);
+  at += 1;
+  expect(await left()).toEqual([]);
+  // One that was made since needs the current key alone.
+  await both.ask("PUT", "/v1/receivers/other", body);
+  expect(await left()).toEqual([]);
 });
+
+it.each([undefined, "", "e7e7", `${current} ${former}`])(
+  "answers 503 with EVENTS_KEY %j",
+  async (EVENTS_KEY) => {
+    const { ask } = apiWith({ EVENTS_KEY });
+    expect((await ask("GET", "/v1/receivers")).status).toBe(503);
+  },
+);

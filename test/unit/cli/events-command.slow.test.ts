@@ -9,7 +9,8 @@ import { pendingOf, exhaustedOf } from "#shared/events/outbox-rows.ts";
 import { startTestReceiver } from "#test/support/test-receiver.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";
-import { testPlan, tokens } from "#test/support/environment.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 import type { startReceiver } from "#test/support/receiver.ts";
 import { rowIn, writeRows } from "#test/support/rows.ts";
 
@@ -33,8 +34,8 @@ async function events(words: string[], more: Pick<Surroundings, "environment" | 
 }
 
 /** Creates the command with a service in memory. */
-function createBench() {
-  const { app, ledger, documents } = createTestApi();
+function createBench(options?: Parameters<typeof createTestApi>[0]) {
+  const { app, ledger, documents } = createTestApi(options);
   const environment = {
     OUTBOUND_CALLS_URL: url,
     OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator,
@@ -82,6 +83,18 @@ describe("npm run events", () => {
       { name: "told-all", breaker: null, exhausted_calls: 0 },
       { name: "told-ends", breaker: null, exhausted_calls: 2 },
     ]);
+  });
+
+  it("names clients' receivers that need the former EVENTS_KEY, until none does", async () => {
+    const { app, documents } = createTestApi();
+    const rotated = { ...apiEnvironment, EVENTS_KEY_2: "2".repeat(64) };
+    const bench = createBench({ environment: rotated, documents });
+    const told = async () => (await bench.events("list")).err;
+    expect((await createBench().events("list")).err).toBe("");
+    expect(await told()).toMatch(/No receiver needs.*secrets -- end EVENTS_KEY/);
+    const body = { url: "https://hooks.example.com/" };
+    await app.request("/v1/receivers/main", jsonRequest(tokens.crmEvents, "PUT", body));
+    expect(await told()).toMatch(/need the former EVENTS_KEY: main of client crm\. /);
   });
 
   it("lists what is used up of a receiver, page after page up to a limit", async () => {

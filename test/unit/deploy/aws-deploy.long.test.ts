@@ -3,8 +3,10 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { requireOperatorApi } from "#infra/cli/deploy/aws-deployment.ts";
 import { describeDeployment } from "#infra/cli/deploy/aws-deploy.ts";
 import { createAwsSecretStore } from "#infra/cli/deploy/aws-secrets.ts";
+import { endEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
 import { DeployError } from "#infra/cli/deploy/tools.ts";
 import plan from "#infra/dial-plan.json" with { type: "json" };
+import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
 import { type Person, useDeployment } from "#test/support/aws/deployment.ts";
 import { routeFields } from "#test/support/stand-ins.ts";
@@ -86,6 +88,35 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     expect(deployment().account.endpoint.asked).not.toContain("sts:AssumeRole"); // cdk never ran
   });
 
+  it("sets what new code needs before a stack that stands gets it", async () => {
+    const { account, set } = deployment();
+    set({ alarmEmail: "grace@example.com" });
+    const held: string[][] = [];
+    account.endpoint.cut = (asked, moment) => {
+      if (asked === "cloudformation:ExecuteChangeSet" && moment === "before") {
+        held.push(Object.keys(settingsValues()));
+      }
+      return false;
+    };
+    await ada.deploy();
+    expect(held).not.toEqual([]);
+    for (const names of held) {
+      expect(names).toEqual(expect.arrayContaining(["EVENTS_KEY", "WEBHOOK_SECRET"]));
+    }
+  });
+
+  it("makes no other EVENTS_KEY after rotations", async () => {
+    await ada.deploy();
+    const { client } = deployment().account.secrets;
+    const store = createAwsSecretStore(ada.tools, "settings", client);
+    await rotateEventsKey(ada.tools, store);
+    await endEventsKey(ada.tools, store);
+    const after = settingsValues();
+    expect(Object.keys(after).filter(isEventsKey)).toEqual(["EVENTS_KEY_2"]);
+    await ada.deploy();
+    expect(settingsValues()).toEqual(after);
+  });
+
   it("asks a person for a secret that the environment lacks", async () => {
     const bare = person({});
     bare.tools.askSecret = () => Promise.resolve(typed);
@@ -102,7 +133,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     await expect(ada.deploy()).rejects.toBeInstanceOf(DeployError);
   });
 
-  it.each([/^First token/, /^Set WEBHOOK_SECRET, API_TOKENS/])(
+  it.each([/^Set WEBHOOK_SECRET, EVENTS_KEY/, /^First token/, /^Set API_TOKENS/])(
     "goes on after it was killed while it said %s",
     async (line) => {
       const killed = person();

@@ -14,10 +14,12 @@ import {
   revokeToken,
   setSecret,
 } from "#infra/cli/deploy/secret-commands.ts";
+import { endEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
 import { rotateHashKey } from "#infra/cli/deploy/hash-key.ts";
 import type { SecretStore } from "#infra/cli/deploy/secret-names.ts";
 import { withGatheredTokens } from "#shared/cloudflare/environment.ts";
 import { nameOfKey } from "#shared/telephony/phone-number.ts";
+import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
 import { useDeployment } from "#test/support/cloudflare/deployment.ts";
 import { create as createWorker } from "#test/support/cloudflare/workers.ts";
@@ -66,6 +68,10 @@ function readable(): Kind {
       read: (name) => Promise.resolve(secrets.get(name)),
       set: (values) => {
         for (const [name, value] of Object.entries(values)) secrets.set(name, value);
+        return Promise.resolve();
+      },
+      remove: (names) => {
+        for (const name of names) secrets.delete(name);
         return Promise.resolve();
       },
     },
@@ -207,6 +213,48 @@ describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", byWrangler, () => 
   });
 });
 
+describe("npm run secrets -- rotate EVENTS_KEY, on Cloudflare", byWrangler, () => {
+  const heldBy = (worker: string) =>
+    [...(secretsOf(worker) ?? [])].filter(([one]) => isEventsKey(one));
+  const created = () => {
+    for (const worker of ["api", "dialer"]) putWorker(worker, { HASH_KEY: key, EVENTS_KEY: key });
+    putLedger();
+    const ada = deployment().person();
+    return { ada, store: storeOn(ada.tools) };
+  };
+
+  it("sets a new key beside the current one for both Workers, and ends the former, showing none", async () => {
+    const { ada, store } = created();
+    await expect(endEventsKey(ada.tools, store)).rejects.toThrow(/no former key/);
+    await rotateEventsKey(ada.tools, store);
+    const both = heldBy("dialer");
+    expect(both).toEqual([
+      ["EVENTS_KEY", key],
+      ["EVENTS_KEY_2", expect.stringMatching(/^[0-9a-f]{64}$/)],
+    ]);
+    expect(heldBy("api")).toEqual(both);
+    await expect(rotateEventsKey(ada.tools, store)).rejects.toThrow(/End it first/);
+    await endEventsKey(ada.tools, store);
+    expect([heldBy("dialer"), heldBy("api")]).toEqual([both.slice(1), both.slice(1)]);
+    await rotateEventsKey(ada.tools, store);
+    expect(heldBy("api").map(([one]) => one)).toEqual(["EVENTS_KEY_2", "EVENTS_KEY_3"]);
+    expect(ada.printed.join("\n")).not.toMatch(/[0-9a-f]{64}/);
+  });
+
+  it("is completed after it was cut off between the two Workers", async () => {
+    const { ada, store } = created();
+    secretsOf("dialer")?.set("EVENTS_KEY_2", "1".repeat(64));
+    await expect(endEventsKey(ada.tools, store)).rejects.toThrow(/cut off.*rotate EVENTS_KEY/s);
+    await rotateEventsKey(ada.tools, store);
+    expect(heldBy("api")).toHaveLength(2);
+    expect(heldBy("api")).toEqual(heldBy("dialer"));
+    secretsOf("dialer")?.delete("EVENTS_KEY");
+    await endEventsKey(ada.tools, store);
+    expect(heldBy("api").map(([one]) => one)).toEqual(["EVENTS_KEY_2"]);
+    expect(heldBy("api")).toEqual(heldBy("dialer"));
+  });
+});
+
 describe("npm run secrets -- set", () => {
   const set = (name: string, value: string, replaces = false, kind = readable()) =>
     setSecret(kind.store, name, { value, replaces }).then(() => kind.seen());
@@ -252,6 +300,7 @@ describe("npm run secrets -- set", () => {
     ["WEBHOOK_SECRET", "", /stdin/],
     ["HASH_KEY", "oc_secret", /HASH_KEY must be 32 bytes/],
     ["EVENTS_KEY", "oc_secret", /EVENTS_KEY must be 32 bytes/],
+    ["EVENTS_KEY_2", `${key} ${"1".repeat(64)}`, /EVENTS_KEY_2 holds one key/],
     ["EVENTS_SECRET", "oc_secret", /EVENTS_SECRET must be whsec_/],
     ["EVENTS_CRM_EU_SECRET", "whsec_oc_secret", /EVENTS_CRM_EU_SECRET must be whsec_/],
     ["EVENTS_SECRET", `${createWebhookSecret()},oc_secret`, /EVENTS_SECRET must be whsec_/],

@@ -59,7 +59,7 @@ it("signs with the former secret for a day after a rotation, and not with an old
   expect(taken(now - formerSecretMs)).toEqual([false, false, true]);
 });
 
-it("signs under both keys of HASH_KEY while it holds two", () => {
+it("signs under both keys of events while there are two", () => {
   const secret = ownReceiverSecret(receiver, one);
   const both = { current: other, former: one };
   expect(isTaken(secret, receiver, both)).toBe(true);
