@@ -6,6 +6,9 @@ export const deliverCallsMax = 100;
 /** Number of times that deliveries have sent the message again, as others kept it waiting. Absent: 0. */
 const again = z.optional(z.number());
 
+/** Number of deliveries of the events queue in the chain that has sent the message. Absent: 0. */
+const chain = z.optional(z.number());
+
 /**
  * Messages of the events queue. All but signed callbacks are hints: rows show which results are open and which events
  * are pending, and providers' records have the results. Losing or duplicating a hint only changes the time at which a
@@ -21,6 +24,7 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     /** Name of the account (`accountNameOf`) whose live calls are all polled, as it has as many as it may have. */
     live: z.optional(z.string()),
     again,
+    chain,
   }),
   /** Events of these calls and requests are to be delivered. `sentAt`: time of the sending, or end of the delay. */
   z.strictObject({
@@ -33,6 +37,7 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     /** True if a sweep sent the message, in which case the next sweep sends it again. */
     swept: z._default(z.boolean(), false),
     again,
+    chain,
   }),
   /** A client wants to try its own receiver: one `receiver.test` is posted. */
   z.strictObject({
@@ -42,11 +47,13 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     id: z.string(),
     sentAt: z.number(),
     again,
+    chain,
   }),
   /** A provider's callback: the record of its call is read. */
   z.strictObject({
     kind: z.literal("callback"),
     again,
+    chain,
     /** Name of the account in the dial plan's `providers`. */
     account: z.string(),
     /** The call and the version of its claim, from the URL. Absent if all callbacks of a project have one URL. */

@@ -8,6 +8,7 @@ import { batchDeliverMessages } from "../events/batch-messages.ts";
 import { deliverToReceiver } from "../events/deliver-events.ts";
 import { serveInLane, withoutLane } from "../events/own-lane.ts";
 import { fulfilWish } from "../events/own-wishes.ts";
+import { createChainedQueue } from "./chained-queue.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "../runtime/retry-later.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
@@ -29,7 +30,7 @@ const slotMsMax = 1_000;
 const soonSeconds = 3;
 const resendMs = 500;
 /** Maximum times for which a message is sent again before it waits for the end of its delivery. */
-const againMax = 4;
+const againMax = 2;
 
 /** Facts of an account that one delivery has learnt. */
 interface AccountProgress {
@@ -66,9 +67,11 @@ interface EventBatch {
  */
 export async function consumeEvents(
   delivered: readonly Delivered[],
-  deps: DialerDeps,
+  given: DialerDeps,
   deadline: number,
 ): Promise<AckOrRetry[]> {
+  const chained = createChainedQueue(given.eventsQueue);
+  const deps = { ...given, eventsQueue: chained.queue };
   const batch = batchDeliverMessages(deps);
   const ready = withPortLimits(deps, batch.deliver);
   const { concurrency, clock } = ready;
@@ -82,6 +85,7 @@ export async function consumeEvents(
       return [];
     }),
   );
+  chained.follow(opened.flat().map(({ message }) => message));
   const { ofReceivers, ofClients, ofAccounts } = groupMessages(opened.flat());
   let left = ofReceivers.size + ofClients.size + ofAccounts.size;
   const slots = createSemaphore({
@@ -146,7 +150,7 @@ async function sendAnew(
   { eventsQueue }: Pick<DialerDeps, "eventsQueue">,
 ): Promise<AckOrRetry> {
   const again = (message.again ?? 0) + 1;
-  // Lambda stops a chain of messages after sixteen. The queue's own retry begins none.
+  // The queue's own retry lengthens no chain.
   if (again > againMax) return answer;
   const retry = { ...message, again };
   return eventsQueue.send(retry, answer.retryAfterSeconds).then(
