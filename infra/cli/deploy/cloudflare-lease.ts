@@ -53,6 +53,7 @@ export async function withSecretsLease<Value>(
   throw new DeployError(
     `This run took longer than ${times.seconds} s to set the secrets, and another one has set them meanwhile. The two Workers ` +
       "may hold two keys, and then nobody is dialed (hash_key.missing). Agree on one of the keys that were shown or given, " +
-      "set it for both by npm run secrets -- set HASH_KEY --replace, and run this again.",
+      "set it for both by npm run secrets -- set HASH_KEY --replace. Set one EVENTS_KEY likewise: openssl rand -hex 32 | " +
+      "npm run secrets -- set EVENTS_KEY. Then run this again.",
   );
 }

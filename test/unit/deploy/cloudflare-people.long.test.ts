@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { destroyOnCloudflare } from "#infra/cli/deploy/cloudflare-destroy.ts";
 import { createCloudflareSecretStore } from "#infra/cli/deploy/cloudflare-secrets.ts";
+import { setSecret } from "#infra/cli/deploy/secret-commands.ts";
 import { targetOf } from "#infra/cli/deploy/cloudflare-target.ts";
 import { createHash } from "node:crypto";
 import { expectWhole, type Person, useDeployment } from "#test/support/cloudflare/deployment.ts";
@@ -77,11 +78,12 @@ describe("two people who deploy to Cloudflare at once, by the real wrangler,", (
     const lease = { seconds: 0, pauseMs: 1 };
     between(ada, () => bob.deploy({ lease }));
     await expect(ada.deploy({ lease })).rejects.toThrow(
-      /may hold two keys.*hash_key.missing.*set HASH_KEY --replace, and run this again/,
+      /may hold two keys.*hash_key.missing.*set HASH_KEY --replace.*set EVENTS_KEY. Then run this again/,
     );
     expect(secretOf("dialer")).not.toBe(secretOf("api"));
     const store = createCloudflareSecretStore(bob.tools, targetOf(undefined));
     await store.set({ HASH_KEY: secretOf("dialer") ?? "" });
+    await setSecret(store, "EVENTS_KEY", { value: "ab".repeat(32), replaces: false });
     expectWhole(deployment());
   });
 
