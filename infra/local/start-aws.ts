@@ -139,8 +139,11 @@ let clock: NodeJS.Timeout | undefined = setInterval(() => void run("sweep"), swe
 void run("sweep");
 const dispatchClock = setInterval(() => void runDispatcher(), dispatchSeconds * 1000);
 void runDispatcher();
-const upkeepClock = setInterval(() => void run("upkeep"), sweepSeconds * 1000);
-void run("upkeep");
+// Between two sweeps, as one process then serves both: each that starts takes 0.4 s of CPU.
+let upkeepClock: NodeJS.Timeout = setTimeout(() => {
+  upkeepClock = setInterval(() => void run("upkeep"), sweepSeconds * 1000);
+  void run("upkeep");
+}, sweepSeconds * 500);
 
 let gateway: { stop(): Promise<void> } | undefined;
 stopAtSignal(async () => {
